@@ -20,26 +20,26 @@ outcome judged(const bar& which, std::vector<series> results) {
 }
 
 // A one-thread bar tolerates ten per cent, and no more.
-TEST(Verdict, OneThreadMargin) {
+TEST(BenchmarkVerdict, OneThreadBar_ToleratesTenPercent) {
     EXPECT_EQ(outcome::passed, judged(one, {same("a", 54), same("b", 100)}));
     EXPECT_EQ(outcome::failed, judged(one, {same("a", 56), same("b", 100)}));
 }
 
 // A two-thread bar tolerates thirty per cent.
-TEST(Verdict, TwoThreadMargin) {
+TEST(BenchmarkVerdict, TwoThreadBar_ToleratesThirtyPercent) {
     EXPECT_EQ(outcome::passed, judged(two, {same("a", 64), same("b", 100)}));
     EXPECT_EQ(outcome::failed, judged(two, {same("a", 66), same("b", 100)}));
 }
 
 // A bar in nanoseconds needs no second measurement and no probe.
-TEST(Verdict, InNanoseconds) {
+TEST(BenchmarkVerdict, NanosecondBar_NeedsNoSecondMeasurement) {
     constexpr bar fixed{"fixed", "a", nanosecond, 100};
     EXPECT_EQ(outcome::passed, judged(fixed, {same("a", 109)}));
     EXPECT_EQ(outcome::failed, judged(fixed, {same("a", 111)}));
 }
 
 // With mostly disturbed samples a two-thread bar is skipped, but a one-thread bar is judged.
-TEST(Verdict, DisturbedSamples) {
+TEST(BenchmarkVerdict, MostlyDisturbedSamples_SkipOnlyTwoThreadBars) {
     const std::vector<series> mostly_disturbed{same("a", 900, 9, 3), same("b", 100, 9, 5)};
     EXPECT_EQ(outcome::skipped, judged(two, mostly_disturbed));
     EXPECT_EQ(outcome::failed, judged(one, mostly_disturbed));
@@ -47,7 +47,7 @@ TEST(Verdict, DisturbedSamples) {
 }
 
 // A bar is skipped with fewer than nine rounds, and without its second measurement.
-TEST(Verdict, NotEnoughToJudge) {
+TEST(BenchmarkVerdict, TooFewRoundsOrMissingSeries_BarIsSkipped) {
     EXPECT_EQ(outcome::skipped, judged(one, {same("a", 900, 8), same("b", 100, 8)}));
     const std::vector<series> only_one_side{same("a", 900)};
     const auto verdicts = judge(only_one_side, {&one, 1});
@@ -56,7 +56,7 @@ TEST(Verdict, NotEnoughToJudge) {
 }
 
 // A core that slows down during the run does not change a ratio.
-TEST(Verdict, RatioIsTakenByRoundAndProbe) {
+TEST(BenchmarkVerdict, CoreSlowsDownDuringRun_RatioIsUnchanged) {
     series a = same("a", 50), b = same("b", 100);
     for (std::size_t round = 4; round < 9; ++round) {
         a.samples[round].nanoseconds *= 2;
@@ -66,14 +66,14 @@ TEST(Verdict, RatioIsTakenByRoundAndProbe) {
 }
 
 // One outlying round does not decide.
-TEST(Verdict, RatioIsTheMedianOfTheRounds) {
+TEST(BenchmarkVerdict, OneOutlierRound_MedianDecides) {
     series a = same("a", 50);
     a.samples[0].nanoseconds = 100000;
     EXPECT_EQ(outcome::passed, judged(one, {a, same("b", 100)}));
 }
 
 // The cost of a further level is half of the difference between three levels and one.
-TEST(Verdict, FurtherLevel) {
+TEST(BenchmarkVerdict, TwoFurtherLevels_CostIsHalfTheDifference) {
     constexpr bar level{"level", "three", indirect_call, 9, bar_kind::one_thread, "one", 2};
     const auto verdicts = judge({same("three", 22), same("one", 6)}, {&level, 1});
     EXPECT_DOUBLE_EQ(8, verdicts.front().ratio);

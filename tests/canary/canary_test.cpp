@@ -36,18 +36,20 @@ constexpr auto left_to_the_sanitizer = {found_by::sanitizer};
 std::string name_of(const testing::TestParamInfo<defect>& info) { return info.param.name; }
 
 // Runs without the verifier; only the outcome shows the defect.
-class Canary : public testing::TestWithParam<defect> {};
+class ExplorerFindsDefect : public testing::TestWithParam<defect> {};
 
-TEST_P(Canary, IsFound) { irpverbs::testing::expect_found({}, GetParam().run); }
+TEST_P(ExplorerFindsDefect, VerifierOff_DefectIsFound) {
+    irpverbs::testing::expect_found({}, GetParam().run);
+}
 
-INSTANTIATE_TEST_SUITE_P(ByItsOutcome, Canary,
+INSTANTIATE_TEST_SUITE_P(ByItsOutcome, ExplorerFindsDefect,
                          testing::ValuesIn(all_but({found_by::verifier, found_by::sanitizer,
                                                     found_by::verifier_or_sanitizer})),
                          name_of);
 
-class WatchedCanary : public testing::TestWithParam<defect> {};
+class VerifierFindsDefect : public testing::TestWithParam<defect> {};
 
-TEST_P(WatchedCanary, IsFoundUnderItsRule) {
+TEST_P(VerifierFindsDefect, VerifierOn_DefectIsReportedUnderItsRule) {
     const defect& planted = GetParam();
     const irpverbs::irp::verifier_scope watched(planted.options);
     const auto summary = irpverbs::testing::expect_found({}, planted.run);
@@ -59,18 +61,18 @@ TEST_P(WatchedCanary, IsFoundUnderItsRule) {
         EXPECT_THAT(planted.rules, testing::Contains(rule)) << summary.failure->report;
 }
 
-INSTANTIATE_TEST_SUITE_P(ByTheVerifier, WatchedCanary,
+INSTANTIATE_TEST_SUITE_P(ByTheVerifier, VerifierFindsDefect,
                          testing::ValuesIn(all_but(left_to_the_sanitizer)), name_of);
 
 #if defined(ADDRESS_SANITIZER)
-class SanitizedCanary : public testing::TestWithParam<defect> {};
+class SanitizerFindsDefect : public testing::TestWithParam<defect> {};
 
-TEST_P(SanitizedCanary, IsStoppedAtTheFirstTouch) {
+TEST_P(SanitizerFindsDefect, InvalidAccess_StopsUnderAddressSanitizer) {
     const irpverbs::irp::verifier_scope watched("default");
     EXPECT_DEATH(irpverbs::testing::run_exploration({}, GetParam().run), "AddressSanitizer: ");
 }
 
-INSTANTIATE_TEST_SUITE_P(ByTheSanitizer, SanitizedCanary,
+INSTANTIATE_TEST_SUITE_P(ByTheSanitizer, SanitizerFindsDefect,
                          testing::ValuesIn(all_but({found_by::outcome, found_by::verifier})),
                          name_of);
 #endif

@@ -45,7 +45,7 @@ protected:
     ci::mad_agent agent;
 };
 
-TEST_P(AsyncMad, ALongMessageComesWholeWithWhatWasLostBefore) {
+TEST_P(AsyncMad, LongMessagesAfterLoss_ReceivedWholeWithLossCount) {
     for (UCHAR each = 1; each <= 3; ++each)
         report(each, 1000);
     call_result<ci::received_mad> got;
@@ -57,7 +57,7 @@ TEST_P(AsyncMad, ALongMessageComesWholeWithWhatWasLostBefore) {
     EXPECT_EQ(got.result().lost, 1u);
 }
 
-TEST_P(AsyncMad, AWaitTakesALongMessageThatComes) {
+TEST_P(AsyncMad, PendingReceive_CompletesWithLongMessage) {
     call_result<ci::received_mad> got;
     agent.datagrams().next(got.handler());
     report(5, 4000);
@@ -65,7 +65,7 @@ TEST_P(AsyncMad, AWaitTakesALongMessageThatComes) {
     EXPECT_EQ(got.result().data.size(), 4000u);
 }
 
-TEST_P(AsyncMad, TheEndOfAnAgentCancelsItsWaitsAndKeepsItsAdapterOpenUntilThen) {
+TEST_P(AsyncMad, AgentDestroyed_CancelsWaitsAndClosesAdapter) {
     call_result<ci::received_mad> waiting;
     const ci::mad_stream datagrams = agent.datagrams();
     datagrams.next(waiting.handler());

@@ -32,7 +32,7 @@ NTSTATUS answer(IRP* irp, ULONG gid_count) {
                                  reinterpret_cast<SIZE_T>(asked.Argument3), irp);
 }
 
-class AsyncQuery : public irpverbs::testing::BothMachines {
+class AsyncPortQuery : public irpverbs::testing::BothMachines {
 protected:
     AsyncQuery() {
         ci::open_ca(hca.fdo, opening.handler());
@@ -88,7 +88,7 @@ void expect_gids(const ci::port_attributes& port, std::size_t count) {
     EXPECT_EQ(ci::pkeys(*port)[0], IB_PKEY_DEFAULT_FULL);
 }
 
-TEST_P(AsyncQuery, OfUsualSizeIsAskedOnce) {
+TEST_P(AsyncPortQuery, TableOfUsualSize_QueriedOnce) {
     hca.on_query = [&](IRP* irp) { return ++asked, answer(irp, 2); };
     query(answered.handler());
     EXPECT_EQ(answered.status(), STATUS_SUCCESS);
@@ -96,7 +96,7 @@ TEST_P(AsyncQuery, OfUsualSizeIsAskedOnce) {
     EXPECT_EQ(asked, 1u);
 }
 
-TEST_P(AsyncQuery, IsAskedAgainWithTheSizeThatIsNeeded) {
+TEST_P(AsyncPortQuery, TableLargerThanBuffer_QueriedAgainWithNeededSize) {
     hca.on_query = [&](IRP* irp) { return ++asked, answer(irp, 1000); };
     query(answered.handler());
     EXPECT_EQ(answered.status(), STATUS_SUCCESS);
@@ -104,7 +104,7 @@ TEST_P(AsyncQuery, IsAskedAgainWithTheSizeThatIsNeeded) {
     EXPECT_EQ(asked, 2u);
 }
 
-TEST_P(AsyncQuery, FollowsATableThatGrowsMeanwhile) {
+TEST_P(AsyncPortQuery, TableGrowsBetweenQueries_ReturnsFinalTable) {
     hca.on_query = [&](IRP* irp) { return ++asked, answer(irp, asked < 5 ? 100 * asked : 400); };
     query(answered.handler());
     EXPECT_EQ(answered.status(), STATUS_SUCCESS);
@@ -112,7 +112,7 @@ TEST_P(AsyncQuery, FollowsATableThatGrowsMeanwhile) {
     EXPECT_EQ(asked, 5u);
 }
 
-TEST_P(AsyncQuery, MayPendEachTime) {
+TEST_P(AsyncPortQuery, EachVerbPends_ReturnsWholeTable) {
     hca.on_query = [&](IRP* irp) { return park(irp); };
     query(answered.handler());
     {
@@ -125,7 +125,7 @@ TEST_P(AsyncQuery, MayPendEachTime) {
     expect_gids(answered.result(), 1000);
 }
 
-TEST_P(AsyncQuery, ThatFailsGivesNothing) {
+TEST_P(AsyncPortQuery, DriverFails_ReturnsErrorAndNoTable) {
     hca.on_query = [](IRP*) { return STATUS_IO_DEVICE_ERROR; };
     query(answered.handler());
     EXPECT_EQ(answered.status(), STATUS_IO_DEVICE_ERROR);
@@ -133,7 +133,7 @@ TEST_P(AsyncQuery, ThatFailsGivesNothing) {
 }
 
 // A driver that keeps reporting a wrong size is not queried for ever.
-TEST_P(AsyncQuery, EndsWhenTheSizeThatWasNeededIsNotEnough) {
+TEST_P(AsyncPortQuery, ReportedSizeInsufficient_ReturnsBufferOverflow) {
     hca.on_query = [&](IRP* irp) {
         ++asked;
         answer(irp, 1);
@@ -144,7 +144,7 @@ TEST_P(AsyncQuery, EndsWhenTheSizeThatWasNeededIsNotEnough) {
     EXPECT_EQ(asked, 1u);
 }
 
-TEST_P(AsyncQuery, IsCancelledWhereverItIs) {
+TEST_P(AsyncPortQuery, CancelDuringSecondVerb_CompletesCancelled) {
     hca.on_query = [&](IRP* irp) { return park(irp); };
     asio::cancellation_signal cancel;
     query(asio::bind_cancellation_slot(cancel.slot(), answered.handler()));
@@ -154,7 +154,7 @@ TEST_P(AsyncQuery, IsCancelledWhereverItIs) {
     EXPECT_TRUE(answered.result().empty());
 }
 
-TEST_P(AsyncQuery, HasOneDeadlineForTheWhole) {
+TEST_P(AsyncPortQuery, DeadlineAcrossRepeatedVerbs_CompletesWithTimeout) {
     hca.on_query = [&](IRP* irp) { return park(irp); };
     query(irp::within(5ms, answered.handler()));
     if (simulated()) answer_pended(1000); // real time may have passed already

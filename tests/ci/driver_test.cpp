@@ -16,7 +16,7 @@ namespace {
 
 using namespace irpverbs::testing;
 
-class Driver : public BothMachines {};
+class HcaDriver : public BothMachines {};
 
 template <class Attr = IB_PORT_ATTR>
 auto query_port(IB_CA* ca, Attr& attr) {
@@ -24,7 +24,7 @@ auto query_port(IB_CA* ca, Attr& attr) {
 }
 
 // The objects are created while the driver has operations for that.
-TEST_P(Driver, HolesAnswerNotSupportedButOpenCloseAndDestroyNeedNothing) {
+TEST_P(HcaDriver, MissingOperations_ReturnNotSupportedExceptCloseAndDestroy) {
     fake_hca hca;
     hca.operations.RegisterMadAgent = [](HCA_MAD_AGENT*, IRP*) { return STATUS_SUCCESS; };
     IB_CA* ca = open_ca(hca.fdo);
@@ -88,7 +88,7 @@ TEST_P(Driver, HolesAnswerNotSupportedButOpenCloseAndDestroyNeedNothing) {
 }
 
 // A success passes the operation's Information to the client, an error does not.
-TEST_P(Driver, InformationGoesUpWithSuccessAndWarningOnly) {
+TEST_P(HcaDriver, OperationInformation_ReturnedOnSuccessAndWarningOnly) {
     fake_hca hca;
     IB_CA* ca = open_ca(hca.fdo);
     IB_PORT_ATTR attr{};
@@ -106,7 +106,7 @@ TEST_P(Driver, InformationGoesUpWithSuccessAndWarningOnly) {
 }
 
 // Law 3: an IRP that pends is marked, and no other.
-TEST_P(Driver, AnOperationMayPendAndHoldsTheCloseUp) {
+TEST_P(HcaDriver, OperationPends_CloseWaitsForIt) {
     fake_hca hca;
     IRP* pended = nullptr;
     hca.on_query = [&](IRP* irp) {
@@ -129,7 +129,7 @@ TEST_P(Driver, AnOperationMayPendAndHoldsTheCloseUp) {
     EXPECT_EQ(hca.closed, 1);
 }
 
-TEST(DriverToUser, WritesWhatThereIsRoomForAndItsSize) {
+TEST(HcaCopyUserData, HcaReturnUserData_TruncatesToBufferAndSetsSize) {
     const std::array<UCHAR, 3> reply{1, 2, 3};
     for (const SIZE_T room : {0u, 1u, 3u, 4u}) {
         std::array<UCHAR, 4> buffer{9, 9, 9, 9};
@@ -147,7 +147,7 @@ TEST(DriverToUser, WritesWhatThereIsRoomForAndItsSize) {
     HcaCopyUserData(nullptr, reply.data(), reply.size());
 }
 
-TEST_P(Driver, AFailedOpenLeavesNothing) {
+TEST_P(HcaDriver, FailedOpen_NoCaRemainsOpen) {
     fake_hca hca;
     hca.operations.OpenCa = [](HCA_CA*, CI_UDATA*, IRP*) { return STATUS_IO_DEVICE_ERROR; };
     verb_call open([&](IRP* irp) { return CiOpenCa(hca.fdo, nullptr, nullptr, nullptr, irp); });
@@ -155,7 +155,7 @@ TEST_P(Driver, AFailedOpenLeavesNothing) {
     EXPECT_EQ(open.information(), 0u);
 } // the end of the HCA finds no open CA
 
-TEST_P(Driver, ADeviceThatIsOpenIsNotRefusedAndOneThatIsRefusedIsNotOpened) {
+TEST_P(HcaDriver, HcaRefuseOpen_FailsWhileOpenAndBlocksLaterOpens) {
     fake_hca hca;
     IB_CA* ca = open_ca(hca.fdo);
     EXPECT_EQ(HcaRefuseOpen(hca.fdo), STATUS_DEVICE_BUSY);
@@ -168,7 +168,7 @@ TEST_P(Driver, ADeviceThatIsOpenIsNotRefusedAndOneThatIsRefusedIsNotOpened) {
 }
 
 // The verb fills only the location below the caller's own.
-TEST_P(Driver, TheCallersStackLocationStaysAsItIs) {
+TEST_P(HcaDriver, Verb_PreservesCallersStackLocation) {
     fake_hca hca;
     IB_CA* ca = open_ca(hca.fdo);
     hca.on_query = [](IRP*) { return STATUS_SUCCESS; };
@@ -192,7 +192,7 @@ TEST_P(Driver, TheCallersStackLocationStaysAsItIs) {
     EXPECT_EQ(close_ca(ca), STATUS_SUCCESS);
 }
 
-TEST_P(Driver, UnknownMinorFunctionsAreCompleted) {
+TEST_P(HcaDriver, UnknownMinorFunction_CompletesInvalidDeviceRequest) {
     fake_hca hca;
     for (unsigned code = 0; code < 256; ++code) {
         const auto minor = static_cast<UCHAR>(code);
@@ -206,7 +206,7 @@ TEST_P(Driver, UnknownMinorFunctionsAreCompleted) {
     }
 }
 
-TEST_P(Driver, AGuidIsTakenOnce) {
+TEST_P(HcaDriver, DuplicateNodeGuid_ReturnsNameCollision) {
     fake_hca hca;
     HCA_DEVICE again;
     HCA_DEVICE_INIT(&again);
@@ -219,7 +219,7 @@ TEST_P(Driver, AGuidIsTakenOnce) {
     EXPECT_EQ(HcaFromGuid(fake_hca::guid), hca.fdo);
 }
 
-TEST_P(Driver, QueuedCommandsRunOnTheirServersLevel) {
+TEST_P(HcaDriver, QueuedCommand_RunsAtIrqlOfItsService) {
     for (const HCA_SERVICE service : {HcaServeByDpc, HcaServeByWorkItem}) {
         HCA_COMMAND_QUEUE queue;
         HcaInitializeCommandQueue(&queue, service, nullptr);
@@ -244,7 +244,7 @@ TEST_P(Driver, QueuedCommandsRunOnTheirServersLevel) {
 }
 
 // At DISPATCH_LEVEL on the caller's processor the DPC waits, and so do the commands.
-TEST_P(Driver, ACommandIsCancelledWhileItWaitsAndACloseIsNot) {
+TEST_P(HcaDriver, CancelWhileQueued_CancelsQueryButNotClose) {
     HCA_COMMAND_QUEUE queue;
     HcaInitializeCommandQueue(&queue, HcaServeByDpc, nullptr);
     {
@@ -276,7 +276,7 @@ TEST_P(Driver, ACommandIsCancelledWhileItWaitsAndACloseIsNot) {
     HcaRundownCommandQueue(&queue);
 }
 
-TEST_P(Driver, ACommandCancelledBeforeItIsQueuedIsNotExecuted) {
+TEST_P(HcaDriver, CommandCancelledBeforeQueueing_NotExecuted) {
     HCA_COMMAND_QUEUE queue;
     HcaInitializeCommandQueue(&queue, HcaServeByDpc, nullptr);
     {
@@ -339,7 +339,7 @@ private:
 
 // The parameters of a verb travel in its IRP: the frame of the call no longer exists when the
 // driver reads them.
-TEST_P(Driver, Creation_ForwardedAfterTheCallReturned_HasItsParameters) {
+TEST_P(HcaDriver, Creation_ForwardedAfterTheCallReturned_HasItsParameters) {
     fake_hca hca;
     hca.operations.RegisterMadAgent = [](HCA_MAD_AGENT*, IRP*) { return STATUS_SUCCESS; };
     holding_filter filter(hca.fdo);
@@ -410,7 +410,7 @@ TEST(DriverAtTheEnd, MachineEnd_WithAnHcaThatIsOpen_LeavesItsDeviceWhole) {
     hca.reset();
 }
 
-TEST_P(Driver, AMachineHasItsOwnRegistry) {
+TEST_P(HcaDriver, OtherMachine_HasSeparateRegistry) {
     fake_hca hca;
     irpverbs::dispatch::asio_machine other;
     const irpverbs::dispatch::machine::scope inside(other);

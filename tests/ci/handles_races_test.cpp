@@ -87,7 +87,7 @@ asio::awaitable<NTSTATUS> read_to_the_end(ci::event_stream<IB_ASYNC_EVENT> event
     }
 }
 
-TEST(HandleRaces, AReaderOfEventsEndsWhenItsAdapterDoes) {
+TEST(CiHandleRaces, AdapterDestroyed_EventReaderEnds) {
     expect_explored(few_actors(), [](sim_machine& sim) {
         capricious_hca world(sim);
         ci::channel_adapter ca = world.open();
@@ -106,7 +106,7 @@ TEST(HandleRaces, AReaderOfEventsEndsWhenItsAdapterDoes) {
     });
 }
 
-TEST(HandleRaces, AReaderEndsAlsoWithAnExplicitClose) {
+TEST(CiHandleRaces, AdapterClosedExplicitly_EventReaderEnds) {
     expect_explored(few_actors(), [](sim_machine& sim) {
         capricious_hca world(sim);
         ci::channel_adapter ca = world.open();
@@ -138,7 +138,7 @@ void sleep_a_millisecond() {
     KeDelayExecutionThread(KernelMode, FALSE, &millisecond);
 }
 
-TEST(HandleRaces, NoEventIsLostBetweenTwoWaitsNorToADeadline) {
+TEST(CiHandleRaces, EventAtDeadlineOfWait_NoEventLost) {
     expect_explored(few_actors(), [](sim_machine& sim) {
         capricious_hca world(sim);
         ci::channel_adapter ca = world.open();
@@ -158,7 +158,7 @@ TEST(HandleRaces, NoEventIsLostBetweenTwoWaitsNorToADeadline) {
     });
 }
 
-TEST(HandleRaces, NoEventIsLostToACancel) {
+TEST(CiHandleRaces, EventDuringCancel_NoEventLost) {
     expect_explored(few_actors(), [](sim_machine& sim) {
         capricious_hca world(sim);
         ci::channel_adapter ca = world.open();
@@ -188,7 +188,7 @@ TEST(HandleRaces, NoEventIsLostToACancel) {
 
 // An adapter, its queue and a queue in creation end at the same time: the last of them closes the
 // CA.
-TEST(HandleRaces, AnAdapterClosesAfterTheLastOfItsQueues) {
+TEST(CiHandleRaces, AdapterAndQueuesReleasedTogether_LastOneClosesCa) {
     expect_explored(few_actors(), [](sim_machine& sim) {
         capricious_hca world(sim);
         ci::channel_adapter ca = world.open();
@@ -210,7 +210,7 @@ TEST(HandleRaces, AnAdapterClosesAfterTheLastOfItsQueues) {
     });
 }
 
-TEST(HandleRaces, AnAdapterClosesAfterAQueueThatIsBeingDestroyed) {
+TEST(CiHandleRaces, AdapterReleasedDuringQueueDestroy_ClosesAfterQueue) {
     expect_explored(few_actors(), [](sim_machine& sim) {
         capricious_hca world(sim);
         ci::channel_adapter ca = world.open();
@@ -224,7 +224,7 @@ TEST(HandleRaces, AnAdapterClosesAfterAQueueThatIsBeingDestroyed) {
 }
 
 // A cancellation meets a query between its two verbs, or after the end.
-TEST(HandleRaces, AQueryThatGrowsIsCancelledOrWhole) {
+TEST(CiHandleRaces, CancelDuringRepeatedQuery_CompletesCancelledOrWhole) {
     std::set<NTSTATUS> ends;
     expect_explored(few_actors(), [&](sim_machine& sim) {
         capricious_hca world(sim);

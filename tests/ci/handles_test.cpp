@@ -19,14 +19,14 @@ using namespace irpverbs;
 using irpverbs::testing::ending;
 using irpverbs::testing::fake_hca;
 
-class Handles : public irpverbs::testing::BothMachines {
+class CiHandles : public irpverbs::testing::BothMachines {
 protected:
-    Handles() {
+    CiHandles() {
         hca.on_submit = [this](IRP* irp) {
             return slow ? HcaQueueCommand(&commands, irp) : HcaExecute(irp);
         };
     }
-    ~Handles() override { HcaRundownCommandQueue(&commands); }
+    ~CiHandles() override { HcaRundownCommandQueue(&commands); }
 
     ci::channel_adapter open() {
         call_result<ci::channel_adapter> opened;
@@ -56,7 +56,7 @@ protected:
     fake_hca hca{true};
 };
 
-TEST_P(Handles, TheEndOfAnAdapterClosesIt) {
+TEST_P(CiHandles, AdapterDestroyed_ClosesCa) {
     for (const bool pended : {false, true}) {
         slow = pended;
         { const ci::channel_adapter ca = open(); }
@@ -65,7 +65,7 @@ TEST_P(Handles, TheEndOfAnAdapterClosesIt) {
     }
 }
 
-TEST_P(Handles, AnAdapterCanBeMovedAndReplaced) {
+TEST_P(CiHandles, AdapterMovedOver_ClosesReplacedCaOnly) {
     ci::channel_adapter ca = open();
     ci::channel_adapter other = std::move(ca);
     EXPECT_EQ(static_cast<IB_CA*>(ca), nullptr); // NOLINT(bugprone-use-after-move)
@@ -77,7 +77,7 @@ TEST_P(Handles, AnAdapterCanBeMovedAndReplaced) {
     EXPECT_EQ(hca.closed, 2);
 }
 
-TEST_P(Handles, WaitsThatAreParkedAreCancelledBeforeTheDestructorReturns) {
+TEST_P(CiHandles, AdapterDestroyed_PendingWaitsCancelledBeforeReturn) {
     slow = true;
     call_result<IB_ASYNC_EVENT> port;
     call_result<IB_ASYNC_EVENT> streamed;
@@ -96,7 +96,7 @@ TEST_P(Handles, WaitsThatAreParkedAreCancelledBeforeTheDestructorReturns) {
 }
 
 // fake_hca checks that the queue is destroyed when the adapter is closed.
-TEST_P(Handles, AnAdapterIsClosedAfterItsQueues) {
+TEST_P(CiHandles, AdapterReleasedBeforeQueue_ClosesAfterQueue) {
     for (const bool pended : {false, true}) {
         slow = pended;
         ci::channel_adapter ca = open();
@@ -114,7 +114,7 @@ TEST_P(Handles, AnAdapterIsClosedAfterItsQueues) {
     }
 }
 
-TEST_P(Handles, CloseWithAQueueLeftIsRefusedAndChangesNothing) {
+TEST_P(CiHandles, CloseWithOpenQueue_ReturnsBusyAndKeepsHandle) {
     ci::channel_adapter ca = open();
     ci::completion_queue cq = create(ca);
     EXPECT_EQ(close(ca), STATUS_DEVICE_BUSY);
@@ -126,7 +126,7 @@ TEST_P(Handles, CloseWithAQueueLeftIsRefusedAndChangesNothing) {
 }
 
 // A released queue does not fail the close, though its destruction takes a while.
-TEST_P(Handles, CloseWaitsForAQueueThatIsBeingDestroyed) {
+TEST_P(CiHandles, CloseDuringQueueDestruction_WaitsForQueue) {
     slow = true;
     ci::channel_adapter ca = open();
     ci::completion_queue cq = create(ca);
@@ -141,7 +141,7 @@ TEST_P(Handles, CloseWaitsForAQueueThatIsBeingDestroyed) {
     EXPECT_EQ(hca.closed, 1);
 }
 
-TEST_P(Handles, WhatIsNotOpenIsRefused) {
+TEST_P(CiHandles, UnopenedHandle_ReturnsInvalidParameter) {
     ci::channel_adapter none;
     EXPECT_EQ(close(none), STATUS_INVALID_PARAMETER);
     call_result<ci::completion_queue> created;
@@ -155,7 +155,7 @@ TEST_P(Handles, WhatIsNotOpenIsRefused) {
     EXPECT_EQ(queried.status(), STATUS_INVALID_PARAMETER);
 }
 
-TEST_P(Handles, AStreamOutlivesItsAdapter) {
+TEST_P(CiHandles, StreamUsedAfterAdapterClosed_ReturnsFileClosed) {
     ci::channel_adapter ca = open();
     const auto events = ca.port_events(1);
     ca = {};
@@ -164,7 +164,7 @@ TEST_P(Handles, AStreamOutlivesItsAdapter) {
     EXPECT_EQ(ended.status(), STATUS_FILE_CLOSED);
 }
 
-TEST_P(Handles, AnEventThatCameBeforeIsTheNext) {
+TEST_P(CiHandles, EventsBeforeWait_ReturnedInOrder) {
     ci::channel_adapter ca = open();
     HcaReportPortEvent(hca.fdo, 1, IB_AE_LID_CHANGE);
     HcaReportPortEvent(hca.fdo, 1, IB_AE_SM_CHANGE);
@@ -176,7 +176,7 @@ TEST_P(Handles, AnEventThatCameBeforeIsTheNext) {
 }
 
 // The destruction of an uncalled handler also closes the adapter that was opened for it.
-TEST_P(Handles, AnAdapterThatNobodyIsToldOfIsClosed) {
+TEST_P(CiHandles, OpenHandlerNeverCalled_AdapterIsClosed) {
     {
         asio::io_context gone;
         ci::open_ca(hca.fdo, asio::bind_executor(gone, [](auto, ci::channel_adapter) {
@@ -189,7 +189,7 @@ TEST_P(Handles, AnAdapterThatNobodyIsToldOfIsClosed) {
     EXPECT_EQ(hca.closed, 2);
 }
 
-TEST_P(Handles, AnAdapterMayEndAtDispatchLevel) {
+TEST_P(CiHandles, AdapterDestroyedAtDispatchLevel_ClosesCa) {
     slow = true;
     ci::channel_adapter ca = open();
     ci::completion_queue cq = create(ca);
@@ -202,7 +202,7 @@ TEST_P(Handles, AnAdapterMayEndAtDispatchLevel) {
     EXPECT_EQ(hca.closed, 1);
 }
 
-TEST_P(Handles, AnAdapterMayEndInsideItsUpCall) {
+TEST_P(CiHandles, AdapterDestroyedInsideUpCall_ClosesCa) {
     ci::channel_adapter ca;
     const IB_CA_DISPATCH calls{nullptr, [](IB_CA*, void* context, UCHAR, IB_ASYNC_EVENT) {
                                    *static_cast<ci::channel_adapter*>(context) = {};
@@ -227,15 +227,15 @@ asio::awaitable<void> open_wait_and_leave(DEVICE_OBJECT* fdo, fake_hca& hca) {
     EXPECT_EQ(hca.closed, 1);
 }
 
-TEST_P(Handles, MayEndInsideACoroutine) {
+TEST_P(CiHandles, AdapterDestroyedInsideCoroutine_ClosesCa) {
     irpverbs::testing::run_to_end(machine(), [&] { return open_wait_and_leave(hca.fdo, hca); });
 }
 
 // A real machine's handlers run on another thread, which a fault plan does not cover.
-class HandlesSimulated : public Handles {};
+class CiHandlesAllocationFailure : public CiHandles {};
 
 // Under every allocation failure no object stays open, and the release of a handle never fails.
-TEST_P(HandlesSimulated, NothingIsLeftOpenWhenMemoryRunsShort) {
+TEST_P(CiHandlesAllocationFailure, AllocationFails_NothingRemainsOpen) {
     int refused = 0;
     const auto summary = dispatch::fault_sweep([&] {
         call_result<ci::channel_adapter> opened;

@@ -26,7 +26,7 @@ struct buffer {
     IB_MAD_RECEIVE receive{};
 };
 
-TEST_P(MadAgent, OneDatagramCompletesOneIrpTheOldest) {
+TEST_P(MadAgent, DatagramReceived_CompletesOldestIrpOnly) {
     const mad_hca hca;
     const agent_scope it(hca);
     buffer first;
@@ -46,7 +46,7 @@ TEST_P(MadAgent, OneDatagramCompletesOneIrpTheOldest) {
     EXPECT_EQ(second.bytes[0], 2);
 }
 
-TEST_P(MadAgent, DatagramsWaitForIrpsUpToTheLimitAndTheRestIsToldAsLost) {
+TEST_P(MadAgent, DatagramsBeyondReceiveLimit_CountedAsLost) {
     const mad_hca hca;
     IB_MAD_AGENT_ATTR attr = performance_agent();
     attr.ReceiveLimit = 2;
@@ -61,7 +61,7 @@ TEST_P(MadAgent, DatagramsWaitForIrpsUpToTheLimitAndTheRestIsToldAsLost) {
     }
 }
 
-TEST_P(MadAgent, AMessageTooLongForABufferStaysTheNext) {
+TEST_P(MadAgent, MessageLongerThanBuffer_RemainsNext) {
     const mad_hca hca;
     const agent_scope it(hca);
     buffer small;
@@ -75,7 +75,7 @@ TEST_P(MadAgent, AMessageTooLongForABufferStaysTheNext) {
     EXPECT_EQ(enough.bytes[0], 9);
 }
 
-TEST_P(MadAgent, AnUpCallComesAtDispatchLevelAndTakesAll) {
+TEST_P(MadAgent, UpCall_RunsAtDispatchLevelAndReceivesAll) {
     struct observation {
         KIRQL level = PASSIVE_LEVEL;
         std::vector<UCHAR> first;
@@ -95,7 +95,7 @@ TEST_P(MadAgent, AnUpCallComesAtDispatchLevelAndTakesAll) {
     EXPECT_EQ(verb_call(none.get(it.agent)).status(), STATUS_INVALID_DEVICE_REQUEST);
 }
 
-TEST_P(MadAgent, DeregistrationCancelsWhoWaitsAndAnOpenCaIsBusyUntilThen) {
+TEST_P(MadAgent, Deregistration_CancelsWaitsAndMakesCaClosable) {
     const mad_hca hca;
     agent_scope it(hca);
     buffer into;
@@ -106,7 +106,7 @@ TEST_P(MadAgent, DeregistrationCancelsWhoWaitsAndAnOpenCaIsBusyUntilThen) {
     EXPECT_EQ(waiting.status(), STATUS_CANCELLED);
 }
 
-TEST_P(MadAgent, DeregisteringInsideTheUpCallIsLegal) {
+TEST_P(MadAgent, DeregisterInsideUpCall_Completes) {
     struct closer {
         std::unique_ptr<verb_call> call;
     } observed;
@@ -121,7 +121,7 @@ TEST_P(MadAgent, DeregisteringInsideTheUpCallIsLegal) {
     it.agent = nullptr;
 }
 
-TEST_P(MadAgent, AWaitIsCancelledAndTheNextDatagramGoesToTheNext) {
+TEST_P(MadAgent, OldestWaitCancelled_NextDatagramCompletesNextWait) {
     const mad_hca hca;
     const agent_scope it(hca);
     buffer first;
@@ -134,7 +134,7 @@ TEST_P(MadAgent, AWaitIsCancelledAndTheNextDatagramGoesToTheNext) {
     EXPECT_EQ(younger.status(), STATUS_SUCCESS);
 }
 
-TEST_P(MadAgent, AfterAFatalEventWhatIsKeptIsStillTaken) {
+TEST_P(MadAgent, FatalEvent_QueuedDatagramsStillReceived) {
     const mad_hca hca;
     const agent_scope it(hca);
     it.report(1);
@@ -144,7 +144,7 @@ TEST_P(MadAgent, AfterAFatalEventWhatIsKeptIsStillTaken) {
     EXPECT_EQ(verb_call(into.get(it.agent)).status(), STATUS_FILE_FORCED_CLOSED);
 }
 
-TEST_P(MadAgent, WhatCanNotBeSentIsRefused) {
+TEST_P(MadAgent, InvalidSend_ReturnsInvalidParameter) {
     mad_hca hca;
     const agent_scope it(hca);
     const std::array<UCHAR, 300> bytes{42};
@@ -165,7 +165,7 @@ TEST_P(MadAgent, WhatCanNotBeSentIsRefused) {
               STATUS_INVALID_PARAMETER);
 }
 
-TEST_P(MadAgent, AnAgentThatCanNotBeIsRefused) {
+TEST_P(MadAgent, InvalidAgentAttributes_ReturnInvalidParameter) {
     const mad_hca hca;
     const auto status = [&](auto change) {
         IB_MAD_AGENT_ATTR attr = performance_agent();
@@ -190,7 +190,7 @@ TEST_P(MadAgent, AnAgentThatCanNotBeIsRefused) {
 }
 
 // Either the waiter received the datagram, or the next receiver does.
-TEST(MadAgentRaces, ADatagramThatMeetsACancelIsNotLost) {
+TEST(MadAgentRaces, DatagramDuringCancel_NotLost) {
     expect_explored({}, [](sim_machine& sim) {
         const mad_hca hca;
         const agent_scope it(hca);
@@ -206,7 +206,7 @@ TEST(MadAgentRaces, ADatagramThatMeetsACancelIsNotLost) {
     });
 }
 
-TEST(MadAgentRaces, ADeregistrationThatMeetsACancelCompletesEachWaiterOnce) {
+TEST(MadAgentRaces, DeregistrationDuringCancel_CompletesEachWaitOnce) {
     expect_explored({}, [](sim_machine& sim) {
         const mad_hca hca;
         agent_scope it(hca);

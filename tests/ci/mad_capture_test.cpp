@@ -53,7 +53,7 @@ constexpr std::size_t local_packet = 8 + 12 + 8 + 256 + 4 + 2;
 constexpr ib_lid_t own_lid = 0x11;
 
 // The sample packet of IBA 7.8, and its CRC.
-TEST(WirePacket, InvariantCrcIsThatOfTheSpecification) {
+TEST(WirePacket, SpecificationSamplePacket_InvariantCrcMatches) {
     constexpr std::uint8_t sample[] = {
         0x70, 0x12, 0x37, 0x5C, 0x00, 0x0E, 0x17, 0xD2, 0x0A, 0x20, 0x24, 0x87, 0x00,
         0x87, 0xB1, 0xB3, 0x00, 0x0D, 0xEC, 0x2A, 0x01, 0x71, 0x0A, 0x1C, 0x01, 0x5D,
@@ -64,7 +64,7 @@ TEST(WirePacket, InvariantCrcIsThatOfTheSpecification) {
 
 // A receiver that computes the CRC over all bytes but the lane, the CRC included, always finds the
 // same remainder.
-TEST(WirePacket, VariantCrcCoversAllBeforeIt) {
+TEST(WirePacket, VariantCrc_CoversAllPrecedingBytes) {
     std::array<std::uint8_t, IB_MAD_SIZE> mad{1, 4, 1, 1};
     const auto remainder = [&] {
         const ci::wire_packet packet({}, mad);
@@ -76,7 +76,7 @@ TEST(WirePacket, VariantCrcCoversAllBeforeIt) {
 }
 
 // The invariant CRC leaves out exactly the fields that routers change.
-TEST(WirePacket, InvariantCrcLeavesOutWhatChangesOnTheWay) {
+TEST(WirePacket, RoutingFieldsChanged_InvariantCrcUnchanged) {
     const std::array<std::uint8_t, IB_MAD_SIZE> mad{};
     ci::wire_route route;
     route.global = true;
@@ -140,7 +140,7 @@ NTSTATUS send_to(const agent_scope& by, ib_lid_t lid) {
 
 class MadCapture : public BothMachines {};
 
-TEST_P(MadCapture, HasWhatIsSentAndReceivedFromTheBeginningToTheEnd) {
+TEST_P(MadCapture, CaptureActive_RecordsSentAndReceivedDatagrams) {
     const mad_hca hca;
     const agent_scope it(hca);
     const ca_block attributes;
@@ -193,7 +193,7 @@ TEST(MadCaptureQueue, Datagram_WhileManyWaitToBeWritten_AllocatesOneRecord) {
 }
 
 // The packets of an agent's own QP are MADs, with the number of that QP.
-TEST_P(MadCapture, HasTheNumberOfAnAgentsOwnQpAndNothingRaw) {
+TEST_P(MadCapture, OwnQpAgent_RecordedWithQpNumberUnlessRaw) {
     mad_hca hca;
     hca.operations.ModifyMadAgent = [](HCA_MAD_AGENT*, const IB_MAD_KEYS*, IRP*) {
         return STATUS_SUCCESS;
@@ -222,7 +222,7 @@ TEST_P(MadCapture, HasTheNumberOfAnAgentsOwnQpAndNothingRaw) {
     EXPECT_EQ(seen.lid_at(0, source_qp + 2), 0x1234);
 }
 
-TEST_P(MadCapture, AnHcaHasOneAtATime) {
+TEST_P(MadCapture, SecondCaptureOnHca_ReturnsBusy) {
     const mad_hca hca;
     const ca_block attributes;
     captured seen;
@@ -240,7 +240,7 @@ IRPVERBS_ON_BOTH_MACHINES(MadCapture);
 
 // Each datagram is in the file whole or absent, and the sender and the end of the capture both
 // return.
-TEST(MadCaptureRaces, DatagramsAndTheEndOfTheirCapture) {
+TEST(MadCaptureRaces, CaptureClosedDuringTraffic_BothComplete) {
     irpverbs::dispatch::explore_options options;
     options.random_runs = 1000;
     options.pct_runs = 1000;

@@ -9,7 +9,7 @@ namespace {
 
 using namespace irpverbs;
 
-TEST(Names, EachCapabilityOfACaHasOne) {
+TEST(CapabilityNames, CaCapabilityBits_EachHasUniqueName) {
     std::set<std::string_view> names;
     for (unsigned bit = 0; bit < 32; ++bit) {
         const auto of_bit = ci::ca_capabilities(1u << bit);

@@ -97,13 +97,13 @@ private:
     IB_WC entries_[2]{};
 };
 
-class Polls : public ::testing::Test {
+class DirectPoll : public ::testing::Test {
 protected:
     irpverbs::dispatch::asio_machine machine_{{.processors = 2}};
     const irpverbs::dispatch::machine::scope inside_{machine_};
 };
 
-TEST_F(Polls, AreTheDriversAtFirst) {
+TEST_F(DirectPoll, FirstPolls_CallDriver) {
     offering hca;
     EXPECT_EQ(hca.poll(), STATUS_SUCCESS);
     EXPECT_EQ(hca.taken, 1u);
@@ -114,7 +114,7 @@ TEST_F(Polls, AreTheDriversAtFirst) {
     EXPECT_EQ(hca.taken, 0u);
 }
 
-TEST_F(Polls, GoStraightAfterManyOffers) {
+TEST_F(DirectPoll, ManyOffers_SwitchToDirectPoll) {
     offering hca;
     hca.poll_until_it_is_straight();
     EXPECT_EQ(hca.by_driver, 32u);
@@ -125,7 +125,7 @@ TEST_F(Polls, GoStraightAfterManyOffers) {
 }
 
 // A poll for no entry, or for more than an int can count, goes to the driver.
-TEST_F(Polls, AreTheDriversWhereTheFunctionCanNotServe) {
+TEST_F(DirectPoll, DirectPollCannotServe_CallsDriver) {
     offering hca;
     hca.poll_until_it_is_straight();
     const unsigned before = hca.by_driver;
@@ -139,7 +139,7 @@ TEST_F(Polls, AreTheDriversWhereTheFunctionCanNotServe) {
     EXPECT_EQ(hca.straight, 2u);
 }
 
-TEST_F(Polls, AreTheDriversAgainOnceTakenBack) {
+TEST_F(DirectPoll, OfferRevoked_PollsCallDriverAgain) {
     offering hca;
     hca.poll_until_it_is_straight();
     hca.take_back();
@@ -152,7 +152,7 @@ TEST_F(Polls, AreTheDriversAgainOnceTakenBack) {
     EXPECT_EQ(hca.by_driver, 33u); // earlier polls no longer count
 }
 
-TEST_F(Polls, GoNowhereOnceTheHcaIsDead) {
+TEST_F(DirectPoll, HcaDead_ReturnsForcedClosedWithoutPolling) {
     offering hca;
     hca.poll_until_it_is_straight();
     const unsigned before = hca.by_driver;
@@ -164,14 +164,14 @@ TEST_F(Polls, GoNowhereOnceTheHcaIsDead) {
     EXPECT_EQ(hca.by_driver, before);
 }
 
-TEST_F(Polls, WithAnIrpAreTheDrivers) {
+TEST_F(DirectPoll, PollWithIrp_CallsDriver) {
     offering hca;
     hca.poll_until_it_is_straight();
     EXPECT_EQ(hca.poll_by_irp(), 1u);
     EXPECT_EQ(hca.straight, 1u);
 }
 
-TEST_F(Polls, AreTheDriversUnderTheVerifier) {
+TEST_F(DirectPoll, VerifierActive_PollsCallDriver) {
     const findings seen{check::irql};
     offering hca;
     for (int i = 0; i < 100; ++i)
@@ -188,7 +188,7 @@ TEST_F(Polls, AreTheDriversUnderTheVerifier) {
 }
 
 // A revocation waits for a poll in progress, which sees the revocation before it returns.
-TEST_F(Polls, AreOverOnceTakenBack) {
+TEST_F(DirectPoll, RevocationDuringPoll_WaitsForPoll) {
     offering hca;
     hca.poll_until_it_is_straight();
     const HCA_DIRECT_POLL& words = reinterpret_cast<HCA_CQ*>(hca.cq)->Direct;
@@ -215,7 +215,7 @@ TEST_F(Polls, AreOverOnceTakenBack) {
 }
 
 // After a revocation only the owner accesses the queue, whenever polls arrive.
-TEST_F(Polls, LeaveTheQueueToWhoTookItBack) {
+TEST_F(DirectPoll, RevocationWithConcurrentPolls_OwnerHasExclusiveAccess) {
     offering hca;
     std::atomic<bool> owned{false};
     std::atomic<bool> done{false};

@@ -30,7 +30,7 @@ void report(DEVICE_OBJECT* fdo, UCHAR port = 1) { HcaReportPortEvent(fdo, port, 
 // A waiter that arrives while the CA closes is refused or cancelled, and never left pending. It may
 // arrive as long as the CA is referenced, as it is by the query, which is completed after the
 // waiter was sent.
-TEST(CommonHalf, CloseLeavesNoWaiterBehind) {
+TEST(CaRaces, WaitDuringClose_CompletesCancelledOrFileClosed) {
     expect_exhausted(few_actors(), [](sim_machine& sim) {
         fake_hca hca;
         IB_CA* ca = open_ca(hca.fdo);
@@ -58,7 +58,7 @@ TEST(CommonHalf, CloseLeavesNoWaiterBehind) {
 }
 
 // Either the waiter received the event, or the next waiter does.
-TEST(CommonHalf, AnEventThatMeetsACancelIsNotLost) {
+TEST(CaRaces, EventDuringCancel_NotLost) {
     expect_exhausted(few_actors(), [](sim_machine& sim) {
         fake_hca hca;
         IB_CA* ca = open_ca(hca.fdo);
@@ -72,7 +72,7 @@ TEST(CommonHalf, AnEventThatMeetsACancelIsNotLost) {
     });
 }
 
-TEST(CommonHalf, ACloseThatMeetsACancelCompletesEachWaiterOnce) {
+TEST(CaRaces, CloseDuringCancel_CompletesEachWaitOnce) {
     expect_exhausted(few_actors(), [](sim_machine& sim) {
         fake_hca hca;
         IB_CA* ca = open_ca(hca.fdo);
@@ -110,7 +110,7 @@ void reset(sim_machine& sim) {
     running = &sim;
 }
 
-TEST(CommonHalf, UpCallsOfOneObjectComeOneAtATimeAndNoneIsLost) {
+TEST(CaRaces, ConcurrentEvents_UpCallsSerializedAndNoneLost) {
     expect_exhausted(few_actors(), [](sim_machine& sim) {
         reset(sim);
         fake_hca hca;
@@ -124,7 +124,7 @@ TEST(CommonHalf, UpCallsOfOneObjectComeOneAtATimeAndNoneIsLost) {
     });
 }
 
-TEST(CommonHalf, NoUpCallRunsOrComesOnceCloseHasCompleted) {
+TEST(CaRaces, CloseCompleted_NoUpCallRunsOrStarts) {
     expect_exhausted(few_actors(), [](sim_machine& sim) {
         reset(sim);
         fake_hca hca;
@@ -143,7 +143,7 @@ TEST(CommonHalf, NoUpCallRunsOrComesOnceCloseHasCompleted) {
 }
 
 // An open that completes while the HCA fails also sees one event by one up-call and one IRP.
-TEST(CommonHalf, FatalEvent_WhileAnOpenCompletes_IsSignalledOnce) {
+TEST(CaRaces, FatalEvent_WhileAnOpenCompletes_IsSignalledOnce) {
     expect_exhausted(few_actors(), [](sim_machine& sim) {
         static int fatal_events;
         static IRP* opening;
@@ -166,7 +166,7 @@ TEST(CommonHalf, FatalEvent_WhileAnOpenCompletes_IsSignalledOnce) {
 }
 
 // A cancel meets a command in the queue, in execution, or done.
-TEST(CommonHalf, AQueuedCommandIsCancelledOrDone) {
+TEST(CaRaces, CancelOfQueuedCommand_CompletesCancelledOrExecuted) {
     expect_exhausted(few_actors(), [](sim_machine& sim) {
         HCA_COMMAND_QUEUE queue;
         HcaInitializeCommandQueue(&queue, HcaServeByDpc, nullptr);

@@ -21,14 +21,14 @@ private:
     void* page_;
 };
 
-class UserData : public ::testing::TestWithParam<int> {
+class UserDataCapture : public ::testing::TestWithParam<int> {
 protected:
     KPROCESSOR_MODE mode() const { return static_cast<KPROCESSOR_MODE>(GetParam()); }
 };
 
 // The driver works on a copy: changes that the user makes to its buffers during the verb have no
 // effect.
-TEST_P(UserData, IsShadowedUntilTheVerbIsDone) {
+TEST_P(UserDataCapture, BuffersChangedDuringVerb_DriverUsesCopy) {
     char input[8] = "command";
     char output[8] = "before";
     const CI_UDATA user{input, output, sizeof(input), sizeof(output)};
@@ -45,7 +45,7 @@ TEST_P(UserData, IsShadowedUntilTheVerbIsDone) {
     EXPECT_STREQ(output, "answer");
 }
 
-TEST_P(UserData, TheBuffersMayOverlap) {
+TEST_P(UserDataCapture, OverlappingBuffers_InputUnaffectedByOutput) {
     char both[8] = "command";
     const CI_UDATA user{both, both, sizeof(both), sizeof(both)};
     CI_UDATA* shadow = nullptr;
@@ -56,7 +56,7 @@ TEST_P(UserData, TheBuffersMayOverlap) {
     EXPECT_STREQ(both, "answer");
 }
 
-TEST_P(UserData, AnOutputThatGrewIsCutToTheUsersBuffer) {
+TEST_P(UserDataCapture, OutputLargerThanBuffer_TruncatedWithOverflow) {
     char output[4] = "abc";
     const CI_UDATA user{nullptr, output, 0, 2};
     CI_UDATA* shadow = nullptr;
@@ -69,7 +69,7 @@ TEST_P(UserData, AnOutputThatGrewIsCutToTheUsersBuffer) {
     EXPECT_STREQ(output, "xyc");
 }
 
-TEST_P(UserData, SizesWithoutBuffersAndTooLargeOnesAreRefused) {
+TEST_P(UserDataCapture, SizeWithoutBufferOrTooLarge_ReturnsInvalidParameter) {
     char byte = 0;
     CI_UDATA* shadow = nullptr;
     for (const CI_UDATA& user : {CI_UDATA{nullptr, nullptr, 1, 0}, CI_UDATA{nullptr, nullptr, 0, 1},
@@ -78,9 +78,9 @@ TEST_P(UserData, SizesWithoutBuffersAndTooLargeOnesAreRefused) {
         EXPECT_EQ(CiCaptureUserData(&user, mode(), &shadow), STATUS_INVALID_PARAMETER);
 }
 
-INSTANTIATE_TEST_SUITE_P(Of, UserData, ::testing::Values(int{KernelMode}, int{UserMode}));
+INSTANTIATE_TEST_SUITE_P(Of, UserDataCapture, ::testing::Values(int{KernelMode}, int{UserMode}));
 
-TEST(UserMemory, ThatIsNotMappedIsAViolationAndNoCrash) {
+TEST(UserDataUnmapped, UnmappedBuffer_ReturnsAccessViolation) {
     const unmapped_page page;
     char output[4] = "abc";
     CI_UDATA* shadow = nullptr;

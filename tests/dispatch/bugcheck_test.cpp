@@ -53,7 +53,7 @@ private:
 
 class BugChecks : public BothMachines {};
 
-TEST_P(BugChecks, HandlerGetsCodeParametersNameAndStack) {
+TEST_P(BugChecks, BugCheckWithParameters_HandlerReceivesFullReport) {
     caught note;
     const handler_installed here(note);
     EXPECT_THROW(KeBugCheckEx(MANUALLY_INITIATED_CRASH, 1, 2, 3, 4), std::runtime_error);
@@ -68,7 +68,7 @@ TEST_P(BugChecks, HandlerGetsCodeParametersNameAndStack) {
     EXPECT_EQ(note.replay.empty(), !simulated());
 }
 
-TEST_P(BugChecks, ShortFormHasZeros) {
+TEST_P(BugChecks, KeBugCheckWithoutParameters_ReportsZeros) {
     caught note;
     const handler_installed here(note);
     EXPECT_THROW(KeBugCheck(MANUALLY_INITIATED_CRASH), std::runtime_error);
@@ -76,7 +76,7 @@ TEST_P(BugChecks, ShortFormHasZeros) {
         EXPECT_EQ(parameter, 0u);
 }
 
-TEST_P(BugChecks, ReportIsReadable) {
+TEST_P(BugChecks, FormattedReport_NamesCodeTextStackAndReplay) {
     caught note;
     const handler_installed here(note);
     EXPECT_THROW(detail::bug_check(SPIN_LOCK_NOT_OWNED, "what to do about it", 0xabc),
@@ -90,7 +90,7 @@ TEST_P(BugChecks, ReportIsReadable) {
 }
 
 // The verifier reports a violation, and the program continues when the handler returns.
-TEST_P(BugChecks, ViolationGoesOn) {
+TEST_P(BugChecks, HandlerReturnsFromViolation_ProgramContinues) {
     caught note;
     note.throws = false;
     const handler_installed here(note);
@@ -102,7 +102,7 @@ TEST_P(BugChecks, ViolationGoesOn) {
 }
 
 // A finding carries its history and the stacks that prove it.
-TEST_P(BugChecks, FindingBringsItsEvidence) {
+TEST_P(BugChecks, FindingWithHistoryAndStacks_ReportContainsBoth) {
     const std::uint64_t before = detail::findings_reported();
     detail::finding found;
     found.code = DRIVER_VERIFIER_DETECTED_VIOLATION;
@@ -127,7 +127,7 @@ TEST_P(BugChecks, FindingBringsItsEvidence) {
 
 IRPVERBS_ON_BOTH_MACHINES(BugChecks);
 
-TEST(BugCheckHandlers, TheFormerOneIsGivenBack) {
+TEST(BugCheckHandlers, HandlerReplaced_PreviousHandlerReturned) {
     caught first, second;
     PVOID context = &context;
     EXPECT_EQ(KeSetBugCheckHandler(catch_report, &first, &context), nullptr);
@@ -137,27 +137,27 @@ TEST(BugCheckHandlers, TheFormerOneIsGivenBack) {
     EXPECT_EQ(KeSetBugCheckHandler(nullptr, nullptr, nullptr), catch_report);
 }
 
-TEST(BugCheckNames, EveryCodeOfTheListHasItsOwn) {
+TEST(BugCheckNames, EveryListedCode_HasOwnName) {
 #define IRPVERBS_X_BUG_CODE(name, value) EXPECT_STREQ(KeBugCheckName(value), #name);
 #include <dispatch/bugcodes.def>
 #undef IRPVERBS_X_BUG_CODE
 }
 
 // An address outside every module is printed as a number.
-TEST(BugCheckText, UnknownAddressesAreNumbers) {
+TEST(BugCheckText, UnknownAddress_PrintedAsNumber) {
     detail::call_stack stack;
     stack.frames[0] = reinterpret_cast<void*>(0x1234);
     stack.count = 1;
     EXPECT_EQ(detail::describe(stack), "  0x1234\n");
 }
 
-TEST(BugCheckNames, KnownCodesHaveOne) {
+TEST(BugCheckNames, UnknownCode_HasNoName) {
     EXPECT_STREQ(KeBugCheckName(0x44), "MULTIPLE_IRP_COMPLETE_REQUESTS");
     EXPECT_STREQ(KeBugCheckName(0xC9), "DRIVER_VERIFIER_IOMANAGER_VIOLATION");
     EXPECT_EQ(KeBugCheckName(0xffff), nullptr);
 }
 
-TEST(BugCheckText, HistoryAndReplayAreShown) {
+TEST(BugCheckText, HistoryAndReplay_ArePrinted) {
     BUG_CHECK_REPORT report{};
     report.Code = 0xffff;
     report.History = "allocated\ncompleted\n";
@@ -168,7 +168,7 @@ TEST(BugCheckText, HistoryAndReplayAreShown) {
                     "history:\nallocated\ncompleted\nreplay: IRPVERBS_SEED=3\n");
 }
 
-TEST(BugCheckText, IsCutToTheBuffer) {
+TEST(BugCheckText, SmallBuffer_TextIsTruncated) {
     BUG_CHECK_REPORT report{};
     CHAR small[8];
     std::memset(small, 'x', sizeof small);
@@ -178,20 +178,20 @@ TEST(BugCheckText, IsCutToTheBuffer) {
 
 using BugCheckDeathTest = ::testing::Test;
 
-TEST(BugCheckDeathTest, DefaultHandlerPrintsAndAborts) {
+TEST(BugCheckDeathTest, DefaultHandler_PrintsAndAborts) {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     EXPECT_EXIT(KeBugCheckEx(MANUALLY_INITIATED_CRASH, 7, 0, 0, 0),
                 ::testing::KilledBySignal(SIGABRT),
                 "bug check 0xE2 MANUALLY_INITIATED_CRASH \\(0x7, 0x0, 0x0, 0x0\\)");
 }
 
-TEST(BugCheckDeathTest, DefaultHandlerAbortsOnAViolationToo) {
+TEST(BugCheckDeathTest, ViolationWithDefaultHandler_Aborts) {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     EXPECT_EXIT(detail::violation(DRIVER_VERIFIER_DETECTED_VIOLATION, 1, "SomeRule", "text"),
                 ::testing::KilledBySignal(SIGABRT), "rule: SomeRule");
 }
 
-TEST(BugCheckDeathTest, HandlerThatReturnsDoesNotSaveTheProgram) {
+TEST(BugCheckDeathTest, HandlerReturns_ProgramAborts) {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     EXPECT_EXIT(
         {

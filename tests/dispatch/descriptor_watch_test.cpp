@@ -36,12 +36,13 @@ protected:
 };
 
 // The callback reads one byte per call: unread bytes cause another call.
-TEST_F(DescriptorWatch, CallsAtPassiveLevelUntilAllIsRead) {
+TEST_F(DescriptorWatch, UnreadBytes_CallbackRunsAgainAtPassiveLevel) {
     watch = dispatch::watch_readable(
         machine, ends[0],
         [](void* context) {
             auto& self =
-                *static_cast<DescriptorWatch_CallsAtPassiveLevelUntilAllIsRead_Test*>(context);
+                *static_cast<DescriptorWatch_UnreadBytes_CallbackRunsAgainAtPassiveLevel_Test*>(
+                    context);
             self.level = KeGetCurrentIrql();
             char byte = 0;
             EXPECT_EQ(read(self.ends[0], &byte, 1), 1);
@@ -63,12 +64,12 @@ TEST_F(DescriptorWatch, CallsAtPassiveLevelUntilAllIsRead) {
     EXPECT_EQ(fcntl(ends[0], F_GETFD), 0); // still open
 }
 
-TEST_F(DescriptorWatch, TellsOfTheOtherEndsEndAndEndsWhenToldTo) {
+TEST_F(DescriptorWatch, PeerShutdown_CallbackReadsEndOfFileOnce) {
     watch = dispatch::watch_readable(
         machine, ends[0],
         [](void* context) {
             auto& self =
-                *static_cast<DescriptorWatch_TellsOfTheOtherEndsEndAndEndsWhenToldTo_Test*>(
+                *static_cast<DescriptorWatch_PeerShutdown_CallbackReadsEndOfFileOnce_Test*>(
                     context);
             char byte = 0;
             EXPECT_EQ(read(self.ends[0], &byte, 1), 0);
@@ -83,12 +84,12 @@ TEST_F(DescriptorWatch, TellsOfTheOtherEndsEndAndEndsWhenToldTo) {
     EXPECT_EQ(got, "0");
 }
 
-TEST_F(DescriptorWatch, MayEndInsideItsOwnCall) {
+TEST_F(DescriptorWatch, ResetInsideCallback_Completes) {
     KeInitializeEvent(&assigned, NotificationEvent, FALSE);
     watch = dispatch::watch_readable(
         machine, ends[0],
         [](void* context) {
-            auto& self = *static_cast<DescriptorWatch_MayEndInsideItsOwnCall_Test*>(context);
+            auto& self = *static_cast<DescriptorWatch_ResetInsideCallback_Completes_Test*>(context);
             KeWaitForSingleObject(&self.assigned, Executive, KernelMode, FALSE, nullptr);
             self.watch.reset();
             KeSetEvent(&self.happened, IO_NO_INCREMENT, FALSE);
@@ -102,7 +103,7 @@ TEST_F(DescriptorWatch, MayEndInsideItsOwnCall) {
 }
 
 // The watch's destructor waits for a callback in progress; no callback runs afterwards.
-TEST_F(DescriptorWatch, ItsEndWaitsForTheCall) {
+TEST_F(DescriptorWatch, Reset_WaitsForRunningCallback) {
     struct {
         KEVENT entered;
         std::atomic<bool> left{false};
@@ -124,7 +125,7 @@ TEST_F(DescriptorWatch, ItsEndWaitsForTheCall) {
     EXPECT_TRUE(call.left);
 }
 
-TEST_F(DescriptorWatch, WhatCanNotBeWatchedIsRefused) {
+TEST_F(DescriptorWatch, InvalidDescriptorOrSimMachine_ReturnsNull) {
     const auto never = [](void*) { return false; };
     EXPECT_EQ(dispatch::watch_readable(machine, -1, never, nullptr), nullptr);
     dispatch::random_choices chance{1};

@@ -15,7 +15,7 @@ class Dpcs : public BothMachines {};
 
 PVOID number(int value) { return reinterpret_cast<PVOID>(static_cast<ULONG_PTR>(value)); }
 
-TEST_P(Dpcs, InsertedBelowDispatchRunsBeforeTheCallReturns) {
+TEST_P(Dpcs, InsertedBelowDispatch_RunsBeforeReturn) {
     counted_dpc dpc;
     EXPECT_TRUE(KeInsertQueueDpc(&dpc, number(1), number(2)));
     EXPECT_EQ(dpc.runs, 1);
@@ -26,7 +26,7 @@ TEST_P(Dpcs, InsertedBelowDispatchRunsBeforeTheCallReturns) {
     EXPECT_EQ(KeGetCurrentIrql(), PASSIVE_LEVEL);
 }
 
-TEST_P(Dpcs, InsertedAtDispatchRunsWhenTheLevelFalls) {
+TEST_P(Dpcs, InsertedAtDispatch_RunsWhenIrqlLowers) {
     counted_dpc dpc;
     const KIRQL old = KeRaiseIrqlToDpcLevel();
     EXPECT_TRUE(KeInsertQueueDpc(&dpc, nullptr, nullptr));
@@ -35,7 +35,7 @@ TEST_P(Dpcs, InsertedAtDispatchRunsWhenTheLevelFalls) {
     EXPECT_EQ(dpc.runs, 1);
 }
 
-TEST_P(Dpcs, LowerWithinHighLevelsRunsNone) {
+TEST_P(Dpcs, LoweredWithinHighLevels_RunsBelowDispatchOnly) {
     counted_dpc dpc;
     KIRQL old;
     KeRaiseIrql(HIGH_LEVEL, &old);
@@ -48,7 +48,7 @@ TEST_P(Dpcs, LowerWithinHighLevelsRunsNone) {
     KeLowerIrql(old);
 }
 
-TEST_P(Dpcs, SecondInsertionIsRefusedAndDropsItsArguments) {
+TEST_P(Dpcs, SecondInsert_ReturnsFalseAndKeepsFirstArguments) {
     counted_dpc dpc;
     const KIRQL old = KeRaiseIrqlToDpcLevel();
     EXPECT_TRUE(KeInsertQueueDpc(&dpc, number(1), nullptr));
@@ -58,7 +58,7 @@ TEST_P(Dpcs, SecondInsertionIsRefusedAndDropsItsArguments) {
     EXPECT_EQ(dpc.argument1, number(1));
 }
 
-TEST_P(Dpcs, RemoveTakesItOutOnce) {
+TEST_P(Dpcs, QueuedDpc_IsRemovedOnce) {
     counted_dpc dpc;
     EXPECT_FALSE(KeRemoveQueueDpc(&dpc));
     const KIRQL old = KeRaiseIrqlToDpcLevel();
@@ -71,7 +71,7 @@ TEST_P(Dpcs, RemoveTakesItOutOnce) {
     EXPECT_EQ(dpc.runs, 0);
 }
 
-TEST_P(Dpcs, HighImportanceOvertakes) {
+TEST_P(Dpcs, HighImportance_RunsFirst) {
     std::vector<int> order;
     struct ordered : KDPC {
         int number;
@@ -97,7 +97,7 @@ TEST_P(Dpcs, HighImportanceOvertakes) {
     EXPECT_EQ(order, (std::vector<int>{3, 1, 2, 4}));
 }
 
-TEST_P(Dpcs, LowImportanceIsLeftToAProcessorThatStandsReady) {
+TEST_P(Dpcs, LowImportance_RunsOnActiveProcessor) {
     counted_dpc dpc;
     KeSetImportanceDpc(&dpc, LowImportance);
     KeInsertQueueDpc(&dpc, nullptr, nullptr);
@@ -107,7 +107,7 @@ TEST_P(Dpcs, LowImportanceIsLeftToAProcessorThatStandsReady) {
     EXPECT_EQ(dpc.irql, DISPATCH_LEVEL);
 }
 
-TEST_P(Dpcs, TargetedRunsOnThatProcessor) {
+TEST_P(Dpcs, TargetProcessor_RunsThere) {
     counted_dpc dpcs[processors];
     for (ULONG i = 0; i < processors; ++i) {
         KeSetTargetProcessorDpc(&dpcs[i], static_cast<CCHAR>(i));
@@ -121,14 +121,14 @@ TEST_P(Dpcs, TargetedRunsOnThatProcessor) {
     }
 }
 
-TEST_P(Dpcs, TargetThatDoesNotStandReadyIsABugCheck) {
+TEST_P(Dpcs, InvalidTargetProcessor_BugChecks) {
     counted_dpc dpc;
     EXPECT_EQ(bug_check_of([&] { KeSetTargetProcessorDpc(&dpc, processors); }),
               TIMER_OR_DPC_INVALID);
     EXPECT_EQ(bug_check_of([&] { KeSetTargetProcessorDpc(&dpc, -1); }), TIMER_OR_DPC_INVALID);
 }
 
-TEST_P(Dpcs, TargetIsNamedByNumberAndGroup) {
+TEST_P(Dpcs, TargetByGroupAndNumber_IsValidated) {
     counted_dpc dpc;
     PROCESSOR_NUMBER last{0, processors - 1, 0};
     EXPECT_EQ(KeSetTargetProcessorDpcEx(&dpc, &last), STATUS_SUCCESS);
@@ -140,7 +140,7 @@ TEST_P(Dpcs, TargetIsNamedByNumberAndGroup) {
         EXPECT_EQ(KeSetTargetProcessorDpcEx(&dpc, &each), STATUS_INVALID_PARAMETER);
 }
 
-TEST_P(Dpcs, ThreadedRunsAtPassiveOnAProcessorThatStandsReady) {
+TEST_P(Dpcs, ThreadedDpc_RunsAtPassiveOnActiveProcessor) {
     counted_dpc dpc;
     KeInitializeThreadedDpc(&dpc, counted_dpc::note, &dpc);
     EXPECT_TRUE(KeInsertQueueDpc(&dpc, number(7), nullptr));
@@ -153,7 +153,7 @@ TEST_P(Dpcs, ThreadedRunsAtPassiveOnAProcessorThatStandsReady) {
 
 // A threaded DPC runs below DISPATCH_LEVEL, so a DPC that it inserts also runs before
 // KeInsertQueueDpc returns.
-TEST_P(Dpcs, InsertedByAThreadedOneRunsAtOnce) {
+TEST_P(Dpcs, InsertedByThreadedDpc_RunsBeforeReturn) {
     static int inner_runs_seen;
     inner_runs_seen = -1;
     static counted_dpc* inner;
@@ -171,7 +171,7 @@ TEST_P(Dpcs, InsertedByAThreadedOneRunsAtOnce) {
     EXPECT_EQ(second.processor, first.processor);
 }
 
-TEST_P(Dpcs, MayInsertItself) {
+TEST_P(Dpcs, DpcReinsertsItself_RunsAgain) {
     counted_dpc dpc;
     dpc.then = [](counted_dpc& self) {
         if (self.runs < 5) {
@@ -182,7 +182,7 @@ TEST_P(Dpcs, MayInsertItself) {
     EXPECT_EQ(dpc.runs, 5);
 }
 
-TEST_P(Dpcs, MayBeFreedByItsRoutine) {
+TEST_P(Dpcs, DpcFreedByItsRoutine_IsNotAccessed) {
     static int freed;
     freed = 0;
     auto* dpc = new KDPC;
@@ -197,7 +197,7 @@ TEST_P(Dpcs, MayBeFreedByItsRoutine) {
     EXPECT_EQ(freed, 1);
 }
 
-TEST_P(Dpcs, ReturnAtAnotherLevelIsABugCheck) {
+TEST_P(Dpcs, ReturnAtRaisedIrql_BugChecks) {
     counted_dpc dpc;
     dpc.then = [](counted_dpc&) {
         KIRQL old;
@@ -210,7 +210,7 @@ TEST_P(Dpcs, ReturnAtAnotherLevelIsABugCheck) {
 }
 
 // An exception ends the DPC; the thread's IRQL and DPC queue are as before.
-TEST_P(Dpcs, ExceptionLeavesTheProcessorUsable) {
+TEST_P(Dpcs, ExceptionInDpc_NextDpcRuns) {
     counted_dpc dpc, next;
     dpc.then = [](counted_dpc&) { KeBugCheck(MANUALLY_INITIATED_CRASH); };
     const KIRQL old = KeRaiseIrqlToDpcLevel();
@@ -234,7 +234,7 @@ explore_options thorough() {
 }
 
 // A removal that returns TRUE is true: the DPC runs once per insertion, less the removals.
-TEST(DpcsExplored, InsertionsAreRunOrRemoved) {
+TEST(DpcsExplored, ConcurrentInsertAndRemove_RunsOncePerInsertLessRemovals) {
     explore_options options = thorough();
     options.required_probes = {"dpc.queued_while_it_runs"};
     expect_explored(options, [](sim_machine& machine) {
@@ -253,7 +253,7 @@ TEST(DpcsExplored, InsertionsAreRunOrRemoved) {
     });
 }
 
-TEST(DpcsExplored, FlushWaitsForWhatWasQueuedBefore) {
+TEST(DpcsExplored, Flush_WaitsForDpcsQueuedBefore) {
     expect_explored(thorough(), [](sim_machine& machine) {
         counted_dpc on_zero, on_one, threaded;
         KeSetTargetProcessorDpc(&on_zero, 0);
@@ -272,7 +272,7 @@ TEST(DpcsExplored, FlushWaitsForWhatWasQueuedBefore) {
 }
 
 // The teardown of WDM drivers: a DPC that was removed or flushed is not accessed afterwards.
-TEST(DpcsExplored, MemoryMayGoAfterRemoveOrFlush) {
+TEST(DpcsExplored, FreedAfterRemoveOrFlush_IsNotAccessed) {
     explore_options options = thorough();
     options.required_probes = {"dpc.flush_met_one_that_runs"};
     expect_explored(options, [](sim_machine& machine) {
@@ -289,7 +289,7 @@ TEST(DpcsExplored, MemoryMayGoAfterRemoveOrFlush) {
 }
 
 // The DPCs of one processor never overlap.
-TEST(DpcsExplored, OneAtATimeAProcessor) {
+TEST(DpcsExplored, DpcsOfOneProcessor_NeverOverlap) {
     expect_explored(thorough(), [](sim_machine& machine) {
         static int inside;
         inside = 0;

@@ -13,7 +13,7 @@ using namespace irpverbs::testing;
 
 class Events : public BothMachines {};
 
-TEST_P(Events, EveryCallGivesTheFormerState) {
+TEST_P(Events, SetResetAndPulse_ReturnPreviousState) {
     for (const EVENT_TYPE type : {NotificationEvent, SynchronizationEvent}) {
         event one(type);
         EXPECT_EQ(KeReadStateEvent(&one), 0);
@@ -33,13 +33,13 @@ TEST_P(Events, EveryCallGivesTheFormerState) {
     }
 }
 
-TEST_P(Events, InitialStateIsTheOneAsked) {
+TEST_P(Events, InitialState_DecidesFirstWait) {
     event on(NotificationEvent, true), off(NotificationEvent, false);
     EXPECT_EQ(try_wait(&on), STATUS_SUCCESS);
     EXPECT_EQ(try_wait(&off), STATUS_TIMEOUT);
 }
 
-TEST_P(Events, NotificationStaysSynchronizationLetsOneThrough) {
+TEST_P(Events, SatisfiedWait_ResetsSynchronizationEventOnly) {
     event all(NotificationEvent, true), one(SynchronizationEvent, true);
     EXPECT_EQ(try_wait(&all), STATUS_SUCCESS);
     EXPECT_EQ(try_wait(&all), STATUS_SUCCESS);
@@ -47,7 +47,7 @@ TEST_P(Events, NotificationStaysSynchronizationLetsOneThrough) {
     EXPECT_EQ(try_wait(&one), STATUS_TIMEOUT);
 }
 
-TEST_P(Events, NotificationReleasesAll) {
+TEST_P(Events, SetNotificationEvent_ReleasesAllWaiters) {
     event go, here(SynchronizationEvent);
     LONG released = 0;
     const auto body = [&] {
@@ -65,7 +65,7 @@ TEST_P(Events, NotificationReleasesAll) {
     EXPECT_EQ(released, 2);
 }
 
-TEST_P(Events, SynchronizationReleasesOneForEachSetting) {
+TEST_P(Events, SetSynchronizationEvent_ReleasesOneWaiterEach) {
     event go(SynchronizationEvent), through(SynchronizationEvent);
     const auto body = [&] {
         wait(&go);
@@ -78,7 +78,7 @@ TEST_P(Events, SynchronizationReleasesOneForEachSetting) {
     }
 }
 
-TEST_P(Events, SettingWithWaitIsRefusedAtDispatch) {
+TEST_P(Events, SetWithWaitAtDispatch_BugChecks) {
     event one;
     EXPECT_EQ(KeSetEvent(&one, IO_NO_INCREMENT, TRUE), 0);
     const at_dispatch_level raised;
@@ -97,7 +97,7 @@ explore_options thorough() {
 }
 
 // A signal is neither lost nor doubled: one that came after the time-out leaves the event set.
-TEST(EventsExplored, SetAndTimeoutAgreeWhoWon) {
+TEST(EventsExplored, SetRacesWithTimeout_NoSignalLostOrDoubled) {
     int in_time = 0, late = 0;
     explore_options options = thorough();
     options.machine.delays = 8;
@@ -117,7 +117,7 @@ TEST(EventsExplored, SetAndTimeoutAgreeWhoWon) {
     EXPECT_GT(late, 0);
 }
 
-TEST(EventsExplored, PulseReleasesThoseThatWaitNow) {
+TEST(EventsExplored, Pulse_ReleasesCurrentWaitersOnly) {
     expect_explored(thorough(), [](sim_machine& machine) {
         for (const EVENT_TYPE type : {NotificationEvent, SynchronizationEvent}) {
             auto one = std::make_shared<event>(type);
@@ -140,7 +140,7 @@ TEST(EventsExplored, PulseReleasesThoseThatWaitNow) {
 }
 
 // Two threads that wait for one signal each are released in the order of their waits.
-TEST(EventsExplored, WaitersAreReleasedInOrder) {
+TEST(EventsExplored, SynchronizationEvent_ReleasesWaitersInFifoOrder) {
     expect_explored(thorough(), [](sim_machine& machine) {
         event one(SynchronizationEvent);
         std::vector<int> order;
@@ -162,7 +162,7 @@ TEST(EventsExplored, WaitersAreReleasedInOrder) {
 }
 
 // A handler frees the event: the setter does not access it after releasing the waiter.
-TEST(EventsExplored, WaiterMayFreeTheEvent) {
+TEST(EventsExplored, EventFreedByWaiter_IsNotAccessedBySetter) {
     expect_explored(thorough(), [](sim_machine& machine) {
         auto one = std::make_unique<event>();
         machine.spawn("waiter", [&] {

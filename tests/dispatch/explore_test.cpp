@@ -19,7 +19,7 @@ using irpverbs::testing::run_exploration;
 void step() { detail::sched_point(point::user); }
 
 // The tests count the runs of explorations, so the caller's environment must not change them.
-class Explore : public ::testing::Test {
+class ScheduleExplorer : public ::testing::Test {
 protected:
     void SetUp() override {
         for (const char* name : {"IRPVERBS_SEED", "IRPVERBS_STRATEGY", "IRPVERBS_SEEDS"})
@@ -82,7 +82,7 @@ explore_options counting(std::uint64_t runs) {
 }
 
 // Tests that both random strategies find planted races at a useful rate.
-TEST_F(Explore, ChanceFindsPlantedRaces) {
+TEST_F(ScheduleExplorer, RandomAndPct_FindPlantedRaces) {
     for (const auto race : {lost_update, torn_read}) {
         const explore_summary summary = expect_found(counting(500), race);
         EXPECT_EQ(summary.random.runs, 500u);
@@ -94,7 +94,7 @@ TEST_F(Explore, ChanceFindsPlantedRaces) {
 
 // Tests that the search visits each schedule once: two actors of n steps interleave in C(2n, n)
 // ways.
-TEST_F(Explore, ExhaustiveVisitsEachSchedule) {
+TEST_F(ScheduleExplorer, Exhaustive_VisitsEachScheduleOnce) {
     explore_options options;
     options.random_runs = options.pct_runs = 0;
     options.exhaustive_runs = 10'000;
@@ -111,7 +111,7 @@ TEST_F(Explore, ExhaustiveVisitsEachSchedule) {
     EXPECT_EQ(summary.distinct, 252u);
 }
 
-TEST_F(Explore, ExhaustiveFindsPlantedRacesWithinTheBound) {
+TEST_F(ScheduleExplorer, ExhaustiveWithPreemptionBound_FindsRacesWithinBound) {
     for (const auto race : {lost_update, torn_read}) {
         explore_options options = counting(0);
         options.exhaustive_runs = 100'000;
@@ -127,7 +127,7 @@ TEST_F(Explore, ExhaustiveFindsPlantedRacesWithinTheBound) {
 }
 
 // Tests that a reported failure is about minimal: one preemption, which the report names.
-TEST_F(Explore, FailureIsShrunk) {
+TEST_F(ScheduleExplorer, FoundFailure_IsShrunkAndReported) {
     explore_options options = counting(500);
     options.stop_at_failure = true;
     const explore_summary summary = expect_found(options, lost_update);
@@ -139,7 +139,9 @@ TEST_F(Explore, FailureIsShrunk) {
     EXPECT_LE(preemptions, 2u) << failure.report;
     EXPECT_NE(failure.report.find("an update was lost"), std::string::npos);
     EXPECT_NE(failure.report.find("replay: IRPVERBS_STRATEGY=replay:"), std::string::npos);
-    EXPECT_NE(failure.report.find("--gtest_filter=Explore.FailureIsShrunk"), std::string::npos);
+    EXPECT_NE(
+        failure.report.find("--gtest_filter=ScheduleExplorer.FoundFailure_IsShrunkAndReported"),
+        std::string::npos);
     EXPECT_NE(failure.event_log.find("one starts"), std::string::npos) << failure.report;
 }
 
@@ -154,7 +156,7 @@ void set_environment(const std::string& line) {
 }
 
 // Tests that both replay lines of a report repeat the failure in one run each.
-TEST_F(Explore, ReplayLinesRepeatTheFailure) {
+TEST_F(ScheduleExplorer, ReplayLine_RepeatsFailureInOneRun) {
     for (const bool by_pct : {false, true}) {
         explore_options options = counting(500);
         (by_pct ? options.random_runs : options.pct_runs) = 0;
@@ -170,7 +172,7 @@ TEST_F(Explore, ReplayLinesRepeatTheFailure) {
     }
 }
 
-TEST_F(Explore, EnvironmentMultipliesAndChooses) {
+TEST_F(ScheduleExplorer, EnvironmentVariables_ScaleRunsAndSelectStrategy) {
     explore_options options = counting(10);
     setenv("IRPVERBS_SEEDS", "3", 1);
     EXPECT_EQ(run_exploration(options, lost_update).random.runs, 30u);
@@ -185,7 +187,7 @@ TEST_F(Explore, EnvironmentMultipliesAndChooses) {
     EXPECT_THROW(run_exploration(options, lost_update), schedule_error);
 }
 
-TEST_F(Explore, StrategyNamedForACampaignThatHasNoneOfIt_StillRuns) {
+TEST_F(ScheduleExplorer, StrategyNamedForACampaignThatHasNoneOfIt_StillRuns) {
     explore_options options = counting(50);
     setenv("IRPVERBS_STRATEGY", "exhaustive", 1);
     const explore_summary exhaustive = run_exploration(options, lost_update);
@@ -199,13 +201,13 @@ TEST_F(Explore, StrategyNamedForACampaignThatHasNoneOfIt_StillRuns) {
     EXPECT_EQ(run_exploration(options, lost_update).pct.runs, 50u);
 }
 
-TEST_F(Explore, CampaignWithoutRuns_DoesNotPass) {
+TEST_F(ScheduleExplorer, CampaignWithoutRuns_DoesNotPass) {
     explore_options options = counting(0);
     EXPECT_FALSE(run_exploration(options, [](sim_machine&) {}).passed());
 }
 
 // The line was printed by another program, or by an earlier version of this one.
-TEST_F(Explore, ReplayLineOfAnotherProgram_DoesNotPass) {
+TEST_F(ScheduleExplorer, ReplayLineOfAnotherProgram_DoesNotPass) {
     const explore_summary found = expect_found(counting(500), torn_read);
     set_environment(found.failure->replay);
     const explore_summary unused = run_exploration(explore_options{}, [](sim_machine& machine) {
@@ -226,7 +228,7 @@ TEST_F(Explore, ReplayLineOfAnotherProgram_DoesNotPass) {
 }
 
 // A replay string holds 2^20 decisions; the run makes more.
-TEST_F(Explore, FailureAfterMoreDecisionsThanAReplayLineHolds_IsReportedWithItsSeed) {
+TEST_F(ScheduleExplorer, FailureAfterMoreDecisionsThanAReplayLineHolds_IsReportedWithItsSeed) {
     explore_options options;
     options.random_runs = 3;
     options.pct_runs = 0;
@@ -250,7 +252,7 @@ TEST_F(Explore, FailureAfterMoreDecisionsThanAReplayLineHolds_IsReportedWithItsS
 }
 
 // Tests that a program whose decisions depend on more than the choices is reported as such.
-TEST_F(Explore, StateKeptBetweenRunsIsFound) {
+TEST_F(ScheduleExplorer, StateKeptBetweenRuns_ReportedAsNotDeterministic) {
     int kept = 0;
     explore_options options;
     options.random_runs = 100;
@@ -267,7 +269,7 @@ TEST_F(Explore, StateKeptBetweenRunsIsFound) {
 
 // Tests that the body does not continue after a run that did not finish, and that its objects stay
 // alive.
-TEST_F(Explore, BodyStopsAtAHang) {
+TEST_F(ScheduleExplorer, HungRun_StopsBodyWithoutUnwinding) {
     bool destroyed = false;
     bool went_on = false;
     explore_options options;
@@ -288,7 +290,7 @@ TEST_F(Explore, BodyStopsAtAHang) {
 }
 
 // Tests that a bug check fails the run in an actor as well as in the body around the run.
-TEST_F(Explore, BugChecksFailTheRun) {
+TEST_F(ScheduleExplorer, BugCheckInActorOrBody_FailsRun) {
     for (const bool inside : {true, false}) {
         explore_options options;
         const explore_summary summary = expect_found(options, [inside](sim_machine& machine) {
@@ -302,7 +304,7 @@ TEST_F(Explore, BugChecksFailTheRun) {
     }
 }
 
-TEST_F(Explore, ExceptionsFailTheRun) {
+TEST_F(ScheduleExplorer, ExceptionInBody_FailsRun) {
     const explore_summary summary =
         expect_found({}, [](sim_machine&) { throw std::runtime_error("thrown by the body"); });
     EXPECT_EQ(summary.random.first_failure, 0u);
@@ -311,7 +313,7 @@ TEST_F(Explore, ExceptionsFailTheRun) {
 
 // Tests that a failed EXPECT_* in a body fails the schedule instead of the test, so that it is
 // shrunk.
-TEST_F(Explore, ExpectationsFailTheRun) {
+TEST_F(ScheduleExplorer, FailedExpectation_FailsScheduleOnly) {
     const explore_summary summary = expect_found(counting(200), [](sim_machine& machine) {
         std::string order;
         for (const char* name : {"a", "b", "c"})
@@ -328,7 +330,7 @@ TEST_F(Explore, ExpectationsFailTheRun) {
 }
 
 // Tests that a fuzzer's bytes are a schedule: some bytes lose the update; zeros or no bytes do not.
-TEST_F(Explore, BytesAreASchedule) {
+TEST_F(ScheduleExplorer, FuzzerBytes_SelectSchedule) {
     const std::vector<std::uint8_t> plain(40, 0);
     EXPECT_TRUE(explore_input({}, plain, lost_update).passed());
     EXPECT_TRUE(explore_input({}, {}, lost_update).passed());
@@ -338,7 +340,7 @@ TEST_F(Explore, BytesAreASchedule) {
     EXPECT_NE(summary.text().find("replay: IRPVERBS_STRATEGY=replay:"), std::string::npos);
 }
 
-TEST_F(Explore, RequiredProbesMustBeHit) {
+TEST_F(ScheduleExplorer, RequiredProbeNeverHit_FailsCampaign) {
     explore_options options;
     options.required_probes = {"explore_test.often", "explore_test.never"};
     const auto body = [](sim_machine& machine) {

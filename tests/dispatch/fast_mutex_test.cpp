@@ -24,7 +24,7 @@ bool free_for_another(fast_mutex& one) {
     return acquired;
 }
 
-TEST_P(FastMutexes, HeldAtApcLevel) {
+TEST_P(FastMutexes, Acquire_RaisesToApcLevel) {
     fast_mutex one;
     ExAcquireFastMutex(&one);
     EXPECT_EQ(KeGetCurrentIrql(), APC_LEVEL);
@@ -32,7 +32,7 @@ TEST_P(FastMutexes, HeldAtApcLevel) {
     EXPECT_EQ(KeGetCurrentIrql(), PASSIVE_LEVEL);
 }
 
-TEST_P(FastMutexes, ReleaseRestoresTheLevelOfTheAcquisition) {
+TEST_P(FastMutexes, ReleaseAtApcLevel_RestoresApcLevel) {
     fast_mutex one;
     KIRQL old;
     KeRaiseIrql(APC_LEVEL, &old);
@@ -42,7 +42,7 @@ TEST_P(FastMutexes, ReleaseRestoresTheLevelOfTheAcquisition) {
     KeLowerIrql(old);
 }
 
-TEST_P(FastMutexes, TryTakesOnlyAFreeOne) {
+TEST_P(FastMutexes, TryAcquireHeldMutex_FailsAtUnchangedIrql) {
     fast_mutex one;
     EXPECT_TRUE(ExTryToAcquireFastMutex(&one));
     EXPECT_EQ(KeGetCurrentIrql(), APC_LEVEL);
@@ -59,19 +59,19 @@ TEST_P(FastMutexes, TryTakesOnlyAFreeOne) {
     ExReleaseFastMutex(&one);
 }
 
-TEST_P(FastMutexes, AcquiredTwiceIsABugCheck) {
+TEST_P(FastMutexes, SecondAcquireByOwner_BugChecks) {
     fast_mutex one;
     ExAcquireFastMutex(&one);
     EXPECT_EQ(bug_check_of([&] { ExAcquireFastMutex(&one); }), THREAD_NOT_MUTEX_OWNER);
     ExReleaseFastMutex(&one);
 }
 
-TEST_P(FastMutexes, ReleaseByAnotherIsABugCheck) {
+TEST_P(FastMutexes, ReleaseWithoutOwnership_BugChecks) {
     fast_mutex one;
     EXPECT_EQ(bug_check_of([&] { ExReleaseFastMutex(&one); }), THREAD_NOT_MUTEX_OWNER);
 }
 
-TEST_P(FastMutexes, GuardedMutexIsTheSame) {
+TEST_P(FastMutexes, AcquireGuardedMutex_DisablesAllApcs) {
     KGUARDED_MUTEX one;
     KeInitializeGuardedMutex(&one);
     KeAcquireGuardedMutex(&one);
@@ -83,7 +83,7 @@ TEST_P(FastMutexes, GuardedMutexIsTheSame) {
 }
 
 // Source: WDK ExAcquireFastMutexUnsafe, KeAcquireGuardedMutexUnsafe.
-TEST_P(FastMutexes, UnsafeFormsLeaveTheLevelAlone) {
+TEST_P(FastMutexes, UnsafeAcquire_KeepsIrql) {
     const auto hold_one = [](auto acquire, auto release) {
         fast_mutex one;
         KeEnterGuardedRegion();
@@ -100,7 +100,7 @@ TEST_P(FastMutexes, UnsafeFormsLeaveTheLevelAlone) {
 
 IRPVERBS_ON_BOTH_MACHINES(FastMutexes);
 
-TEST(FastMutexesExplored, OneInsideAndAllGetIn) {
+TEST(FastMutexesExplored, ConcurrentAcquires_ExcludeAndAllSucceed) {
     explore_options options;
     options.random_runs = options.pct_runs = 500;
     options.exhaustive_runs = 20'000;

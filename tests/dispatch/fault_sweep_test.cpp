@@ -43,7 +43,7 @@ std::string allocate_thrice() {
     return got;
 }
 
-TEST(FaultSweep, FailsEachStackOnceThenEachPair) {
+TEST(FaultSweep, ThreeCallStacks_EachFailsAloneThenInPairs) {
     std::vector<std::string> seen;
     const fault_sweep_summary summary = fault_sweep([&] { seen.push_back(allocate_thrice()); });
     EXPECT_EQ(seen, (std::vector<std::string>{"abccc", "-bccc", "a-ccc", "ab-cc", "--ccc", "-b-cc",
@@ -54,7 +54,7 @@ TEST(FaultSweep, FailsEachStackOnceThenEachPair) {
     EXPECT_EQ(allocate_thrice(), "abccc") << "the plan is over";
 }
 
-TEST(FaultSweep, CanStopAtSingles) {
+TEST(FaultSweep, SinglesOrder_SkipsPairs) {
     const fault_sweep_summary summary =
         fault_sweep([] { allocate_thrice(); }, sweep::order::singles);
     EXPECT_EQ(summary.runs, 4u);
@@ -62,7 +62,7 @@ TEST(FaultSweep, CanStopAtSingles) {
 }
 
 // The sweep also covers a call stack that only a fault reaches.
-TEST(FaultSweep, FollowsWhatFaultsOpen) {
+TEST(FaultSweep, StackReachedByFaultOnly_IsSwept) {
     int fallbacks_failed = 0;
     const fault_sweep_summary summary = fault_sweep([&] {
         void* block = allocate();
@@ -76,7 +76,7 @@ TEST(FaultSweep, FollowsWhatFaultsOpen) {
     EXPECT_EQ(fallbacks_failed, 1) << "in the pair";
 }
 
-TEST(FaultSweep, RunsInTheSimulatorAndOnAnyThread) {
+TEST(FaultSweep, SimMachineThread_RunsAllPlans) {
     std::set<std::string> seen;
     const fault_sweep_summary summary = fault_sweep([&](sweep& turns) {
         dispatch::random_choices chance(7);
@@ -89,7 +89,7 @@ TEST(FaultSweep, RunsInTheSimulatorAndOnAnyThread) {
     EXPECT_EQ(seen.size(), 7u);
 }
 
-TEST(FaultSweep, ReachesThreadsAndLookasideLists) {
+TEST(FaultSweep, ThreadsAndLookasideLists_ReceiveFaults) {
     int no_thread = 0;
     int no_block = 0;
     fault_sweep([&] {
@@ -114,7 +114,7 @@ TEST(FaultSweep, ReachesThreadsAndLookasideLists) {
 }
 
 // A replay repeats the faults, since they are choices of the machine.
-TEST(FaultSweep, IsPartOfTheTrace) {
+TEST(FaultSweep, ReplayOfTrace_RepeatsFault) {
     sweep turns(sweep::order::singles);
     std::vector<std::uint32_t> trace;
     std::string first;
@@ -137,7 +137,7 @@ TEST(FaultSweep, IsPartOfTheTrace) {
     EXPECT_EQ(second, "-bccc");
 }
 
-TEST(LowResources, FailAboutSixInAHundred) {
+TEST(LowResourceSimulation, Enabled_FailsSixPercentOfAllocations) {
     const checks_scope on{check::low_resources};
     dispatch::random_choices chance(3);
     sim_machine machine(chance);
@@ -156,7 +156,7 @@ TEST(LowResources, FailAboutSixInAHundred) {
     EXPECT_LT(failed, 160);
 }
 
-TEST(LowResources, AreNoMatterWhenOff) {
+TEST(LowResourceSimulation, Disabled_AllAllocationsSucceed) {
     for (int i = 0; i < 200; ++i) {
         void* block = allocate();
         EXPECT_NE(block, nullptr);
@@ -165,7 +165,7 @@ TEST(LowResources, AreNoMatterWhenOff) {
 }
 
 // The driver's error path frees too much: the report names the call that had failed.
-TEST(FaultSweep, TellsTheFaultInReports) {
+TEST(FaultSweep, ErrorPathViolation_ReportNamesFailedCall) {
     findings seen{check::pool};
     fault_sweep(
         [] {

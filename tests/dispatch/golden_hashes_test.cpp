@@ -54,11 +54,11 @@ void program(sim_machine& machine) {
     KeRundownQueue(&queue);
 }
 
-TEST(GoldenHashes, RandomSeeds) {
+TEST(ScheduleHashes, RandomSeeds_MatchRecordedHashes) {
     expect_golden(golden_run(random_choices(0), program), {0xc8e0242dcba2f5a5, 0xeb99e829fe93ee5f});
 }
 
-TEST(GoldenHashes, PctSeeds) {
+TEST(ScheduleHashes, PctSeeds_MatchRecordedHashes) {
     expect_golden(golden_run(pct_choices(0, 3, 60), program),
                   {0xd4d630f7308621c4, 0xc7a2ab96a317bedb});
 }

@@ -4,7 +4,7 @@
 
 namespace {
 
-TEST(Interlocked, AdditionGivesTheNewValueExchangeTheOld) {
+TEST(Interlocked, IncrementAndExchange_ReturnNewAndOldValue) {
     LONG value = 5;
     EXPECT_EQ(InterlockedIncrement(&value), 6);
     EXPECT_EQ(InterlockedDecrement(&value), 5);
@@ -13,7 +13,7 @@ TEST(Interlocked, AdditionGivesTheNewValueExchangeTheOld) {
     EXPECT_EQ(value, 3);
 }
 
-TEST(Interlocked, CompareExchangeStoresOnlyOnEquality) {
+TEST(Interlocked, CompareExchange_StoresOnlyIfEqual) {
     LONG value = 5;
     EXPECT_EQ(InterlockedCompareExchange(&value, 9, 4), 5);
     EXPECT_EQ(value, 5);
@@ -21,7 +21,7 @@ TEST(Interlocked, CompareExchangeStoresOnlyOnEquality) {
     EXPECT_EQ(value, 9);
 }
 
-TEST(Interlocked, BitsGiveTheOldValue) {
+TEST(Interlocked, AndOr_ReturnOldValue) {
     LONG value = 6;
     EXPECT_EQ(InterlockedAnd(&value, 3), 6);
     EXPECT_EQ(value, 2);
@@ -29,7 +29,7 @@ TEST(Interlocked, BitsGiveTheOldValue) {
     EXPECT_EQ(value, 10);
 }
 
-TEST(Interlocked, WideFormsCrossTheWordBoundary) {
+TEST(Interlocked, SixtyFourBitForms_CarryAcrossWords) {
     LONG64 value = 0xffffffff;
     EXPECT_EQ(InterlockedIncrement64(&value), 0x100000000);
     EXPECT_EQ(InterlockedDecrement64(&value), 0xffffffff);
@@ -40,7 +40,7 @@ TEST(Interlocked, WideFormsCrossTheWordBoundary) {
     EXPECT_EQ(value, 7);
 }
 
-TEST(Interlocked, PointersAreExchanged) {
+TEST(Interlocked, PointerExchange_ReturnsOldPointer) {
     int one = 0;
     int two = 0;
     PVOID value = &one;
@@ -51,7 +51,7 @@ TEST(Interlocked, PointersAreExchanged) {
     EXPECT_EQ(value, &one);
 }
 
-TEST(ExInterlocked, ListCallsGiveTheFormerEndAndTheFirstEntry) {
+TEST(ExInterlocked, ListInsertAndRemove_ReturnPreviousEndAndFirstEntry) {
     KSPIN_LOCK lock;
     KeInitializeSpinLock(&lock);
     LIST_ENTRY head, one, two, three;

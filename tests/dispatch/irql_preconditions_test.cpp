@@ -131,7 +131,7 @@ constexpr precondition upper_bounds[] = {
      }},
 };
 
-class IrqlPreconditions : public BothMachines {
+class IrqlVerifier : public BothMachines {
 protected:
     std::optional<broken_rule> report_at(KIRQL level, const std::function<void(world&)>& call) {
         auto in = std::make_unique<world>();
@@ -152,14 +152,14 @@ protected:
     }
 };
 
-TEST_P(IrqlPreconditions, UpToTheBoundNothingIsReported) {
+TEST_P(IrqlVerifier, CallAtHighestAllowedIrql_NothingIsReported) {
     for (const precondition& each : upper_bounds) {
         const auto report = report_at(each.highest, each.call);
         EXPECT_FALSE(report) << each.function << ": " << report->text;
     }
 }
 
-TEST_P(IrqlPreconditions, BeyondTheBoundIsReported) {
+TEST_P(IrqlVerifier, CallAboveAllowedIrql_IsReported) {
     for (const precondition& each : upper_bounds) {
         const KIRQL beyond =
             each.highest < DISPATCH_LEVEL ? static_cast<KIRQL>(each.highest + 1) : CLOCK_LEVEL;
@@ -170,7 +170,7 @@ TEST_P(IrqlPreconditions, BeyondTheBoundIsReported) {
     }
 }
 
-TEST_P(IrqlPreconditions, WhatNeedsDispatchIsReportedBelow) {
+TEST_P(IrqlVerifier, DispatchOnlyCallAtPassive_IsReported) {
     const std::pair<const char*, void (*)(world&)> calls[] = {
         {"KeAcquireSpinLockAtDpcLevel", [](world& in) { KeAcquireSpinLockAtDpcLevel(&in.lock); }},
         {"KeTryToAcquireSpinLockAtDpcLevel",
@@ -193,7 +193,7 @@ TEST_P(IrqlPreconditions, WhatNeedsDispatchIsReportedBelow) {
     }
 }
 
-TEST_P(IrqlPreconditions, ThreadIsCreatedAtPassiveOnly) {
+TEST_P(IrqlVerifier, PsCreateSystemThreadAtApcLevel_IsReported) {
     const auto create = [](world&) {
         HANDLE handle = nullptr;
         ASSERT_TRUE(NT_SUCCESS(PsCreateSystemThread(
@@ -205,7 +205,7 @@ TEST_P(IrqlPreconditions, ThreadIsCreatedAtPassiveOnly) {
     EXPECT_TRUE(report_at(APC_LEVEL, create));
 }
 
-TEST_P(IrqlPreconditions, PagedCodeRunsBelowDispatch) {
+TEST_P(IrqlVerifier, PagedCodeAtDispatch_IsReported) {
     const auto paged = [](world&) { PAGED_CODE(); };
     EXPECT_FALSE(report_at(APC_LEVEL, paged));
     const auto report = report_at(DISPATCH_LEVEL, paged);
@@ -214,7 +214,7 @@ TEST_P(IrqlPreconditions, PagedCodeRunsBelowDispatch) {
 }
 
 // With the verifier off the same calls are not checked.
-TEST_P(IrqlPreconditions, NothingIsCheckedWhenOff) {
+TEST_P(IrqlVerifier, VerifierOff_NothingIsReported) {
     const at_dispatch_level raised;
     EXPECT_FALSE(report_of([] { PAGED_CODE(); }));
     KIRQL old;

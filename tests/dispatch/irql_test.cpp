@@ -8,7 +8,7 @@ using namespace irpverbs::testing;
 
 class Irql : public BothMachines {};
 
-TEST_P(Irql, RaiseStoresTheOldLevelAndLowerRestoresIt) {
+TEST_P(Irql, RaiseAndLower_SaveAndRestoreIrql) {
     KIRQL old = HIGH_LEVEL;
     KeRaiseIrql(APC_LEVEL, &old);
     EXPECT_EQ(old, PASSIVE_LEVEL);
@@ -22,27 +22,27 @@ TEST_P(Irql, RaiseStoresTheOldLevelAndLowerRestoresIt) {
     EXPECT_EQ(KeGetCurrentIrql(), PASSIVE_LEVEL);
 }
 
-TEST_P(Irql, RaiseToALowerLevelIsABugCheck) {
+TEST_P(Irql, RaiseToLowerIrql_BugChecks) {
     const at_dispatch_level raised;
     KIRQL old;
     EXPECT_EQ(bug_check_of([&] { KeRaiseIrql(APC_LEVEL, &old); }), IRQL_NOT_GREATER_OR_EQUAL);
 }
 
-TEST_P(Irql, RaiseToDispatchFromAboveIsABugCheck) {
+TEST_P(Irql, RaiseToDpcLevelFromAbove_BugChecks) {
     KIRQL old;
     KeRaiseIrql(CLOCK_LEVEL, &old);
     EXPECT_EQ(bug_check_of([] { KeRaiseIrqlToDpcLevel(); }), IRQL_NOT_GREATER_OR_EQUAL);
     KeLowerIrql(old);
 }
 
-TEST_P(Irql, LowerToAHigherLevelIsABugCheck) {
+TEST_P(Irql, LowerToHigherIrql_BugChecks) {
     const auto report = report_of([] { KeLowerIrql(APC_LEVEL); });
     ASSERT_TRUE(report);
     EXPECT_EQ(report->code, IRQL_NOT_LESS_OR_EQUAL);
     EXPECT_EQ(report->id, APC_LEVEL);
 }
 
-TEST_P(Irql, LevelsBelongToTheThread) {
+TEST_P(Irql, NewThread_StartsAtPassiveLevel) {
     const at_dispatch_level raised;
     KIRQL other = HIGH_LEVEL;
     {
@@ -54,7 +54,7 @@ TEST_P(Irql, LevelsBelongToTheThread) {
     EXPECT_EQ(other, PASSIVE_LEVEL);
 }
 
-TEST_P(Irql, RegionsHoldOffApcsAndNest) {
+TEST_P(Irql, NestedRegions_DisableApcsUntilLastExit) {
     EXPECT_FALSE(KeAreApcsDisabled());
     KeEnterCriticalRegion();
     KeEnterCriticalRegion();
@@ -69,7 +69,7 @@ TEST_P(Irql, RegionsHoldOffApcsAndNest) {
     EXPECT_FALSE(KeAreApcsDisabled());
 }
 
-TEST_P(Irql, ApcLevelHoldsOffApcsToo) {
+TEST_P(Irql, ApcLevel_DisablesAllApcs) {
     KIRQL old;
     KeRaiseIrql(APC_LEVEL, &old);
     EXPECT_TRUE(KeAreApcsDisabled());
@@ -77,7 +77,7 @@ TEST_P(Irql, ApcLevelHoldsOffApcsToo) {
     KeLowerIrql(old);
 }
 
-TEST_P(Irql, LeavingARegionThatWasNotEnteredIsABugCheck) {
+TEST_P(Irql, UnenteredRegionExit_BugChecks) {
     auto report = report_of([] { KeLeaveCriticalRegion(); });
     ASSERT_TRUE(report);
     EXPECT_EQ(report->code, DRIVER_VERIFIER_DETECTED_VIOLATION);
@@ -88,7 +88,7 @@ TEST_P(Irql, LeavingARegionThatWasNotEnteredIsABugCheck) {
     EXPECT_EQ(report->id, 0x0004000Eu); // DV GuardedRegions
 }
 
-TEST_P(Irql, EveryThreadIsAProcessorOfItsOwn) {
+TEST_P(Irql, TwoThreads_HaveDistinctProcessorNumbers) {
     const ULONG mine = KeGetCurrentProcessorNumber();
     ULONG other = mine;
     system_thread thread([&] { other = KeGetCurrentProcessorNumber(); });

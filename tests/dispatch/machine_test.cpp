@@ -13,9 +13,9 @@ namespace {
 using namespace irpverbs::dispatch;
 using namespace irpverbs::testing;
 
-class Machines : public BothMachines {};
+class MachineScope : public BothMachines {};
 
-TEST_P(Machines, ScopesNest) {
+TEST_P(MachineScope, NestedScopes_RestoreMachineAndThread) {
     asio_machine other({.processors = 3});
     PKTHREAD const mine = KeGetCurrentThread();
     {
@@ -34,14 +34,14 @@ TEST_P(Machines, ScopesNest) {
     EXPECT_EQ(KeGetCurrentThread(), mine);
 }
 
-TEST_P(Machines, LevelStaysWithTheScope) {
+TEST_P(MachineScope, ScopeOfOtherMachine_StartsAtPassiveLevel) {
     const at_dispatch_level raised;
     asio_machine other({.processors = 1});
     const machine::scope inside(other);
     EXPECT_EQ(KeGetCurrentIrql(), PASSIVE_LEVEL);
 }
 
-TEST_P(Machines, ThreadThatLeavesRunsTheDpcsItHeldUp) {
+TEST_P(MachineScope, ScopeEndsAtDispatch_QueuedDpcsRun) {
     counted_dpc dpc;
     {
         const machine::scope inside(machine());
@@ -52,7 +52,7 @@ TEST_P(Machines, ThreadThatLeavesRunsTheDpcsItHeldUp) {
     EXPECT_EQ(dpc.irql, DISPATCH_LEVEL);
 }
 
-TEST_P(Machines, HandlersOfItsContextRunAtPassiveInside) {
+TEST_P(MachineScope, PostedHandler_RunsAtPassiveInsideMachine) {
     event done;
     KIRQL level = HIGH_LEVEL;
     bool inside = false;
@@ -66,9 +66,9 @@ TEST_P(Machines, HandlersOfItsContextRunAtPassiveInside) {
     EXPECT_TRUE(inside);
 }
 
-TEST_P(Machines, RandomDrawsDiffer) { EXPECT_NE(machine().random(), machine().random()); }
+TEST_P(MachineScope, TwoRandomDraws_Differ) { EXPECT_NE(machine().random(), machine().random()); }
 
-TEST_P(Machines, ThreadsComeAndGoByTheThousand) {
+TEST_P(MachineScope, ThousandsOfScopes_ReuseProcessorSlots) {
     for (int i = 0; i < 2 * MAXIMUM_PROCESSORS; ++i)
         const machine::scope visit(machine()); // slots are reused
     SUCCEED();
@@ -77,7 +77,7 @@ TEST_P(Machines, ThreadsComeAndGoByTheThousand) {
 IRPVERBS_ON_BOTH_MACHINES(Machines);
 
 // A thread that belongs to no machine runs on the default one.
-TEST(DefaultMachine, ServesUnknownThreads) {
+TEST(DefaultMachine, ThreadWithoutMachine_RunsOnDefaultMachine) {
     std::thread([] {
         EXPECT_EQ(KeGetCurrentIrql(), PASSIVE_LEVEL);
         EXPECT_FALSE(machine::current().simulated());
@@ -89,7 +89,7 @@ TEST(DefaultMachine, ServesUnknownThreads) {
     }).join();
 }
 
-TEST(DefaultMachine, IsOneForAllThreads) {
+TEST(DefaultMachine, TwoThreads_ShareOneMachine) {
     machine* first = nullptr;
     machine* second = nullptr;
     std::thread([&] { first = &machine::current(); }).join();
@@ -97,14 +97,14 @@ TEST(DefaultMachine, IsOneForAllThreads) {
     EXPECT_EQ(first, second);
 }
 
-TEST(DefaultMachine, PlacesOfEndedThreadsAreUsedAgain) {
+TEST(DefaultMachine, ThreadEnded_ProcessorNumberIsReused) {
     ULONG first = 0, second = 0;
     std::thread([&] { first = KeGetCurrentProcessorNumber(); }).join();
     std::thread([&] { second = KeGetCurrentProcessorNumber(); }).join();
     EXPECT_EQ(first, second);
 }
 
-TEST(DefaultMachine, ThreadThatEndsAbandonsItsMutex) {
+TEST(DefaultMachine, ThreadEndsHoldingMutex_MutexIsAbandoned) {
     KMUTEX mutex;
     KeInitializeMutex(&mutex, 0);
     std::thread([&] { wait(&mutex); }).join();
@@ -112,7 +112,7 @@ TEST(DefaultMachine, ThreadThatEndsAbandonsItsMutex) {
     KeReleaseMutex(&mutex, FALSE);
 }
 
-TEST(DefaultMachine, ThreadsOfTwoMachinesMeetAtOneEvent) {
+TEST(DefaultMachine, ThreadsOfTwoMachines_ShareOneEvent) {
     asio_machine one({.processors = 1}), two({.processors = 1});
     event there, back;
     std::thread other([&] {
@@ -128,13 +128,13 @@ TEST(DefaultMachine, ThreadsOfTwoMachinesMeetAtOneEvent) {
     other.join();
 }
 
-TEST(AsioMachine, HasAsManyProcessorsAsAsked) {
+TEST(AsioMachine, RequestedProcessorCount_IsUsed) {
     EXPECT_EQ(asio_machine({.processors = 5}).processor_count(), 5u);
     EXPECT_GE(asio_machine().processor_count(), 1u);
 }
 
 // Faults, logs and replays exist in the simulator only.
-TEST(AsioMachine, LeavesNothingToChance) {
+TEST(AsioMachine, PerturbAndReplayLine_AreInactive) {
     asio_machine machine({.processors = 1});
     EXPECT_FALSE(machine.should_inject("site"));
     EXPECT_EQ(machine.replay_line(), nullptr);
@@ -143,7 +143,7 @@ TEST(AsioMachine, LeavesNothingToChance) {
 
 // The kernel's tick may be late on a machine that shares its processors: at least one of the tries
 // has a tick in time.
-TEST(AsioMachine, TheLateTimeIsNotBeforeTheTrueOne) {
+TEST(AsioMachine, LateTime_ReachesInterruptTime) {
     asio_machine machine({.processors = 1});
     int tries = 10'000'000;
     for (std::uint64_t before = 1, late = 0; late < before && tries > 0; --tries) {
@@ -153,12 +153,12 @@ TEST(AsioMachine, TheLateTimeIsNotBeforeTheTrueOne) {
     EXPECT_GT(tries, 0);
 }
 
-TEST(AsioMachine, CanComeAndGoUnused) {
+TEST(AsioMachine, UnusedMachine_ConstructsAndDestructs) {
     for (int i = 0; i < 100; ++i)
         const asio_machine unused({.processors = 2});
 }
 
-TEST(AsioMachine, HandlersThatNeverRanAreDestroyed) {
+TEST(AsioMachine, HandlerNeverRun_IsDestroyed) {
     auto held = std::make_shared<int>(0);
     const std::weak_ptr<int> watched = held;
     {
@@ -201,7 +201,7 @@ struct chain {
 };
 
 // Handlers queued before the destructor run, and so do handlers that they queue on idle processors.
-TEST(AsioMachine, EndsAfterTheWorkThatIsQueued) {
+TEST(AsioMachine, Destructor_WaitsForQueuedWork) {
     for (int round = 0; round < 200; ++round) {
         chain one(0);
         {
@@ -216,7 +216,7 @@ TEST(AsioMachine, EndsAfterTheWorkThatIsQueued) {
 }
 
 // The destructor waits for system threads, which may use the whole machine to their end.
-TEST(AsioMachine, EndsAfterItsSystemThreads) {
+TEST(AsioMachine, Destructor_WaitsForSystemThreads) {
     for (int round = 0; round < 200; ++round) {
         chain one(0);
         {

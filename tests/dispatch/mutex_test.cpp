@@ -19,7 +19,7 @@ struct mutex : KMUTEX {
 
 class Mutexes : public BothMachines {};
 
-TEST_P(Mutexes, OwnerMayTakeItAgainAndReleasesAsOften) {
+TEST_P(Mutexes, RecursiveAcquire_NeedsEqualReleases) {
     mutex one;
     EXPECT_EQ(one.state(), 1);
     EXPECT_EQ(wait(&one), STATUS_SUCCESS);
@@ -33,7 +33,7 @@ TEST_P(Mutexes, OwnerMayTakeItAgainAndReleasesAsOften) {
     EXPECT_EQ(one.state(), 1);
 }
 
-TEST_P(Mutexes, OthersWaitForTheLastRelease) {
+TEST_P(Mutexes, HeldRecursively_OthersWaitForLastRelease) {
     mutex one;
     wait(&one);
     wait(&one);
@@ -54,7 +54,7 @@ TEST_P(Mutexes, OthersWaitForTheLastRelease) {
     EXPECT_EQ(one.state(), 1);
 }
 
-TEST_P(Mutexes, ReleaseByAnotherThanTheOwnerIsABugCheck) {
+TEST_P(Mutexes, ReleaseByNonOwner_BugChecks) {
     mutex one;
     EXPECT_EQ(bug_check_of([&] { one.release(); }), THREAD_NOT_MUTEX_OWNER);
     event taken, let_go;
@@ -70,7 +70,7 @@ TEST_P(Mutexes, ReleaseByAnotherThanTheOwnerIsABugCheck) {
     set(let_go);
 }
 
-TEST_P(Mutexes, OwnerThatEndsAbandonsIt) {
+TEST_P(Mutexes, OwnerEnds_NextWaitReturnsAbandonedOnce) {
     mutex one, other;
     {
         system_thread owner([&] {
@@ -92,7 +92,7 @@ TEST_P(Mutexes, OwnerThatEndsAbandonsIt) {
     other.release();
 }
 
-TEST_P(Mutexes, AbandonedReachesTheOneThatWaits) {
+TEST_P(Mutexes, OwnerEndsWhileAnotherWaits_WaiterReturnsAbandoned) {
     mutex one;
     event taken, waiting;
     NTSTATUS status = STATUS_UNSUCCESSFUL;
@@ -125,7 +125,7 @@ explore_options thorough() {
     return options;
 }
 
-TEST(MutexesExplored, OneInsideAndAllGetIn) {
+TEST(MutexesExplored, ConcurrentAcquires_ExcludeAndAllSucceed) {
     expect_explored(thorough(), [](sim_machine& machine) {
         mutex one;
         int inside = 0, visits = 0;
@@ -147,7 +147,7 @@ TEST(MutexesExplored, OneInsideAndAllGetIn) {
 }
 
 // The hand-over races with the waiter's time-out and with the owner's end.
-TEST(MutexesExplored, HandOverTimeoutAndAbandonmentAgree) {
+TEST(MutexesExplored, HandOverRacesTimeoutAndAbandonment_MutexEndsFree) {
     int handed = 0, abandoned = 0, timed_out = 0;
     explore_options options = thorough();
     options.machine.delays = 8;

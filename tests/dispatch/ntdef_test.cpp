@@ -28,14 +28,14 @@ struct list : LIST_ENTRY {
 
 using numbers = std::vector<int>;
 
-TEST(ListEntry, EmptyHeadPointsToItself) {
+TEST(ListEntry, EmptyHead_PointsToItself) {
     list head;
     EXPECT_TRUE(IsListEmpty(&head));
     EXPECT_EQ(head.Flink, &head);
     EXPECT_EQ(head.Blink, &head);
 }
 
-TEST(ListEntry, TailAndHeadAreTheTwoEnds) {
+TEST(ListEntry, InsertHeadAndTail_KeepOrder) {
     list head;
     item one{1}, two{2}, three{3};
     InsertTailList(&head, &one.entry);
@@ -48,7 +48,7 @@ TEST(ListEntry, TailAndHeadAreTheTwoEnds) {
     EXPECT_EQ(head.numbers(), numbers{1});
 }
 
-TEST(ListEntry, RemovalTellsWhenTheListBecomesEmpty) {
+TEST(ListEntry, RemoveEntry_ReturnsWhetherListIsEmpty) {
     list head;
     item one{1}, two{2}, three{3};
     for (item* each : {&one, &two, &three})
@@ -60,7 +60,7 @@ TEST(ListEntry, RemovalTellsWhenTheListBecomesEmpty) {
     EXPECT_TRUE(IsListEmpty(&head));
 }
 
-TEST(ListEntry, ChainWithoutHeadIsAppended) {
+TEST(ListEntry, AppendTailListWithoutHead_KeepsOrder) {
     list head, other;
     item one{1}, two{2}, three{3};
     InsertTailList(&head, &one.entry);
@@ -72,7 +72,7 @@ TEST(ListEntry, ChainWithoutHeadIsAppended) {
     EXPECT_EQ(head.numbers(), (numbers{1, 2, 3}));
 }
 
-TEST(SingleListEntry, LastInFirstOut) {
+TEST(SingleListEntry, PushAndPop_AreLastInFirstOut) {
     SINGLE_LIST_ENTRY head{};
     item one{1}, two{2};
     EXPECT_EQ(PopEntryList(&head), nullptr);
@@ -83,7 +83,7 @@ TEST(SingleListEntry, LastInFirstOut) {
     EXPECT_EQ(PopEntryList(&head), nullptr);
 }
 
-TEST(LargeInteger, PartsAreTheHalves) {
+TEST(LargeInteger, LowAndHighPart_AreHalvesOfQuadPart) {
     LARGE_INTEGER value;
     value.QuadPart = -2;
     EXPECT_EQ(value.LowPart, 0xfffffffeu);

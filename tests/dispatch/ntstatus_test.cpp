@@ -19,26 +19,26 @@ constexpr entry all[] = {
 #undef IRPVERBS_X_STATUS
 };
 
-TEST(NtStatus, EveryCodeHasItsNameAndMeaning) {
+TEST(NtStatus, EveryListedCode_HasNameAndMeaning) {
     for (const entry& each : all) {
         EXPECT_STREQ(NtStatusName(each.value), each.name);
         EXPECT_STREQ(NtStatusMeaning(each.value), each.meaning);
     }
 }
 
-TEST(NtStatus, NoTwoCodesAreTheSame) {
+TEST(NtStatus, ListedCodes_AreDistinct) {
     std::set<NTSTATUS> values;
     for (const entry& each : all)
         EXPECT_TRUE(values.insert(each.value).second) << each.name;
 }
 
-TEST(NtStatus, UnknownCodesHaveNoName) {
+TEST(NtStatus, UnknownCode_HasNoNameOrMeaning) {
     EXPECT_EQ(NtStatusName(0x12345678), nullptr);
     EXPECT_EQ(NtStatusMeaning(0x12345678), nullptr);
 }
 
 // [MS-ERREF] 2.3: bits 31 and 30 distinguish success, information, warning and error.
-TEST(NtStatus, CategoryIsInTheTopTwoBits) {
+TEST(NtStatus, TopTwoBits_SelectCategory) {
     const auto status = [](ULONG bits) { return static_cast<NTSTATUS>(bits); };
     for (const ULONG bits : {0u, 0x103u, 0x3fffffffu}) {
         EXPECT_TRUE(NT_SUCCESS(status(bits)));
@@ -59,7 +59,7 @@ TEST(NtStatus, CategoryIsInTheTopTwoBits) {
     }
 }
 
-TEST(NtStatus, NamesSayTheCategory) {
+TEST(NtStatus, KnownCodes_HaveExpectedCategory) {
     EXPECT_TRUE(NT_SUCCESS(STATUS_PENDING));
     EXPECT_TRUE(NT_SUCCESS(STATUS_TIMEOUT));
     EXPECT_TRUE(NT_WARNING(STATUS_BUFFER_OVERFLOW));

@@ -14,7 +14,7 @@ constexpr ULONG tag = 0x74736574; // 'test'
 
 class Pool : public BothMachines {};
 
-TEST_P(Pool, BlocksAreAlignedAndWritable) {
+TEST_P(Pool, AllocatedBlock_IsAlignedAndWritable) {
     for (const SIZE_T size : {SIZE_T{1}, SIZE_T{15}, SIZE_T{16}, SIZE_T{100}, SIZE_T{5000}}) {
         PVOID block = ExAllocatePoolWithTag(NonPagedPool, size, tag);
         ASSERT_NE(block, nullptr);
@@ -24,7 +24,7 @@ TEST_P(Pool, BlocksAreAlignedAndWritable) {
     }
 }
 
-TEST_P(Pool, Pool2ZeroesUnlessToldNotTo) {
+TEST_P(Pool, ExAllocatePool2_ZeroesUnlessUninitialized) {
     for (const POOL_FLAGS where : {POOL_FLAG_NON_PAGED, POOL_FLAG_PAGED}) {
         for (int round = 0; round < 4; ++round) {
             auto* block = static_cast<unsigned char*>(ExAllocatePool2(where, 200, tag));
@@ -39,7 +39,7 @@ TEST_P(Pool, Pool2ZeroesUnlessToldNotTo) {
     }
 }
 
-TEST_P(Pool, PriorityMakesNoDifference) {
+TEST_P(Pool, AnyPriority_AllocationSucceeds) {
     for (const EX_POOL_PRIORITY wanted : {LowPoolPriority, NormalPoolPriority, HighPoolPriority}) {
         PVOID block = ExAllocatePoolWithTagPriority(NonPagedPoolNx, 100, 0x74736574, wanted);
         ASSERT_NE(block, nullptr);
@@ -47,7 +47,7 @@ TEST_P(Pool, PriorityMakesNoDifference) {
     }
 }
 
-TEST_P(Pool, AllocatesAtDispatch) {
+TEST_P(Pool, NonPagedAtDispatch_AllocationSucceeds) {
     const at_dispatch_level raised;
     PVOID block = ExAllocatePool2(POOL_FLAG_NON_PAGED, 32, tag);
     ASSERT_NE(block, nullptr);
@@ -73,7 +73,7 @@ struct lookaside : NPAGED_LOOKASIDE_LIST {
     }
 };
 
-TEST(Lookaside, BlockThatCameBackIsGivenAgain) {
+TEST(Lookaside, FreedBlock_IsReusedByNextAllocate) {
     lookaside list(64);
     PVOID block = ExAllocateFromNPagedLookasideList(&list);
     ExFreeToNPagedLookasideList(&list, block);
@@ -89,7 +89,7 @@ TEST(Lookaside, BlockThatCameBackIsGivenAgain) {
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
 // A block in the lookaside list counts as freed memory.
-TEST(Lookaside, BlockInStockMayNotBeTouched) {
+TEST(Lookaside, BlockFreedToList_IsPoisoned) {
     lookaside list(64);
     char* const block = static_cast<char*>(ExAllocateFromNPagedLookasideList(&list));
     EXPECT_FALSE(__asan_address_is_poisoned(block + 20));
@@ -103,7 +103,7 @@ TEST(Lookaside, BlockInStockMayNotBeTouched) {
 #endif
 #endif
 
-TEST(Lookaside, StockIsBounded) {
+TEST(Lookaside, MaximumDepthReached_FreedBlockReturnsToPool) {
     lookaside list(64, 2);
     PVOID blocks[3];
     for (PVOID& each : blocks)
@@ -119,7 +119,7 @@ TEST(Lookaside, StockIsBounded) {
 }
 
 // The lookaside list's link lies in the block.
-TEST(Lookaside, TinyBlocksHaveRoomForTheLink) {
+TEST(Lookaside, BlockSmallerThanLink_IsEnlarged) {
     lookaside list(1);
     EXPECT_GE(list.Size, sizeof(SINGLE_LIST_ENTRY));
     PVOID block = ExAllocateFromNPagedLookasideList(&list);
@@ -127,7 +127,7 @@ TEST(Lookaside, TinyBlocksHaveRoomForTheLink) {
     ExDeleteNPagedLookasideList(&list);
 }
 
-TEST(Lookaside, PagedOneUsesThePoolByDefault) {
+TEST(Lookaside, PagedListWithoutRoutines_UsesPool) {
     PAGED_LOOKASIDE_LIST list;
     ExInitializePagedLookasideList(&list, nullptr, nullptr, 0, 48, tag, 0);
     EXPECT_EQ(list.Type, PagedPool);
@@ -139,7 +139,7 @@ TEST(Lookaside, PagedOneUsesThePoolByDefault) {
     EXPECT_EQ(list.Depth, 0);
 }
 
-TEST(Lookaside, FailedAllocationIsPassedOn) {
+TEST(Lookaside, AllocateRoutineFails_ReturnsNull) {
     NPAGED_LOOKASIDE_LIST list;
     ExInitializeNPagedLookasideList(
         &list, [](POOL_TYPE, SIZE_T, ULONG) -> PVOID { return nullptr; }, nullptr, 0, 48, tag, 0);

@@ -33,16 +33,16 @@ struct queue : KQUEUE {
     LONG length() { return KeReadStateQueue(this); }
 };
 
-class Queues : public BothMachines {
+class KernelQueue : public BothMachines {
 protected:
     packet packets_[4];
-    Queues() {
+    KernelQueue() {
         for (int i = 0; i < 4; ++i)
             packets_[i].number = i;
     }
 };
 
-TEST_P(Queues, FirstInFirstOutAndTheHeadOvertakes) {
+TEST_P(KernelQueue, HeadInsert_IsRemovedFirst) {
     queue one;
     EXPECT_EQ(one.insert(packets_[0]), 0);
     EXPECT_EQ(one.insert(packets_[1]), 1);
@@ -54,7 +54,7 @@ TEST_P(Queues, FirstInFirstOutAndTheHeadOvertakes) {
     EXPECT_EQ(KeRundownQueue(&one), nullptr);
 }
 
-TEST_P(Queues, EmptyOneTimesOut) {
+TEST_P(KernelQueue, RemoveFromEmpty_TimesOut) {
     queue one;
     EXPECT_EQ(one.remove(0), as_entry(STATUS_TIMEOUT));
     const ULONGLONG before = KeQueryInterruptTime();
@@ -63,7 +63,7 @@ TEST_P(Queues, EmptyOneTimesOut) {
     KeRundownQueue(&one);
 }
 
-TEST_P(Queues, ManyAreTakenAtOnce) {
+TEST_P(KernelQueue, KeRemoveQueueEx_RemovesSeveralEntries) {
     queue one;
     LIST_ENTRY* taken[4] = {};
     LARGE_INTEGER zero = from_now(0);
@@ -82,7 +82,7 @@ TEST_P(Queues, ManyAreTakenAtOnce) {
     KeRundownQueue(&one);
 }
 
-TEST_P(Queues, WaitingThreadGetsTheEntry) {
+TEST_P(KernelQueue, WaitingThread_ReceivesInsertedEntry) {
     queue one;
     int got = -1;
     system_thread server([&] { got = number_of(one.remove()); });
@@ -92,7 +92,7 @@ TEST_P(Queues, WaitingThreadGetsTheEntry) {
     KeRundownQueue(&one);
 }
 
-TEST_P(Queues, WaitingThreadTakesManyToo) {
+TEST_P(KernelQueue, WaitingKeRemoveQueueEx_ReceivesSeveralEntries) {
     queue one;
     ULONG taken = 0;
     {
@@ -108,7 +108,7 @@ TEST_P(Queues, WaitingThreadTakesManyToo) {
     KeRundownQueue(&one);
 }
 
-TEST_P(Queues, RundownGivesARingWithoutHead) {
+TEST_P(KernelQueue, Rundown_ReturnsRingWithoutHead) {
     queue one;
     for (packet& each : packets_)
         one.insert(each);
@@ -120,13 +120,13 @@ TEST_P(Queues, RundownGivesARingWithoutHead) {
     EXPECT_EQ(one.length(), 0);
 }
 
-TEST_P(Queues, CountZeroMeansOneAProcessor) {
+TEST_P(KernelQueue, MaximumCountZero_EqualsProcessorCount) {
     queue one;
     EXPECT_EQ(one.MaximumCount, KeQueryActiveProcessorCount());
     EXPECT_EQ(queue(3).MaximumCount, 3u);
 }
 
-TEST_P(Queues, AtDispatchOnlyALookIsAllowed) {
+TEST_P(KernelQueue, RemoveAtDispatch_AllowedWithZeroTimeoutOnly) {
     queue one;
     one.insert(packets_[1]);
     {
@@ -138,7 +138,7 @@ TEST_P(Queues, AtDispatchOnlyALookIsAllowed) {
     KeRundownQueue(&one);
 }
 
-TEST_P(Queues, ThreadMayGoFromQueueToQueue) {
+TEST_P(KernelQueue, ThreadChangesQueue_FormerCurrentCountDecrements) {
     queue one(1), two(1);
     one.insert(packets_[0]);
     two.insert(packets_[1]);
@@ -173,7 +173,7 @@ void serve(queue& from, int& at_work, const Work& work) {
     }
 }
 
-TEST(QueuesExplored, NoMoreWorkThanTheCountAllows) {
+TEST(KernelQueueExplored, ConcurrentServers_NeverExceedMaximumCount) {
     expect_explored(thorough(), [](sim_machine& machine) {
         queue one(2);
         packet packets[5];
@@ -199,7 +199,7 @@ TEST(QueuesExplored, NoMoreWorkThanTheCountAllows) {
 }
 
 // A server that blocks on another object, or delays, makes room for another server.
-TEST(QueuesExplored, BlockedServerMakesRoom) {
+TEST(KernelQueueExplored, ServerBlocksOrDelays_AnotherServerRuns) {
     for (const bool by_delay : {false, true}) {
         expect_explored(thorough(), [by_delay](sim_machine& machine) {
             queue one(1);
@@ -232,7 +232,7 @@ TEST(QueuesExplored, BlockedServerMakesRoom) {
     }
 }
 
-TEST(QueuesExplored, RundownEndsTheWaits) {
+TEST(KernelQueueExplored, Rundown_EndsWaitsWithAbandoned) {
     expect_explored(thorough(), [](sim_machine& machine) {
         queue one;
         int ended = 0;
@@ -249,7 +249,7 @@ TEST(QueuesExplored, RundownEndsTheWaits) {
 }
 
 // The thread that waited last has the warmest cache.
-TEST(QueuesExplored, LastThreadToWaitIsTheFirstServed) {
+TEST(KernelQueueExplored, WaitingServers_ServeLastInFirstOut) {
     expect_explored(thorough(), [](sim_machine& machine) {
         queue one(3);
         packet packets[3];
@@ -273,7 +273,7 @@ TEST(QueuesExplored, LastThreadToWaitIsTheFirstServed) {
 }
 
 // An entry is either served or returned by the rundown, never both and never neither.
-TEST(QueuesExplored, InsertAndRundownAgreeWhoHasTheEntry) {
+TEST(KernelQueueExplored, InsertRacesWithRundown_EntryServedOrReturnedOnce) {
     int given_back = 0, served_in_time = 0;
     expect_explored(thorough(), [&](sim_machine& machine) {
         queue one(1);
@@ -308,7 +308,7 @@ TEST(QueuesExplored, InsertAndRundownAgreeWhoHasTheEntry) {
     EXPECT_GT(served_in_time, 0);
 }
 
-TEST(QueuesExplored, InsertAndTimeoutAgreeWhoWon) {
+TEST(KernelQueueExplored, InsertRacesWithTimeout_EntryServedOrStaysQueued) {
     int in_time = 0, late = 0;
     explore_options options = thorough();
     options.machine.delays = 8;
@@ -332,7 +332,7 @@ TEST(QueuesExplored, InsertAndTimeoutAgreeWhoWon) {
 }
 
 // A server that ends while it processes an entry is no longer counted.
-TEST(QueuesExplored, ServerThatEndsMakesRoom) {
+TEST(KernelQueueExplored, ServerEndsWhileServing_AnotherServerRuns) {
     expect_explored(thorough(), [](sim_machine& machine) {
         queue one(1);
         packet packets[2];

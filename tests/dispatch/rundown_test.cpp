@@ -14,9 +14,9 @@ struct rundown : EX_RUNDOWN_REF {
     rundown() { ExInitializeRundownProtection(this); }
 };
 
-class Rundowns : public BothMachines {};
+class RundownProtection : public BothMachines {};
 
-TEST_P(Rundowns, UsersComeAndGoUntilTheDoorIsShut) {
+TEST_P(RundownProtection, AcquireAfterWait_Fails) {
     rundown one;
     EXPECT_TRUE(ExAcquireRundownProtection(&one));
     EXPECT_TRUE(ExAcquireRundownProtection(&one));
@@ -28,7 +28,7 @@ TEST_P(Rundowns, UsersComeAndGoUntilTheDoorIsShut) {
     EXPECT_FALSE(ExAcquireRundownProtection(&one));
 }
 
-TEST_P(Rundowns, DoorOpensAgain) {
+TEST_P(RundownProtection, ReinitialisedAfterWait_AcquireSucceeds) {
     rundown one;
     ExWaitForRundownProtectionRelease(&one);
     ExReInitializeRundownProtection(&one);
@@ -37,7 +37,7 @@ TEST_P(Rundowns, DoorOpensAgain) {
     ExWaitForRundownProtectionRelease(&one);
 }
 
-TEST_P(Rundowns, ManyReferencesAtOnce) {
+TEST_P(RundownProtection, AcquireAndReleaseOfManyReferences_AreCounted) {
     rundown one;
     EXPECT_TRUE(ExAcquireRundownProtectionEx(&one, 5));
     ExReleaseRundownProtectionEx(&one, 2);
@@ -46,13 +46,13 @@ TEST_P(Rundowns, ManyReferencesAtOnce) {
     EXPECT_FALSE(ExAcquireRundownProtectionEx(&one, 5));
 }
 
-TEST_P(Rundowns, WaitingTwiceReturnsAtOnce) {
+TEST_P(RundownProtection, SecondWait_ReturnsAtOnce) {
     rundown one;
     ExWaitForRundownProtectionRelease(&one);
     ExWaitForRundownProtectionRelease(&one);
 }
 
-TEST_P(Rundowns, OwnerWaitsForTheLastUser) {
+TEST_P(RundownProtection, Wait_BlocksUntilLastRelease) {
     rundown one;
     bool used = false;
     event inside, leave;
@@ -69,7 +69,7 @@ TEST_P(Rundowns, OwnerWaitsForTheLastUser) {
     EXPECT_TRUE(used);
 }
 
-TEST_P(Rundowns, ReleaseWithoutAcquireIsABugCheck) {
+TEST_P(RundownProtection, ReleaseWithoutAcquire_BugChecks) {
     rundown one;
     EXPECT_EQ(bug_check_of([&] { ExReleaseRundownProtection(&one); }),
               CRITICAL_STRUCTURE_CORRUPTION);
@@ -81,7 +81,7 @@ TEST_P(Rundowns, ReleaseWithoutAcquireIsABugCheck) {
 IRPVERBS_ON_BOTH_MACHINES(Rundowns);
 
 // After the wait no thread is inside, and the object may be freed.
-TEST(RundownsExplored, NobodyIsInsideAfterTheWait) {
+TEST(RundownProtectionExplored, AcquireRacesWithWait_NoUserRemainsAfterWait) {
     int entered = 0, refused = 0;
     explore_options options;
     options.random_runs = options.pct_runs = 500;

@@ -60,7 +60,7 @@ std::vector<trace_t> samples() {
     return all;
 }
 
-TEST(replay_string, reads_back_what_was_written) {
+TEST(ReplayString, reads_back_what_was_written) {
     for (const trace_t& trace : samples()) {
         const std::string text = to_replay_string(trace);
         EXPECT_EQ(from_replay_string(text), trace);
@@ -69,12 +69,12 @@ TEST(replay_string, reads_back_what_was_written) {
 }
 
 // Tests that strings of earlier builds stay readable.
-TEST(replay_string, golden) {
+TEST(ReplayString, EarlierBuildsStrings_StayReadable) {
     EXPECT_EQ(to_replay_string(trace_t{}), "r1.wtTPnjD");
     EXPECT_EQ(to_replay_string(trace_t{0, 2, 0, 0, 0, 1, 1}), "r1.IkTwa92ksB");
 }
 
-TEST(replay_string, is_short) {
+TEST(ReplayString, is_short) {
     random_choices random(5);
     const std::array<actor_id, 3> three{0, 1, 2};
     for (int i = 0; i < 30; ++i)
@@ -86,7 +86,7 @@ TEST(replay_string, is_short) {
 }
 
 // Tests that every truncation and every change of one character is detected.
-TEST(replay_string, a_damaged_string_is_refused) {
+TEST(ReplayString, a_damaged_string_is_refused) {
     for (const trace_t& trace : samples()) {
         const std::string text = to_replay_string(trace);
         if (text.size() > 40) continue; // long strings would repeat this slowly
@@ -109,7 +109,7 @@ TEST(replay_string, a_damaged_string_is_refused) {
     }
 }
 
-TEST(replay_string, many_changes_at_once_are_refused) {
+TEST(ReplayString, many_changes_at_once_are_refused) {
     const std::string text = to_replay_string(trace_t{1, 0, 2, 2, 0, 0, 1, 7, 0, 0, 0, 0, 3});
     random_choices random(6);
     for (int i = 0; i < 20000; ++i) {
@@ -140,7 +140,7 @@ TEST(replay_string, many_changes_at_once_are_refused) {
 }
 
 // Tests that contents are checked even when the checksum is right, and never exhaust the memory.
-TEST(replay_string, made_up_contents_are_refused_or_written_the_same_way) {
+TEST(ReplayString, made_up_contents_are_refused_or_written_the_same_way) {
     random_choices random(4);
     int good = 0;
     for (int i = 0; i < 20000; ++i) {
@@ -156,7 +156,7 @@ TEST(replay_string, made_up_contents_are_refused_or_written_the_same_way) {
 }
 
 // Tests that reading and writing both enforce the limit at the same length.
-TEST(replay_string, the_longest_trace) {
+TEST(ReplayString, the_longest_trace) {
     static_assert(max_replay_length == 1 << 20);
     std::string run(20, '0');
     run += "100000000000000000001"; // max_replay_length zeros
@@ -168,7 +168,7 @@ TEST(replay_string, the_longest_trace) {
     EXPECT_THROW(to_replay_string(trace_t(max_replay_length + 1)), std::length_error);
 }
 
-TEST(replay_string, says_where_it_is_wrong) {
+TEST(ReplayString, says_where_it_is_wrong) {
     EXPECT_EQ(refused_at(""), 0u);
     EXPECT_EQ(refused_at("r2.AAAAAAAAA"), 1u);
     EXPECT_EQ(refused_at("r1."), 3u);

@@ -20,7 +20,7 @@ struct semaphore : KSEMAPHORE {
 
 class Semaphores : public BothMachines {};
 
-TEST_P(Semaphores, EachWaitTakesOne) {
+TEST_P(Semaphores, EachWait_DecrementsCount) {
     semaphore one(2, 5);
     EXPECT_EQ(try_wait(&one), STATUS_SUCCESS);
     EXPECT_EQ(try_wait(&one), STATUS_SUCCESS);
@@ -28,7 +28,7 @@ TEST_P(Semaphores, EachWaitTakesOne) {
     EXPECT_EQ(one.count(), 0);
 }
 
-TEST_P(Semaphores, ReleaseGivesTheFormerCount) {
+TEST_P(Semaphores, Release_ReturnsPreviousCount) {
     semaphore one(1, 5);
     EXPECT_EQ(one.release(), 1);
     EXPECT_EQ(one.release(3), 2);
@@ -36,7 +36,7 @@ TEST_P(Semaphores, ReleaseGivesTheFormerCount) {
 }
 
 // Windows raises STATUS_SEMAPHORE_LIMIT_EXCEEDED, which C on Linux cannot do.
-TEST_P(Semaphores, ReleaseBeyondTheLimitIsABugCheck) {
+TEST_P(Semaphores, ReleaseBeyondLimit_BugChecksAndKeepsCount) {
     semaphore one(4, 5);
     EXPECT_EQ(bug_check_of([&] { one.release(2); }), KERNEL_SECURITY_CHECK_FAILURE);
     EXPECT_EQ(one.count(), 4);
@@ -45,13 +45,13 @@ TEST_P(Semaphores, ReleaseBeyondTheLimitIsABugCheck) {
     EXPECT_EQ(one.count(), 4);
 }
 
-TEST_P(Semaphores, ReleaseOfNothingIsABugCheck) {
+TEST_P(Semaphores, ReleaseOfZeroOrLess_BugChecks) {
     semaphore one(4, 5);
     EXPECT_EQ(bug_check_of([&] { one.release(0); }), KERNEL_SECURITY_CHECK_FAILURE);
     EXPECT_EQ(bug_check_of([&] { one.release(-1); }), KERNEL_SECURITY_CHECK_FAILURE);
 }
 
-TEST_P(Semaphores, ReleaseOfManyLetsManyThrough) {
+TEST_P(Semaphores, ReleaseOfThree_ReleasesThreeWaiters) {
     semaphore one(0, 10), through(0, 10);
     const auto body = [&] {
         wait(&one);
@@ -66,7 +66,7 @@ TEST_P(Semaphores, ReleaseOfManyLetsManyThrough) {
 
 IRPVERBS_ON_BOTH_MACHINES(Semaphores);
 
-TEST(SemaphoresExplored, NeverMoreInsideThanTheCount) {
+TEST(SemaphoresExplored, ConcurrentWaits_NeverExceedCount) {
     explore_options options;
     options.random_runs = options.pct_runs = 500;
     options.exhaustive_runs = 20'000;

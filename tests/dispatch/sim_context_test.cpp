@@ -49,7 +49,7 @@ std::string run_coroutines(std::uint64_t seed) {
 
 // Tests that ordinary coroutines run to completion inside a run, in an order that the seed
 // determines.
-TEST(SimContext, CoroutinesRun) {
+TEST(SimAsioContext, Coroutines_RunInOrderOfSeed) {
     EXPECT_EQ(run_coroutines(3), run_coroutines(3));
     bool differ = false;
     for (std::uint64_t seed = 4; seed < 20; ++seed)
@@ -57,7 +57,7 @@ TEST(SimContext, CoroutinesRun) {
     EXPECT_TRUE(differ);
 }
 
-TEST(SimContext, HandlersMayWait) {
+TEST(SimAsioContext, HandlerParks_ContinuesAtDeadline) {
     random_choices source(1);
     sim_machine machine(source);
     bool woken = false;
@@ -68,7 +68,7 @@ TEST(SimContext, HandlersMayWait) {
     EXPECT_EQ(machine.last().time, 70u);
 }
 
-TEST(SimContext, HandlersThatNeverRanAreDestroyed) {
+TEST(SimAsioContext, HandlerNeverRun_IsDestroyed) {
     const auto held = std::make_shared<int>(1);
     {
         random_choices source(1);
@@ -79,7 +79,7 @@ TEST(SimContext, HandlersThatNeverRanAreDestroyed) {
 }
 
 // Asio records per thread which handlers run; the stack of a handler that never ended is reused.
-TEST(SimContext, AHandlerThatWasGivenUpIsForgotten) {
+TEST(SimAsioContext, AbandonedHandler_IsRemovedFromAsioCallStack) {
     const auto hang = [](sim_machine& machine) {
         const auto wait = [&] { machine.park(detail::this_processor(), detail::no_deadline); };
         boost::asio::post(machine.context(), wait);
@@ -102,7 +102,7 @@ TEST(SimContext, AHandlerThatWasGivenUpIsForgotten) {
     EXPECT_EQ(boost::asio::detail::thread_context::top_of_thread_call_stack(), nullptr);
 }
 
-TEST(SimContext, ExceptionFromAHandlerEndsTheRun) {
+TEST(SimAsioContext, ExceptionInHandler_FailsRun) {
     random_choices source(1);
     sim_machine machine(source);
     boost::asio::post(machine.context(), [] { throw std::logic_error("handler"); });

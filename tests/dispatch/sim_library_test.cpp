@@ -27,7 +27,7 @@ explore_options few() {
 }
 
 // Tests that waits and timers follow virtual time under every schedule.
-TEST(SimLibrary, TimersFireInVirtualTime) {
+TEST(SimMachineDispatch, TimerAndTimeout_ExpireInVirtualTime) {
     expect_explored(few(), [](sim_machine& machine) {
         machine.spawn("waiter", [&] {
             KTIMER timer;
@@ -64,7 +64,7 @@ struct counted_dpc {
     }
 };
 
-TEST(SimLibrary, DpcsRunOnTheirProcessor) {
+TEST(SimMachineDispatch, TargetedDpc_RunsOnItsProcessor) {
     expect_explored(few(), [](sim_machine& machine) {
         counted_dpc dpc;
         KeSetTargetProcessorDpc(&dpc.dpc, 1);
@@ -79,7 +79,7 @@ TEST(SimLibrary, DpcsRunOnTheirProcessor) {
 
 // Tests that a one-shot timer fires although all actors have ended, and that a periodic one lets
 // the run end.
-TEST(SimLibrary, TimersOutliveActorsButNotForEver) {
+TEST(SimMachineDispatch, ActorsEnded_OneShotTimerFiresAndPeriodicLetsRunEnd) {
     expect_explored(few(), [](sim_machine& machine) {
         counted_dpc once;
         counted_dpc often;
@@ -98,7 +98,7 @@ TEST(SimLibrary, TimersOutliveActorsButNotForEver) {
     });
 }
 
-TEST(SimLibrary, WorkItemsRunAtPassive) {
+TEST(SimMachineDispatch, QueuedWorkItem_RunsAtPassive) {
     expect_explored(few(), [](sim_machine& machine) {
         struct work {
             WORK_QUEUE_ITEM item;
@@ -124,7 +124,7 @@ TEST(SimLibrary, WorkItemsRunAtPassive) {
 }
 
 // Tests that a spin lock excludes under every schedule with two preemptions.
-TEST(SimLibrary, SpinLockExcludes) {
+TEST(SimMachineDispatch, SpinLockUnderTwoPreemptions_Excludes) {
     explore_options options = few();
     options.exhaustive_runs = 100'000;
     options.preemption_bound = 2;
@@ -148,7 +148,7 @@ TEST(SimLibrary, SpinLockExcludes) {
 
 // Tests that two locks acquired in both orders are found to hang, and that the report names the
 // spinning actors.
-TEST(SimLibrary, LockOrderInversionHangs) {
+TEST(SimMachineDispatch, LockOrderInversion_HangsAndIsReported) {
     const explore_summary summary = expect_found(few(), [](sim_machine& machine) {
         KSPIN_LOCK locks[2];
         for (KSPIN_LOCK& each : locks)
@@ -169,7 +169,7 @@ TEST(SimLibrary, LockOrderInversionHangs) {
 }
 
 // Tests that a wake-up lost between a check and a wait is found as a hang at the wait.
-TEST(SimLibrary, LostWakeUpIsFound) {
+TEST(SimMachineDispatch, LostWakeUp_ReportedAsHang) {
     const explore_summary summary = expect_found(few(), [](sim_machine& machine) {
         KEVENT event;
         KeInitializeEvent(&event, NotificationEvent, FALSE);
@@ -186,7 +186,7 @@ TEST(SimLibrary, LostWakeUpIsFound) {
 }
 
 // Tests that the thread outside a run may flush, wait and clean up.
-TEST(SimLibrary, MainMayWaitForTheLibrary) {
+TEST(SimMachineDispatch, ThreadOutsideRun_CanFlushAndDelay) {
     expect_explored(few(), [](sim_machine&) {
         counted_dpc dpc;
         KeSetTargetProcessorDpc(&dpc.dpc, 0);

@@ -48,13 +48,13 @@ trail run_small_program(std::uint64_t seed) {
 }
 
 // Tests that a seed determines the event log byte for byte, and that seeds differ.
-TEST(SimLog, SameSeedSameLog) {
+TEST(SimEventLog, SameSeed_ProducesSameLog) {
     EXPECT_EQ(run_small_program(7), run_small_program(7));
     EXPECT_NE(run_small_program(7).log, run_small_program(8).log);
 }
 
 // Tests that every process and every build yields the same log, recorded here.
-TEST(SimLog, SameLogInEveryBuild) {
+TEST(SimEventLog, FixedSeed_MatchesRecordedLog) {
     EXPECT_EQ(run_small_program(7).log, "1 0 clock starts\n"
                                         "2 0 waker starts\n"
                                         "3 0 sleeper starts\n"
@@ -72,7 +72,7 @@ TEST(SimLog, SameLogInEveryBuild) {
     EXPECT_EQ(run_small_program(7).hash, 7180538187763623951u);
 }
 
-TEST(SimLog, EverySchedulingPointHasItsNameInTheLog) {
+TEST(SimEventLog, EverySchedulingPoint_IsNamedInLog) {
     random_choices source(1);
     sim_machine machine(source, logged());
     machine.spawn("one", [] {
@@ -87,7 +87,7 @@ TEST(SimLog, EverySchedulingPointHasItsNameInTheLog) {
             << name;
 }
 
-TEST(SimLog, HashIsTheSameWithoutTheLog) {
+TEST(SimEventLog, LogDisabled_HashIsUnchanged) {
     random_choices source(7);
     sim_machine machine(source);
     small_program(machine);

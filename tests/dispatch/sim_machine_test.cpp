@@ -12,7 +12,7 @@ namespace {
 using detail::this_processor;
 
 // Tests that a switch inside an exception handler does not mix up the actors' current exceptions.
-TEST(SimMachine, ExceptionsStayWithTheirActor) {
+TEST(SimMachine, SwitchInsideCatch_KeepsEachActorsException) {
     for (std::uint64_t seed = 0; seed < 50; ++seed) {
         random_choices source(seed);
         sim_machine machine(source);
@@ -34,7 +34,7 @@ TEST(SimMachine, ExceptionsStayWithTheirActor) {
 }
 
 // Tests that actors can be spawned between runs and during one.
-TEST(SimMachine, SpawnsAtAnyTime) {
+TEST(SimMachine, SpawnDuringAndBetweenRuns_ActorsRun) {
     random_choices source(1);
     sim_machine machine(source);
     std::string order;
@@ -50,7 +50,7 @@ TEST(SimMachine, SpawnsAtAnyTime) {
     EXPECT_EQ(order, "abc");
 }
 
-TEST(SimMachine, JobIsFreedAlsoWhenItNeverRan) {
+TEST(SimMachine, JobNeverRun_IsDestroyed) {
     const auto held = std::make_shared<int>(1);
     {
         random_choices source(1);
@@ -63,7 +63,7 @@ TEST(SimMachine, JobIsFreedAlsoWhenItNeverRan) {
 
 // Tests that a polling loop which yields lets others run under PCT, where the poller may rank
 // highest.
-TEST(SimMachine, YieldMakesWay) {
+TEST(SimMachine, YieldingPollerUnderPct_OtherActorsRun) {
     for (std::uint64_t seed = 0; seed < 200; ++seed) {
         pct_choices source(seed, 3, 20);
         sim_machine machine(source);
@@ -83,7 +83,7 @@ TEST(SimMachine, YieldMakesWay) {
 
 // Tests that an actor of the highest rank that polls at scheduling points only does not starve the
 // others.
-TEST(SimMachine, PollingEndsUnderEveryPriority) {
+TEST(SimMachine, PollerAtHighestPriority_OtherActorsRun) {
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
         pct_choices source(seed, 1, 20);
         sim_machine machine(source);
@@ -131,7 +131,7 @@ struct library_thread {
 };
 
 // Tests that the library's own threads neither keep a run from ending nor end with it.
-TEST(SimMachine, LibraryThreadsOutliveARun) {
+TEST(SimMachine, LibraryThread_OutlivesRun) {
     random_choices source(1);
     sim_machine machine(source);
     const machine::scope here(machine);
@@ -149,7 +149,7 @@ TEST(SimMachine, LibraryThreadsOutliveARun) {
 }
 
 // Tests that periodic work continues for the drain time after the last actor, and no longer.
-TEST(SimMachine, PeriodicWorkEndsWithTheDrainTime) {
+TEST(SimMachine, PeriodicWork_EndsWithDrainTime) {
     random_choices source(1);
     sim_machine::options options;
     options.drain_time = 1000;
@@ -163,7 +163,7 @@ TEST(SimMachine, PeriodicWorkEndsWithTheDrainTime) {
     thread.stop();
 }
 
-TEST(SimMachine, DelaysHoldActorsUp) {
+TEST(SimMachine, DelaysEnabled_ActorsAreDelayed) {
     bool seen = false;
     for (std::uint64_t seed = 0; seed < 20 && !seen; ++seed) {
         random_choices source(seed);
@@ -178,7 +178,7 @@ TEST(SimMachine, DelaysHoldActorsUp) {
 }
 
 // A DPC runs before the end of the run even when its delay exceeds the drain time.
-TEST(SimMachine, DelayedDpcsRunBeforeTheRunEnds) {
+TEST(SimMachine, DelayBeyondDrainTime_DpcRunsBeforeRunEnds) {
     for (std::uint64_t seed = 0; seed < 200; ++seed) {
         random_choices source(seed);
         sim_machine::options options;
@@ -197,7 +197,7 @@ TEST(SimMachine, DelayedDpcsRunBeforeTheRunEnds) {
     }
 }
 
-TEST(SimMachine, FaultsComeOnlyWhenAskedFor) {
+TEST(SimMachine, Perturb_InjectsFaultsOnlyIfEnabled) {
     std::uint64_t fired = 0;
     for (std::uint64_t seed = 0; seed < 50; ++seed) {
         random_choices source(seed);

@@ -11,7 +11,7 @@ namespace {
 
 using detail::this_processor;
 
-TEST(SimOutcome, EveryOutcomeHasAName) {
+TEST(SimRunOutcome, EveryOutcome_HasName) {
     EXPECT_STREQ(name_of(sim_outcome::finished), "finished");
     EXPECT_STREQ(name_of(sim_outcome::hung), "hung");
     EXPECT_STREQ(name_of(sim_outcome::step_limit), "step limit");
@@ -19,7 +19,7 @@ TEST(SimOutcome, EveryOutcomeHasAName) {
     EXPECT_STREQ(name_of(sim_outcome::failed), "failed");
 }
 
-TEST(SimOutcome, SpinForEverIsAHang) {
+TEST(SimRunOutcome, EndlessSpin_ReportedAsHang) {
     random_choices source(1);
     sim_machine machine(source);
     machine.spawn("spinner", [&] {
@@ -32,7 +32,7 @@ TEST(SimOutcome, SpinForEverIsAHang) {
 
 // Tests that a hang's report names every actor, its wait, since when and at which level, and the
 // text that others add.
-TEST(SimOutcome, HangIsReported) {
+TEST(SimRunOutcome, Hang_ReportNamesActorsWaitsAndDumperText) {
     random_choices source(1);
     sim_machine machine(source, logged());
     int object = 0;
@@ -58,7 +58,7 @@ TEST(SimOutcome, HangIsReported) {
 }
 
 // Tests that the time limit turns an endless wait beside a ticking clock into a hang.
-TEST(SimOutcome, TimeLimitIsAHang) {
+TEST(SimRunOutcome, TimeLimitReached_ReportedAsHang) {
     random_choices source(1);
     sim_machine::options options;
     options.time_limit = 1000;
@@ -73,7 +73,7 @@ TEST(SimOutcome, TimeLimitIsAHang) {
     EXPECT_EQ(machine.last().time, 1000u);
 }
 
-TEST(SimOutcome, StepLimitEndsALivelock) {
+TEST(SimRunOutcome, Livelock_EndsAtStepLimit) {
     random_choices source(1);
     sim_machine::options options;
     options.step_limit = 1000;
@@ -90,7 +90,7 @@ TEST(SimOutcome, StepLimitEndsALivelock) {
 
 // Tests that an exception in an actor ends the run with its text, and that the other actors stay
 // where they are.
-TEST(SimOutcome, ExceptionEndsTheRun) {
+TEST(SimRunOutcome, ExceptionInActor_FailsRunAndOthersStop) {
     random_choices source(1);
     sim_machine machine(source);
     bool went_on = false;
@@ -110,7 +110,7 @@ TEST(SimOutcome, ExceptionEndsTheRun) {
 }
 
 // Tests that a bug check ends the run at once, without unwinding.
-TEST(SimOutcome, BugCheckEndsTheRun) {
+TEST(SimRunOutcome, BugCheckInActor_EndsRunWithoutUnwinding) {
     random_choices source(1);
     sim_machine machine(source);
     bool unwound = false;

@@ -12,7 +12,7 @@ namespace {
 using detail::this_processor;
 
 // Tests that time stands still while any actor can run, then jumps to the earliest deadline.
-TEST(SimWaiting, TimeJumpsWhenAllWait) {
+TEST(SimParkAndSpin, AllActorsWait_TimeJumpsToEarliestDeadline) {
     random_choices source(1);
     sim_machine machine(source);
     std::vector<std::uint64_t> woken;
@@ -31,7 +31,7 @@ TEST(SimWaiting, TimeJumpsWhenAllWait) {
 
 // Tests that an actor keeps at most one token, however many unparks there are, and that it ends one
 // park.
-TEST(SimWaiting, UnparkBeforeParkCounts) {
+TEST(SimParkAndSpin, UnparkBeforePark_StoresOneToken) {
     random_choices source(1);
     sim_machine machine(source);
     machine.spawn("self", [&] {
@@ -45,7 +45,7 @@ TEST(SimWaiting, UnparkBeforeParkCounts) {
     EXPECT_TRUE(machine.run());
 }
 
-TEST(SimWaiting, UnparkEndsAWaitBeforeItsDeadline) {
+TEST(SimParkAndSpin, UnparkBeforeDeadline_EndsWaitEarly) {
     random_choices source(1);
     sim_machine machine(source);
     detail::processor* waiter = nullptr;
@@ -63,7 +63,7 @@ TEST(SimWaiting, UnparkEndsAWaitBeforeItsDeadline) {
 }
 
 // Tests that a spinning actor continues exactly when its predicate is true.
-TEST(SimWaiting, SpinEndsWithItsPredicate) {
+TEST(SimParkAndSpin, Spin_EndsWhenPredicateHolds) {
     for (std::uint64_t seed = 0; seed < 50; ++seed) {
         random_choices source(seed);
         sim_machine machine(source);
@@ -88,7 +88,7 @@ TEST(SimWaiting, SpinEndsWithItsPredicate) {
 
 // Tests that the thread outside a run may wait with a deadline, and that a wait that cannot end
 // throws.
-TEST(SimWaiting, MainMayWait) {
+TEST(SimParkAndSpin, ThreadOutsideRun_ParksWithDeadlineOnly) {
     random_choices source(1);
     sim_machine machine(source);
     const machine::scope here(machine);

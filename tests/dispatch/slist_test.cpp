@@ -13,7 +13,7 @@ struct slist : SLIST_HEADER {
     slist() { InitializeSListHead(this); }
 };
 
-TEST(SList, LastInFirstOut) {
+TEST(SList, PushAndPop_AreLastInFirstOut) {
     slist list;
     SLIST_ENTRY one, two;
     EXPECT_EQ(InterlockedPopEntrySList(&list), nullptr);
@@ -26,7 +26,7 @@ TEST(SList, LastInFirstOut) {
     EXPECT_EQ(QueryDepthSList(&list), 0);
 }
 
-TEST(SList, FlushGivesTheWholeChainNewestFirst) {
+TEST(SList, Flush_ReturnsWholeChainNewestFirst) {
     slist list;
     SLIST_ENTRY entries[3];
     EXPECT_EQ(InterlockedFlushSList(&list), nullptr);
@@ -40,13 +40,13 @@ TEST(SList, FlushGivesTheWholeChainNewestFirst) {
 }
 
 // A pop may be counted before the push of the entry that it took.
-TEST(SList, DepthIsNeverBelowNone) {
+TEST(SList, NegativeDepth_QueriedAsZero) {
     slist list;
     list.Depth = ~0u;
     EXPECT_EQ(QueryDepthSList(&list), 0);
 }
 
-TEST(SListExplored, EveryEntryIsInOneHandOrInTheList) {
+TEST(SListExplored, ConcurrentPopPushAndFlush_EachEntryFoundOnce) {
     explore_options options;
     options.exhaustive_runs = 20'000;
     options.preemption_bound = 2;

@@ -22,7 +22,7 @@ protected:
     KSPIN_LOCK* lock() { return &lock_.word; }
 };
 
-TEST_P(SpinLocks, AcquireRaisesAndReleaseLowers) {
+TEST_P(SpinLocks, AcquireAndRelease_RaiseAndLowerIrql) {
     KIRQL old = HIGH_LEVEL;
     KeAcquireSpinLock(lock(), &old);
     EXPECT_EQ(old, PASSIVE_LEVEL);
@@ -34,7 +34,7 @@ TEST_P(SpinLocks, AcquireRaisesAndReleaseLowers) {
 }
 
 // A constant 0 here would hide every IRQL error of the caller.
-TEST_P(SpinLocks, RaiseToDpcGivesTheLevelItFound) {
+TEST_P(SpinLocks, AcquireRaiseToDpcAtApcLevel_ReturnsApcLevel) {
     KIRQL before;
     KeRaiseIrql(APC_LEVEL, &before);
     EXPECT_EQ(KeAcquireSpinLockRaiseToDpc(lock()), APC_LEVEL);
@@ -44,7 +44,7 @@ TEST_P(SpinLocks, RaiseToDpcGivesTheLevelItFound) {
     KeLowerIrql(before);
 }
 
-TEST_P(SpinLocks, AtDpcLevelLeavesTheLevelAlone) {
+TEST_P(SpinLocks, AcquireAtDpcLevel_KeepsIrql) {
     const at_dispatch_level raised;
     KeAcquireSpinLockAtDpcLevel(lock());
     EXPECT_FALSE(KeTestSpinLock(lock()));
@@ -53,7 +53,7 @@ TEST_P(SpinLocks, AtDpcLevelLeavesTheLevelAlone) {
     EXPECT_EQ(KeGetCurrentIrql(), DISPATCH_LEVEL);
 }
 
-TEST_P(SpinLocks, TryTakesOnlyAFreeLock) {
+TEST_P(SpinLocks, TryAcquireHeldLock_Fails) {
     const at_dispatch_level raised;
     EXPECT_TRUE(KeTryToAcquireSpinLockAtDpcLevel(lock()));
     EXPECT_FALSE(KeTryToAcquireSpinLockAtDpcLevel(lock()));
@@ -62,19 +62,19 @@ TEST_P(SpinLocks, TryTakesOnlyAFreeLock) {
     KeReleaseSpinLockFromDpcLevel(lock());
 }
 
-TEST_P(SpinLocks, AcquiredTwiceIsABugCheck) {
+TEST_P(SpinLocks, SecondAcquireByOwner_BugChecks) {
     const KIRQL old = KeAcquireSpinLockRaiseToDpc(lock());
     EXPECT_EQ(bug_check_of([&] { KeAcquireSpinLockAtDpcLevel(lock()); }), SPIN_LOCK_ALREADY_OWNED);
     KeReleaseSpinLock(lock(), old);
 }
 
-TEST_P(SpinLocks, ReleaseOfAFreeLockIsABugCheck) {
+TEST_P(SpinLocks, ReleaseOfFreeLock_BugChecks) {
     const at_dispatch_level raised;
     EXPECT_EQ(bug_check_of([&] { KeReleaseSpinLockFromDpcLevel(lock()); }), SPIN_LOCK_NOT_OWNED);
     EXPECT_EQ(bug_check_of([&] { KeReleaseSpinLock(lock(), PASSIVE_LEVEL); }), SPIN_LOCK_NOT_OWNED);
 }
 
-TEST_P(SpinLocks, ReleaseByAnotherThreadIsABugCheck) {
+TEST_P(SpinLocks, ReleaseByAnotherThread_BugChecks) {
     event taken, let_go;
     system_thread holder([&] {
         const KIRQL old = KeAcquireSpinLockRaiseToDpc(lock());
@@ -92,7 +92,7 @@ TEST_P(SpinLocks, ReleaseByAnotherThreadIsABugCheck) {
     set(let_go);
 }
 
-TEST_P(SpinLocks, QueuedFormKeepsTheLevelInItsHandle) {
+TEST_P(SpinLocks, QueuedAcquire_SavesIrqlInHandle) {
     KIRQL before;
     KeRaiseIrql(APC_LEVEL, &before);
     KLOCK_QUEUE_HANDLE handle;
@@ -106,7 +106,7 @@ TEST_P(SpinLocks, QueuedFormKeepsTheLevelInItsHandle) {
     KeLowerIrql(before);
 }
 
-TEST_P(SpinLocks, QueuedFormAtDpcLevel) {
+TEST_P(SpinLocks, SecondQueuedReleaseAtDpcLevel_BugChecks) {
     const at_dispatch_level raised;
     KLOCK_QUEUE_HANDLE handle;
     KeAcquireInStackQueuedSpinLockAtDpcLevel(lock(), &handle);
@@ -117,7 +117,7 @@ TEST_P(SpinLocks, QueuedFormAtDpcLevel) {
               SPIN_LOCK_NOT_OWNED);
 }
 
-TEST_P(SpinLocks, ReadersShareAndTheWriterIsAlone) {
+TEST_P(SpinLocks, SharedAndExclusiveAcquire_SetWordAndIrql) {
     EX_SPIN_LOCK word = 0;
     const KIRQL first = ExAcquireSpinLockShared(&word);
     EXPECT_EQ(first, PASSIVE_LEVEL);
@@ -168,7 +168,7 @@ TEST_P(SpinLocks, ConversionToExclusive_IsForTheOnlyReader) {
     EXPECT_EQ(word, 2);
 }
 
-TEST_P(SpinLocks, ReleaseOfAReaderWriterLockNotHeldIsABugCheck) {
+TEST_P(SpinLocks, ReleaseOfFreeReaderWriterLock_BugChecks) {
     const at_dispatch_level raised;
     EX_SPIN_LOCK word = 0;
     EXPECT_EQ(bug_check_of([&] { ExReleaseSpinLockExclusive(&word, DISPATCH_LEVEL); }),
@@ -179,7 +179,7 @@ TEST_P(SpinLocks, ReleaseOfAReaderWriterLockNotHeldIsABugCheck) {
 }
 
 // The lock is released before the level is lowered, so the DPC may acquire it.
-TEST_P(SpinLocks, DpcsRunAfterTheRelease) {
+TEST_P(SpinLocks, DpcInsertedUnderLock_RunsAfterRelease) {
     static KSPIN_LOCK word;
     KeInitializeSpinLock(&word);
     counted_dpc dpc;
@@ -261,12 +261,12 @@ struct exclusive {
     }
 };
 
-TEST(SpinLocksExplored, PlainLockExcludes) { expect_exclusion(plain{}); }
-TEST(SpinLocksExplored, TriedLockExcludes) { expect_exclusion(tried{}); }
-TEST(SpinLocksExplored, QueuedLockExcludes) { expect_exclusion(queued{}); }
-TEST(SpinLocksExplored, ExclusiveLockExcludes) { expect_exclusion(exclusive{}); }
+TEST(SpinLocksExplored, PlainLock_Excludes) { expect_exclusion(plain{}); }
+TEST(SpinLocksExplored, TryAcquiredLock_Excludes) { expect_exclusion(tried{}); }
+TEST(SpinLocksExplored, QueuedLock_Excludes) { expect_exclusion(queued{}); }
+TEST(SpinLocksExplored, ExclusiveLock_Excludes) { expect_exclusion(exclusive{}); }
 
-TEST(SpinLocksExplored, WriterNeverMeetsAReader) {
+TEST(SpinLocksExplored, ReadersAndWriter_WriterExcludesReaders) {
     explore_options options;
     options.exhaustive_runs = 20'000;
     options.preemption_bound = 2;
@@ -398,7 +398,7 @@ TEST(SpinLocksExplored, WritersThatWaitTogether_LeaveTheLockFree) {
 }
 
 // The lock is granted in the order of arrival under every schedule.
-TEST(SpinLocksExplored, QueuedLockIsFirstComeFirstServed) {
+TEST(SpinLocksExplored, QueuedLock_GrantedInFifoOrder) {
     explore_options options;
     options.exhaustive_runs = 20'000;
     options.preemption_bound = 2;

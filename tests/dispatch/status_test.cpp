@@ -12,7 +12,7 @@ using irpverbs::dispatch::status_error;
 using irpverbs::dispatch::status_of;
 
 // Tests that an error_code is an error exactly when the status fails, and that it keeps the status.
-TEST(Status, FailsAsNtSuccessSays) {
+TEST(StatusErrorCode, ErrorCode_IsErrorUnlessStatusIsSuccess) {
     EXPECT_FALSE(make_error_code(STATUS_SUCCESS));
     EXPECT_FALSE(make_error_code(STATUS_PENDING));
     EXPECT_TRUE(make_error_code(STATUS_BUFFER_OVERFLOW));
@@ -21,7 +21,7 @@ TEST(Status, FailsAsNtSuccessSays) {
 }
 
 // Tests that statuses equal their standard conditions, and that other errors map to statuses.
-TEST(Status, HasCounterparts) {
+TEST(StatusErrorCode, StatusAndErrc_MapToEachOther) {
     EXPECT_EQ(make_error_code(STATUS_CANCELLED), errc::operation_canceled);
     EXPECT_EQ(make_error_code(STATUS_IO_TIMEOUT), errc::timed_out);
     EXPECT_NE(make_error_code(STATUS_IO_TIMEOUT), errc::operation_canceled);
@@ -31,13 +31,13 @@ TEST(Status, HasCounterparts) {
 }
 
 // Tests that a message describes the status, or at least contains its value.
-TEST(Status, HasAMessage) {
+TEST(StatusErrorCode, UnknownStatus_MessageContainsValue) {
     EXPECT_EQ(make_error_code(STATUS_CANCELLED).message(), "The request was cancelled.");
     EXPECT_EQ(make_error_code(NTSTATUS(0xC0FFFFFF)).message(), "NTSTATUS 0xC0FFFFFF");
 }
 
 // Tests that a status that was thrown can be read from the exception.
-TEST(Status, IsThrown) {
+TEST(StatusErrorCode, ThrownStatus_IsReadFromException) {
     try {
         throw status_error(STATUS_RETRY, "asked too early");
     } catch (const boost::system::system_error& thrown) {

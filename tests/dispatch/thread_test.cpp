@@ -25,7 +25,7 @@ PKTHREAD start(PKSTART_ROUTINE routine, PVOID context) {
 
 class Threads : public BothMachines {};
 
-TEST_P(Threads, RunsAtPassiveWithItsContext) {
+TEST_P(Threads, NewThread_RunsAtPassiveWithItsContext) {
     struct seen {
         KIRQL level = HIGH_LEVEL;
         PKTHREAD thread = nullptr;
@@ -44,7 +44,7 @@ TEST_P(Threads, RunsAtPassiveWithItsContext) {
     ObDereferenceObject(thread);
 }
 
-TEST_P(Threads, EndIsSeenByAllWhoWait) {
+TEST_P(Threads, ThreadEnded_EveryWaitSucceeds) {
     PKTHREAD thread = start([](PVOID) {}, nullptr);
     EXPECT_EQ(wait(thread), STATUS_SUCCESS);
     EXPECT_EQ(wait(thread), STATUS_SUCCESS);
@@ -57,14 +57,14 @@ void terminate_deep_inside(PVOID) {
     ADD_FAILURE() << "came back";
 }
 
-TEST_P(Threads, TerminationEndsItWithAStatus) {
+TEST_P(Threads, TerminateFromNestedCall_SetsExitStatus) {
     PKTHREAD thread = start(terminate_deep_inside, nullptr);
     wait(thread);
     EXPECT_EQ(thread->ExitStatus, STATUS_CANCELLED);
     ObDereferenceObject(thread);
 }
 
-TEST_P(Threads, TerminationDestroysWhatIsOnTheStack) {
+TEST_P(Threads, Terminate_DestroysObjectsOnStack) {
     static bool destroyed;
     destroyed = false;
     struct guard {
@@ -81,11 +81,11 @@ TEST_P(Threads, TerminationDestroysWhatIsOnTheStack) {
     ObDereferenceObject(thread);
 }
 
-TEST_P(Threads, OnlySystemThreadsCanBeTerminated) {
+TEST_P(Threads, TerminateOfOtherThanSystemThread_ReturnsInvalidParameter) {
     EXPECT_EQ(PsTerminateSystemThread(STATUS_SUCCESS), STATUS_INVALID_PARAMETER);
 }
 
-TEST_P(Threads, HandlesAreChecked) {
+TEST_P(Threads, InvalidHandle_ReturnsInvalidHandle) {
     PVOID object = nullptr;
     EXPECT_EQ(ZwClose(nullptr), STATUS_INVALID_HANDLE);
     EXPECT_EQ(ObReferenceObjectByHandle(nullptr, 0, nullptr, KernelMode, &object, nullptr),
@@ -139,7 +139,7 @@ TEST_P(Threads, ObDereferenceObject_OfAThreadThatRuns_NeverTakesItsOwnReference)
     ObDereferenceObject(thread);
 }
 
-TEST_P(Threads, ObjectLivesAsLongAsAReference) {
+TEST_P(Threads, ReferencedObject_OutlivesThread) {
     PKTHREAD thread = start([](PVOID) {}, nullptr);
     ObReferenceObject(thread);
     ObDereferenceObject(thread);
@@ -148,7 +148,7 @@ TEST_P(Threads, ObjectLivesAsLongAsAReference) {
     ObDereferenceObject(thread);
 }
 
-TEST_P(Threads, MayOutliveItsHandle) {
+TEST_P(Threads, HandleClosed_ThreadRunsToEnd) {
     event go, done;
     std::pair events{&go, &done};
     HANDLE handle = nullptr;
@@ -165,7 +165,7 @@ TEST_P(Threads, MayOutliveItsHandle) {
     wait(&done);
 }
 
-TEST_P(Threads, ManyRunSideBySide) {
+TEST_P(Threads, FortyThreads_AllRun) {
     LONG count = 0;
     std::vector<PKTHREAD> threads;
     for (int i = 0; i < 40; ++i)
@@ -180,7 +180,7 @@ TEST_P(Threads, ManyRunSideBySide) {
 
 IRPVERBS_ON_BOTH_MACHINES(Threads);
 
-TEST(ThreadsExplored, EndAboveThePassiveLevelIsABugCheck) {
+TEST(ThreadsExplored, EndAtRaisedIrql_BugChecks) {
     const explore_summary found = expect_found({}, [](sim_machine& machine) {
         machine.spawn("starter",
                       [] { const system_thread thread([] { KeRaiseIrqlToDpcLevel(); }); });

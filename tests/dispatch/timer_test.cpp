@@ -22,7 +22,7 @@ struct timer : KTIMER {
 
 class Timers : public BothMachines {};
 
-TEST_P(Timers, FreshOneIsNeitherSetNorSignalled) {
+TEST_P(Timers, NewTimer_IsNeitherSetNorSignalled) {
     timer fresh;
     EXPECT_FALSE(fresh.signalled());
     EXPECT_FALSE(fresh.cancel());
@@ -30,7 +30,7 @@ TEST_P(Timers, FreshOneIsNeitherSetNorSignalled) {
     EXPECT_FALSE(fresh.signalled());
 }
 
-TEST_P(Timers, RelativeOneExpiresNotBeforeItsTime) {
+TEST_P(Timers, RelativeDueTime_ExpiresNotEarly) {
     timer one;
     const ULONGLONG start = KeQueryInterruptTime();
     EXPECT_FALSE(one.set(3 * millisecond));
@@ -40,7 +40,7 @@ TEST_P(Timers, RelativeOneExpiresNotBeforeItsTime) {
     EXPECT_FALSE(one.cancel());
 }
 
-TEST_P(Timers, AbsoluteOneExpiresNotBeforeItsTime) {
+TEST_P(Timers, AbsoluteDueTime_ExpiresNotEarly) {
     timer one;
     LARGE_INTEGER due = system_time();
     due.QuadPart += 3 * millisecond;
@@ -49,7 +49,7 @@ TEST_P(Timers, AbsoluteOneExpiresNotBeforeItsTime) {
     EXPECT_GE(system_time().QuadPart, due.QuadPart);
 }
 
-TEST_P(Timers, TimeThatHasPassedExpiresAtOnce) {
+TEST_P(Timers, PastDueTime_ExpiresAtOnce) {
     for (const LONGLONG due_time : {LONGLONG{1}, LONGLONG{0}}) {
         timer one;
         LARGE_INTEGER due;
@@ -59,7 +59,7 @@ TEST_P(Timers, TimeThatHasPassedExpiresAtOnce) {
     }
 }
 
-TEST_P(Timers, SettingUnsignals) {
+TEST_P(Timers, SetOfSignalledTimer_ClearsSignal) {
     timer one;
     one.set(0);
     wait(&one);
@@ -70,7 +70,7 @@ TEST_P(Timers, SettingUnsignals) {
     EXPECT_FALSE(one.signalled());
 }
 
-TEST_P(Timers, SettingAgainReplacesTimeAndDpc) {
+TEST_P(Timers, SetAgain_ReplacesDueTimeAndDpc) {
     timer one;
     counted_dpc never;
     signaling_dpc second_dpc;
@@ -81,7 +81,7 @@ TEST_P(Timers, SettingAgainReplacesTimeAndDpc) {
     EXPECT_EQ(second_dpc.runs, 1);
 }
 
-TEST_P(Timers, CancelTellsWhetherItWasSet) {
+TEST_P(Timers, Cancel_ReturnsWhetherTimerWasSet) {
     timer one;
     one.set(1000 * second);
     EXPECT_TRUE(one.cancel());
@@ -89,7 +89,7 @@ TEST_P(Timers, CancelTellsWhetherItWasSet) {
     EXPECT_EQ(try_wait(&one), STATUS_TIMEOUT);
 }
 
-TEST_P(Timers, NotificationStaysSignalledSynchronizationLetsOneThrough) {
+TEST_P(Timers, SatisfiedWait_ResetsSynchronizationTimerOnly) {
     timer all(NotificationTimer);
     timer one(SynchronizationTimer);
     all.set(0);
@@ -101,7 +101,7 @@ TEST_P(Timers, NotificationStaysSignalledSynchronizationLetsOneThrough) {
     EXPECT_FALSE(one.signalled());
 }
 
-TEST_P(Timers, DpcRunsAtDispatchOnAProcessorThatStandsReady) {
+TEST_P(Timers, TimerDpc_RunsAtDispatchOnActiveProcessor) {
     timer one;
     signaling_dpc dpc;
     one.set(millisecond, 0, &dpc);
@@ -110,7 +110,7 @@ TEST_P(Timers, DpcRunsAtDispatchOnAProcessorThatStandsReady) {
     EXPECT_LT(dpc.processor, KeQueryActiveProcessorCount());
 }
 
-TEST_P(Timers, DpcRunsOnItsTarget) {
+TEST_P(Timers, TargetedTimerDpc_RunsOnItsProcessor) {
     timer one;
     signaling_dpc dpc;
     KeSetTargetProcessorDpc(&dpc, 1);
@@ -120,7 +120,7 @@ TEST_P(Timers, DpcRunsOnItsTarget) {
 }
 
 // The period may be no multiple of the clock's tick.
-TEST_P(Timers, PeriodicOneKeepsItsPeriod) {
+TEST_P(Timers, PeriodicTimer_KeepsPeriod) {
     timer one;
     signaling_dpc dpc(20);
     const ULONGLONG start = KeQueryInterruptTime();
@@ -131,7 +131,7 @@ TEST_P(Timers, PeriodicOneKeepsItsPeriod) {
     KeFlushQueuedDpcs();
 }
 
-TEST_P(Timers, PeriodicSynchronizationTimerIsTakenOnceAPeriod) {
+TEST_P(Timers, PeriodicSynchronizationTimer_ReleasesOneWaitPerPeriod) {
     timer one(SynchronizationTimer);
     one.set(millisecond, 1);
     for (int i = 0; i < 3; ++i)
@@ -139,7 +139,7 @@ TEST_P(Timers, PeriodicSynchronizationTimerIsTakenOnceAPeriod) {
     EXPECT_TRUE(one.cancel());
 }
 
-TEST_P(Timers, HugeDueTimesCanBeSetAndCancelled) {
+TEST_P(Timers, HugeDueTime_IsSetAndCancelled) {
     constexpr LONGLONG most = std::numeric_limits<LONGLONG>::max();
     for (const LONGLONG time : {most, -most, std::numeric_limits<LONGLONG>::min()}) {
         timer one;
@@ -152,7 +152,7 @@ TEST_P(Timers, HugeDueTimesCanBeSetAndCancelled) {
 }
 
 // Timers with equal due times all expire, and none before an earlier one.
-TEST_P(Timers, ThousandsExpireInOrder) {
+TEST_P(Timers, ThousandsOfTimers_ExpireInOrder) {
     static std::vector<LONGLONG> order;
     order.clear();
     static event last;
@@ -190,7 +190,7 @@ TEST_P(Timers, ThousandsExpireInOrder) {
     }
 }
 
-TEST_P(Timers, ThousandsCanBeCancelled) {
+TEST_P(Timers, ThousandsOfTimers_AreAllCancelled) {
     constexpr std::size_t count = 5000;
     const auto timers = std::make_unique<timer[]>(count);
     for (std::size_t i = 0; i < count; ++i)
@@ -202,7 +202,7 @@ TEST_P(Timers, ThousandsCanBeCancelled) {
 
 IRPVERBS_ON_BOTH_MACHINES(Timers);
 
-TEST(TimersOnTwoMachines, SettingOnAnotherMachineMovesIt) {
+TEST(TimersOnTwoMachines, SetOnAnotherMachine_MovesTimer) {
     random_choices chance(1);
     sim_machine simulated(chance);
     asio_machine real({.processors = 1});
@@ -217,7 +217,7 @@ TEST(TimersOnTwoMachines, SettingOnAnotherMachineMovesIt) {
     EXPECT_TRUE(one.cancel());
 }
 
-TEST(TimersOnTwoMachines, OneThatExpiredOutlivesItsMachine) {
+TEST(TimersOnTwoMachines, ExpiredTimer_OutlivesItsMachine) {
     timer one;
     for (int i = 0; i < 2; ++i) {
         random_choices chance(1);
@@ -241,7 +241,7 @@ explore_options thorough() {
 }
 
 // A cancellation that returns TRUE keeps the DPC from running; after FALSE the DPC runs.
-TEST(TimersExplored, CancelAndExpiryAgreeWhoWon) {
+TEST(TimersExplored, CancelRacesWithExpiry_DpcRunsOnlyIfNotCancelled) {
     int cancelled = 0, expired = 0;
     explore_options options = thorough();
     options.machine.delays = 8; // so that the canceller is late at times
@@ -264,7 +264,7 @@ TEST(TimersExplored, CancelAndExpiryAgreeWhoWon) {
 }
 
 // The teardown of WDM drivers: after it neither the timer nor the DPC is accessed.
-TEST(TimersExplored, MemoryMayGoAfterCancelRemoveAndFlush) {
+TEST(TimersExplored, FreedAfterCancelRemoveAndFlush_IsNotAccessed) {
     explore_options options = thorough();
     options.required_probes = {"timer.cancelled_with_its_dpc_queued"};
     expect_explored(options, [](sim_machine& machine) {
@@ -286,7 +286,7 @@ TEST(TimersExplored, MemoryMayGoAfterCancelRemoveAndFlush) {
     });
 }
 
-TEST(TimersExplored, ExpireInOrderInVirtualTime) {
+TEST(TimersExplored, SeveralTimers_ExpireInOrderOfVirtualTime) {
     expect_explored(thorough(), [](sim_machine& machine) {
         std::vector<int> order;
         timer timers[4];
@@ -303,7 +303,7 @@ TEST(TimersExplored, ExpireInOrderInVirtualTime) {
 
 class Clocks : public BothMachines {};
 
-TEST_P(Clocks, AllTellTheSameTime) {
+TEST_P(Clocks, AllClocks_ShowSameTime) {
     const ULONGLONG before = KeQueryInterruptTime();
     LARGE_INTEGER ticks, frequency;
     KeQueryTickCount(&ticks);
@@ -325,20 +325,20 @@ TEST_P(Clocks, AllTellTheSameTime) {
     EXPECT_GE(KeQueryPerformanceCounter(nullptr).QuadPart, static_cast<LONGLONG>(after));
 }
 
-TEST_P(Clocks, SystemTimeIsCountedFrom1601) {
+TEST_P(Clocks, SystemTime_CountsFrom1601) {
     constexpr LONGLONG year = 365LL * 24 * 3600 * second;
     EXPECT_GT(system_time().QuadPart, (2020 - 1601) * year);
     EXPECT_LT(system_time().QuadPart, (2200 - 1601) * year);
 }
 
-TEST_P(Clocks, StallLetsAtLeastThatMuchTimePass) {
+TEST_P(Clocks, Stall_LastsAtLeastRequestedTime) {
     const ULONGLONG before = KeQueryInterruptTime();
     KeStallExecutionProcessor(50);
     EXPECT_GE(KeQueryInterruptTime() - before, 50ull * microsecond);
     KeStallExecutionProcessor(0);
 }
 
-TEST_P(Clocks, StallIsAllowedAtEveryLevel) {
+TEST_P(Clocks, StallAtHighLevel_IsAllowed) {
     KIRQL old;
     KeRaiseIrql(HIGH_LEVEL, &old);
     KeStallExecutionProcessor(1);

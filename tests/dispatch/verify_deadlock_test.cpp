@@ -69,7 +69,7 @@ TEST(keeps, SelfDeadlock) {
     EXPECT_TRUE(nothing_reported(seen));
 }
 
-TEST(SelfDeadlockRule, HoldsForFastMutexesAndReaderWriterLocks) {
+TEST(SelfDeadlockRule, FastMutexOrReaderWriterLockReacquired_IsReported) {
     findings seen{check::deadlocks};
     FAST_MUTEX mutex;
     ExInitializeFastMutex(&mutex);
@@ -125,7 +125,7 @@ TEST(keeps, LockOrder) {
     EXPECT_TRUE(nothing_reported(seen));
 }
 
-TEST(LockOrderRule, TellsTheWholeCycle) {
+TEST(LockOrderRule, CycleOfThreeLocks_ReportListsEachWait) {
     findings seen{check::deadlocks};
     spin_locks locks;
     dispatch::detail::name_lock(&locks[2], "third lock");
@@ -145,7 +145,7 @@ TEST(LockOrderRule, TellsTheWholeCycle) {
     dispatch::detail::name_lock(&locks[2], nullptr);
 }
 
-TEST(LockOrderRule, SparesATryToAcquire) {
+TEST(LockOrderRule, TryAcquireInReverseOrder_IsAccepted) {
     const findings seen{check::deadlocks};
     spin_locks locks;
     take(locks, {0, 1});
@@ -158,7 +158,7 @@ TEST(LockOrderRule, SparesATryToAcquire) {
 }
 
 // A lock acquired by a try counts as held.
-TEST(LockOrderRule, CountsWhatATryGot) {
+TEST(LockOrderRule, LockHeldByTryAcquire_InversionIsReported) {
     findings seen{check::deadlocks};
     spin_locks locks;
     take(locks, {0, 1});
@@ -172,7 +172,7 @@ TEST(LockOrderRule, CountsWhatATryGot) {
     EXPECT_TRUE(only_reported(seen, "LockOrder", violation, 0x1001));
 }
 
-TEST(LockOrderRule, SparesOrdersBehindOneGate) {
+TEST(LockOrderRule, InversionUnderGateLock_IsAccepted) {
     const findings seen{check::deadlocks};
     spin_locks locks;
     take(locks, {3, 0, 1});
@@ -180,7 +180,7 @@ TEST(LockOrderRule, SparesOrdersBehindOneGate) {
     EXPECT_TRUE(nothing_reported(seen));
 }
 
-TEST(LockOrderRule, SeesThatAGateIsLeftOut) {
+TEST(LockOrderRule, InversionWithoutGateLock_IsReported) {
     findings seen{check::deadlocks};
     spin_locks locks;
     take(locks, {3, 0, 1});
@@ -252,7 +252,7 @@ TEST(LockOrderRule, ReadersWithWritersBehindTheirGate_AreLeftAlone) {
     EXPECT_TRUE(nothing_reported(seen));
 }
 
-TEST(LockOrderRule, HoldsBetweenReadersAndWriters) {
+TEST(LockOrderRule, SharedThenExclusiveInBothOrders_IsReported) {
     findings seen{check::deadlocks};
     static EX_SPIN_LOCK one = 0;
     static EX_SPIN_LOCK other = 0;
@@ -266,7 +266,7 @@ TEST(LockOrderRule, HoldsBetweenReadersAndWriters) {
     EXPECT_TRUE(only_reported(seen, "LockOrder", violation, 0x1001));
 }
 
-TEST(LockOrderRule, KnowsThatMemoryHoldsANewLock) {
+TEST(LockOrderRule, ReinitialisedLocks_FormerOrderIsDiscarded) {
     const findings seen{check::deadlocks};
     spin_locks locks;
     take(locks, {0, 1});
@@ -276,7 +276,7 @@ TEST(LockOrderRule, KnowsThatMemoryHoldsANewLock) {
     EXPECT_TRUE(nothing_reported(seen));
 }
 
-TEST(LockOrderRule, HoldsAcrossKindsOfLocks) {
+TEST(LockOrderRule, InversionOfMutexAndFastMutex_IsReported) {
     findings seen{check::deadlocks};
     KMUTEX mutex;
     KeInitializeMutex(&mutex, 0);
@@ -302,7 +302,7 @@ TEST(LockOrderRule, HoldsAcrossKindsOfLocks) {
 }
 
 // The verifier cannot see when a zeroed lock in the program's memory starts a new life.
-TEST(LockOrderRule, SparesMemoryThatItKnowsNothingOf) {
+TEST(LockOrderRule, ZeroedLocksInReusedMemory_AreAccepted) {
     const findings seen{check::deadlocks, check::locks};
     KSPIN_LOCK known;
     KeInitializeSpinLock(&known);
@@ -328,7 +328,7 @@ void take_both(PKSPIN_LOCK first, PKSPIN_LOCK second) {
 }
 
 // The memory of an initialised lock is freed unseen, then used for a lock that is only zeroed.
-TEST(LockOrderRule, SparesTheZeroedLockWhereAnInitialisedOneWas) {
+TEST(LockOrderRule, ZeroedLockInInitialisedLocksMemory_IsAccepted) {
     const findings seen{check::deadlocks, check::locks};
     KSPIN_LOCK other;
     KeInitializeSpinLock(&other);
@@ -347,7 +347,7 @@ TEST(LockOrderRule, SparesTheZeroedLockWhereAnInitialisedOneWas) {
     EXPECT_TRUE(nothing_reported(seen));
 }
 
-TEST(LockOrderRule, SparesTheZeroedLockWhereAMutexWas) {
+TEST(LockOrderRule, ZeroedLockInFastMutexMemory_IsAccepted) {
     const findings seen{check::deadlocks, check::locks};
     alignas(FAST_MUTEX) unsigned char memory[sizeof(FAST_MUTEX)];
     auto* mutex = new (memory) FAST_MUTEX;
@@ -359,7 +359,7 @@ TEST(LockOrderRule, SparesTheZeroedLockWhereAMutexWas) {
     EXPECT_TRUE(nothing_reported(seen));
 }
 
-TEST(LockOrderRule, KnowsAnInitialisedLockOfTheProgramsOwnMemoryAgain) {
+TEST(LockOrderRule, InversionOfInitialisedHeapLocks_IsReported) {
     findings seen{check::deadlocks};
     const auto locks = std::make_unique<KSPIN_LOCK[]>(2);
     KeInitializeSpinLock(&locks[0]);
@@ -385,7 +385,7 @@ void never_deadlocks(sim_machine& machine) {
     machine.run();
 }
 
-TEST(LockOrderRule, IsFoundWhereNoScheduleDeadlocks) {
+TEST(LockOrderRule, InversionThatNeverDeadlocks_IsReported) {
     explore_options options;
     options.exhaustive_runs = 10'000;
     expect_explored(options, never_deadlocks);
@@ -399,7 +399,7 @@ TEST(LockOrderRule, IsFoundWhereNoScheduleDeadlocks) {
 }
 
 // Programs whose locks are all in order, in all schedules, with all rules on.
-TEST(LockOrderRule, LeavesCorrectProgramsAlone) {
+TEST(LockOrderRule, CorrectProgram_NothingIsReported) {
     const checks_scope on{check::deadlocks, check::locks, check::irql, check::pool,
                           check::watchdog};
     explore_options options;
@@ -423,9 +423,9 @@ TEST(LockOrderRule, LeavesCorrectProgramsAlone) {
     });
 }
 
-class LockGraph : public BothMachines {};
+class LockOrderContention : public BothMachines {};
 
-TEST_P(LockGraph, HoldsUnderContention) {
+TEST_P(LockOrderContention, ContendedLocks_OnlyInversionIsReported) {
     findings seen{check::deadlocks, check::locks, check::irql};
     spin_locks locks;
     int turns = 0;

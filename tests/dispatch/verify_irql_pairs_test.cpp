@@ -44,7 +44,7 @@ void lower_in_dpc(KDPC*, void*, void*, void*) {
     KeRaiseIrql(DISPATCH_LEVEL, &old);
 }
 
-TEST(IrqlKeRaiseLowerRule, IsBrokenByADpcThatLowers) {
+TEST(IrqlKeRaiseLowerRule, DpcLowersBelowDispatch_IsReported) {
     findings seen{check::irql};
     KDPC dpc;
     KeInitializeDpc(&dpc, lower_in_dpc, nullptr);

@@ -457,7 +457,7 @@ TEST(keeps, IrqlObPassive) { rows_of("IrqlObPassive", false); }
 TEST(breaks, IrqlZwPassive) { rows_of("IrqlZwPassive", true); }
 TEST(keeps, IrqlZwPassive) { rows_of("IrqlZwPassive", false); }
 
-TEST(IrqlTable, HasATestForEachRow) {
+TEST(IrqlRuleTable, EachRow_HasTestCall) {
     const std::map<std::string, call> calls = all_calls();
     for (const irql_rule& row : table)
         EXPECT_TRUE(calls.contains(row.function)) << row.function;
@@ -465,7 +465,7 @@ TEST(IrqlTable, HasATestForEachRow) {
 }
 
 // Three functions whose pages allow more than SDV does.
-TEST(IrqlTable, HasSdvsLevelsWhenAskedFor) {
+TEST(IrqlRuleTable, StrictSdvIrql_CallAtDispatchIsReported) {
     const std::map<std::string, call> calls = all_calls();
     for (const auto& [function, rule] :
          std::map<std::string, std::string>{{"KeQueryActiveProcessors", "IrqlKeApcLte1"},

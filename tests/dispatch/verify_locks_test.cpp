@@ -69,7 +69,7 @@ void keep_lock(KDPC*, void* lock, void*, void*) {
     KeAcquireSpinLockAtDpcLevel(static_cast<KSPIN_LOCK*>(lock));
 }
 
-TEST(SpinLockRule, IsBrokenByADpcThatReturnsWithALock) {
+TEST(SpinLockRule, DpcReturnsHoldingLock_IsReported) {
     findings seen{check::locks};
     KSPIN_LOCK lock;
     KeInitializeSpinLock(&lock);
@@ -80,7 +80,7 @@ TEST(SpinLockRule, IsBrokenByADpcThatReturnsWithALock) {
     KeReleaseSpinLockFromDpcLevel(&lock);
 }
 
-TEST(SpinLockRule, IsBrokenByAWait) {
+TEST(SpinLockRule, WaitHoldingLock_IsReported) {
     findings seen{check::locks};
     KSPIN_LOCK lock;
     KeInitializeSpinLock(&lock);
@@ -93,7 +93,7 @@ TEST(SpinLockRule, IsBrokenByAWait) {
     EXPECT_TRUE(only_reported(seen, "SpinLock", violation, 0x00040009));
 }
 
-TEST(SpinLockRule, IsKeptByALook) {
+TEST(SpinLockRule, ZeroTimeoutWaitHoldingLock_IsAccepted) {
     const findings seen{check::locks, check::irql};
     KSPIN_LOCK lock;
     KeInitializeSpinLock(&lock);
@@ -108,7 +108,7 @@ TEST(SpinLockRule, IsKeptByALook) {
     EXPECT_TRUE(nothing_reported(seen));
 }
 
-TEST(SpinLockRule, IsBrokenByLoweringWithALockHeld) {
+TEST(SpinLockRule, LowerIrqlHoldingLock_IsReported) {
     findings seen{check::locks};
     KSPIN_LOCK lock;
     KeInitializeSpinLock(&lock);
@@ -256,7 +256,7 @@ TEST(keeps, LockReleaseOrder) {
     EXPECT_TRUE(nothing_reported(seen));
 }
 
-TEST(LockReleaseOrderRule, IsStrictWhenAskedFor) {
+TEST(LockReleaseOrderRule, StrictReleaseOrder_HandOverHandIsReported) {
     findings seen{check::locks, check::release_order};
     lock_pair locks;
     hand_over_hand(locks);
@@ -430,7 +430,7 @@ TEST(keeps, LockFreed) {
 }
 
 // The verifier's tag in the word of a free lock does no harm when the check is off.
-TEST(WatchedLocks, AreFreeWhenNobodyLooksOnAnyMore) {
+TEST(LockVerifier, CheckOffAfterInitialise_LockStaysUsable) {
     KSPIN_LOCK lock;
     const auto initialise = [&] {
         const checks_scope on{check::locks};
@@ -454,7 +454,7 @@ TEST(WatchedLocks, AreFreeWhenNobodyLooksOnAnyMore) {
 
 // Locks that were held when the verifier was switched off are forgotten when it is switched on
 // again.
-TEST(HeldLocks, AreForgottenWhileNobodyLooksOn) {
+TEST(HeldLockTracking, ReleasedWithCheckOff_NoLongerCountsAsHeld) {
     KSPIN_LOCK lock;
     KeInitializeSpinLock(&lock);
     KIRQL old = PASSIVE_LEVEL;
@@ -500,7 +500,7 @@ private:
 };
 
 // The verifier's record of the release is reallocated while it is reported.
-TEST(WatchedLocks, ReleaseReportedToAHandlerThatUsesLocks_IsStillPairedUp) {
+TEST(LockVerifier, ReleaseReportedToAHandlerThatUsesLocks_IsStillPairedUp) {
     const checks_scope on{check::locks, check::irql};
     busy_handler seen;
     KSPIN_LOCK lock, other;
@@ -524,7 +524,7 @@ TEST(WatchedLocks, ReleaseReportedToAHandlerThatUsesLocks_IsStillPairedUp) {
 }
 
 // A handler may change the enabled checks, which discards the verifier's records.
-TEST(WatchedLocks, ReleaseReportedToAHandlerThatWatchesAnew_GoesOn) {
+TEST(LockVerifier, ReleaseReportedToAHandlerThatWatchesAnew_GoesOn) {
     const checks_scope on{check::locks, check::irql};
     PVOID context = nullptr;
     const BUG_CHECK_HANDLER before = KeSetBugCheckHandler(

@@ -145,7 +145,7 @@ TEST(keeps, PoolLeak) {
     EXPECT_TRUE(nothing_reported(seen));
 }
 
-TEST(PoolTags, AreCounted) {
+TEST(PoolTags, AllocateAndFree_UsageIsCounted) {
     const checks_scope on{check::pool};
     constexpr ULONG own = 0x6E774F31;
     POOL_TAG_USAGE usage;
@@ -187,7 +187,7 @@ TEST(keeps, TimerFreed) {
     EXPECT_TRUE(nothing_reported(seen));
 }
 
-TEST(TimerFreedRule, IsKeptByATimerThatHasExpired) {
+TEST(TimerFreedRule, ExpiredTimerFreed_IsAccepted) {
     const findings seen{check::pool};
     dispatch::random_choices chance(1);
     dispatch::sim_machine machine(chance);
@@ -403,7 +403,7 @@ TEST(keeps, LookasideReinitialised) {
 
 // Blocks left behind by an abandoned run are no leaks of the next one, whose machine may lie at the
 // same address.
-TEST(PoolChecks, ForgetRunsThatWereGivenUp) {
+TEST(PoolVerifier, RunEndedByBugCheck_BlocksAreNoLeaksOfNextRun) {
     const checks_scope watched{check::pool};
     dispatch::explore_options one;
     one.random_runs = 1;
@@ -422,7 +422,7 @@ TEST(PoolChecks, ForgetRunsThatWereGivenUp) {
 }
 
 // Blocks may be allocated with the check on and freed with it off, and the reverse.
-TEST(PoolChecks, MayComeAndGo) {
+TEST(PoolVerifier, EnabledAndDisabledBetween_BlocksAreAccepted) {
     const findings seen{check::pool};
     char* watched = nullptr;
     {

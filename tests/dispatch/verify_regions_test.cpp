@@ -31,7 +31,7 @@ TEST(keeps, CriticalRegions) {
     EXPECT_TRUE(nothing_reported(seen));
 }
 
-TEST(CriticalRegionsRule, IsBrokenByAThreadThatEndsInside) {
+TEST(CriticalRegionsRule, ThreadEndsInside_IsReported) {
     findings seen{check::locks};
     system_thread(KeEnterCriticalRegion).join();
     EXPECT_TRUE(only_reported(seen, "CriticalRegions", violation, 0x00040003));
@@ -45,7 +45,7 @@ void enter_region(void* done) {
 
 void leave_region(void* done) { KeSetEvent(static_cast<KEVENT*>(done), 0, FALSE); }
 
-TEST(CriticalRegionsRule, IsBrokenByAWorkItemThatReturnsInside) {
+TEST(CriticalRegionsRule, WorkItemReturnsInside_IsReported) {
     findings seen{check::locks};
     const dispatch::asio_machine::options chosen{.processors = 1};
     {

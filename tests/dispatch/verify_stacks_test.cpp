@@ -66,7 +66,7 @@ void wander(path& choose, int depth, int& differences);
     asm volatile("");
 }
 
-TEST(CallStacks, AreThoseOfUnwinding) {
+TEST(CallStacks, CapturedStack_EqualsUnwindersStack) {
     path choose(1);
     int differences = 0;
     for (int i = 0; i < 100; ++i) // the unwinder has to meet a frame of varying size
@@ -77,7 +77,7 @@ TEST(CallStacks, AreThoseOfUnwinding) {
     EXPECT_EQ(differences, 0);
 }
 
-TEST(CallStacks, AreCutWhereAsked) {
+TEST(CallStacks, SkipAndLimit_TruncateStack) {
     const call_stack whole = capture_stack(1);
     ASSERT_GT(whole.count, 3u);
     EXPECT_EQ(capture_stack(1, 2).count, 2u);

@@ -64,7 +64,7 @@ TEST(keeps, RaisedTooLong) {
     EXPECT_TRUE(nothing_reported(seen));
 }
 
-TEST(RaisedTooLongRule, HoldsForLocks) {
+TEST(RaisedTooLongRule, SpinLockHeld121Seconds_IsReported) {
     findings seen{check::watchdog};
     dispatch::random_choices chance(1);
     sim_machine machine(chance);
@@ -96,7 +96,7 @@ std::uint64_t time_of_a_run(std::uint64_t seed) {
     return machine.last().time;
 }
 
-TEST(Delays, TakeVirtualTimeInSomeRuns) {
+TEST(DelayInjection, EnabledInSimulator_SomeRunsLastLonger) {
     int delayed = 0;
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
         EXPECT_EQ(time_of_a_run(seed), 0u);
@@ -107,7 +107,7 @@ TEST(Delays, TakeVirtualTimeInSomeRuns) {
     EXPECT_LT(delayed, 20);
 }
 
-TEST(Delays, HoldThreadsUpOnTheRealMachine) {
+TEST(DelayInjection, EnabledOnRealMachine_ThreadsAreDelayed) {
     const std::uint32_t usual = settings.delay_one_in.exchange(1); // at each place
     {
         const checks_scope on{check::delays};

@@ -19,9 +19,9 @@ NTSTATUS wait_for(std::array<PVOID, Count> objects, WAIT_TYPE type,
                                     timeout, blocks);
 }
 
-class Waits : public BothMachines {};
+class KeWait : public BothMachines {};
 
-TEST_P(Waits, AnyGivesTheIndexOfTheFirstSignalled) {
+TEST_P(KeWait, WaitAny_ReturnsIndexOfFirstSignalled) {
     event one, two(SynchronizationEvent), three;
     set(two);
     set(three);
@@ -29,14 +29,14 @@ TEST_P(Waits, AnyGivesTheIndexOfTheFirstSignalled) {
     EXPECT_EQ(wait_for<3>({&one, &two, &three}, WaitAny), STATUS_WAIT_2); // object two was acquired
 }
 
-TEST_P(Waits, AnyTakesOnlyTheOneItReports) {
+TEST_P(KeWait, WaitAny_ResetsReportedObjectOnly) {
     event one(SynchronizationEvent, true), two(SynchronizationEvent, true);
     EXPECT_EQ(wait_for<2>({&one, &two}, WaitAny), STATUS_WAIT_0);
     EXPECT_EQ(KeReadStateEvent(&one), 0);
     EXPECT_NE(KeReadStateEvent(&two), 0);
 }
 
-TEST_P(Waits, AllTakesNothingUntilItCanTakeAll) {
+TEST_P(KeWait, WaitAllTimesOut_NoObjectIsReset) {
     event one(SynchronizationEvent, true), two(SynchronizationEvent);
     LARGE_INTEGER short_time = from_now(millisecond);
     EXPECT_EQ(wait_for<2>({&one, &two}, WaitAll, &short_time), STATUS_TIMEOUT);
@@ -47,7 +47,7 @@ TEST_P(Waits, AllTakesNothingUntilItCanTakeAll) {
     EXPECT_EQ(KeReadStateEvent(&two), 0);
 }
 
-TEST_P(Waits, AllIsReleasedByTheLastOne) {
+TEST_P(KeWait, WaitAll_CompletesWithLastObject) {
     event one(SynchronizationEvent), two(SynchronizationEvent);
     NTSTATUS status = STATUS_UNSUCCESSFUL;
     system_thread waiter([&] { status = wait_for<2>({&one, &two}, WaitAll); });
@@ -58,7 +58,7 @@ TEST_P(Waits, AllIsReleasedByTheLastOne) {
     EXPECT_EQ(KeReadStateEvent(&one) + KeReadStateEvent(&two), 0);
 }
 
-TEST_P(Waits, EveryKindOfObjectCanBeWaitedFor) {
+TEST_P(KeWait, EveryObjectType_CanBeWaitedOn) {
     event first;
     KSEMAPHORE semaphore;
     KMUTEX mutex;
@@ -79,7 +79,7 @@ TEST_P(Waits, EveryKindOfObjectCanBeWaitedFor) {
     ZwClose(handle);
 }
 
-TEST_P(Waits, SixtyFourObjectsAreTheMost) {
+TEST_P(KeWait, CountOutOfRange_ReturnsInvalidParameter) {
     const auto events = std::make_unique<event[]>(MAXIMUM_WAIT_OBJECTS);
     std::array<PVOID, MAXIMUM_WAIT_OBJECTS + 1> objects{};
     for (std::size_t i = 0; i < MAXIMUM_WAIT_OBJECTS; ++i)
@@ -98,21 +98,21 @@ TEST_P(Waits, SixtyFourObjectsAreTheMost) {
     EXPECT_EQ(call(THREAD_WAIT_OBJECTS, nullptr), STATUS_WAIT_2);
 }
 
-TEST_P(Waits, ZeroTimeoutOnlyLooks) {
+TEST_P(KeWait, ZeroTimeout_ReturnsWithoutWaiting) {
     event one;
     const ULONGLONG before = KeQueryInterruptTime();
     EXPECT_EQ(try_wait(&one), STATUS_TIMEOUT);
     EXPECT_TRUE(!simulated() || KeQueryInterruptTime() == before);
 }
 
-TEST_P(Waits, RelativeTimeoutPassesInFull) {
+TEST_P(KeWait, RelativeTimeout_ElapsesInFull) {
     event one;
     const ULONGLONG before = KeQueryInterruptTime();
     EXPECT_EQ(wait_at_most(&one, 2 * millisecond), STATUS_TIMEOUT);
     EXPECT_GE(KeQueryInterruptTime() - before, 2ull * millisecond);
 }
 
-TEST_P(Waits, AbsoluteTimeoutIsSystemTime) {
+TEST_P(KeWait, AbsoluteTimeout_EndsAtSystemTime) {
     event one;
     LARGE_INTEGER until = system_time();
     until.QuadPart += 2 * millisecond;
@@ -122,7 +122,7 @@ TEST_P(Waits, AbsoluteTimeoutIsSystemTime) {
     EXPECT_EQ(KeWaitForSingleObject(&one, Executive, KernelMode, FALSE, &until), STATUS_TIMEOUT);
 }
 
-TEST_P(Waits, HugeTimeoutIsNoError) {
+TEST_P(KeWait, HugeTimeout_WaitSucceeds) {
     event one;
     LARGE_INTEGER never;
     never.QuadPart = std::numeric_limits<LONGLONG>::min();
@@ -134,7 +134,7 @@ TEST_P(Waits, HugeTimeoutIsNoError) {
     EXPECT_EQ(KeWaitForSingleObject(&one, Executive, KernelMode, FALSE, &never), STATUS_SUCCESS);
 }
 
-TEST_P(Waits, AtDispatchOnlyALookIsAllowed) {
+TEST_P(KeWait, WaitAtDispatch_AllowedWithZeroTimeoutOnly) {
     event one(SynchronizationEvent, true);
     LARGE_INTEGER short_time = from_now(1), zero = from_now(0);
     const at_dispatch_level raised;
@@ -148,7 +148,7 @@ TEST_P(Waits, AtDispatchOnlyALookIsAllowed) {
     EXPECT_EQ(bug_check_of([] { delay(0); }), ATTEMPTED_SWITCH_FROM_DPC);
 }
 
-TEST_P(Waits, AboveDispatchNotEvenALookIsAllowed) {
+TEST_P(KeWait, ZeroTimeoutAboveDispatch_BugChecks) {
     event one;
     KIRQL old;
     KeRaiseIrql(CLOCK_LEVEL, &old);
@@ -156,7 +156,7 @@ TEST_P(Waits, AboveDispatchNotEvenALookIsAllowed) {
     KeLowerIrql(old);
 }
 
-TEST_P(Waits, DelayPassesInFull) {
+TEST_P(KeWait, Delay_ElapsesInFull) {
     const ULONGLONG before = KeQueryInterruptTime();
     EXPECT_EQ(delay(2 * millisecond), STATUS_SUCCESS);
     EXPECT_GE(KeQueryInterruptTime() - before, 2ull * millisecond);
@@ -168,7 +168,7 @@ TEST_P(Waits, DelayPassesInFull) {
 }
 
 // A KQUEUE hands entries to KeRemoveQueue; a wait cannot return one.
-TEST_P(Waits, QueueIsNoObjectToWaitFor) {
+TEST_P(KeWait, WaitOnKqueue_BugChecks) {
     KQUEUE queue;
     KeInitializeQueue(&queue, 1);
     EXPECT_EQ(bug_check_of([&] { try_wait(&queue); }), INVALID_DATA_ACCESS_TRAP);
@@ -180,7 +180,7 @@ TEST_P(Waits, QueueIsNoObjectToWaitFor) {
 }
 
 // Memory that is no object, or was never initialised.
-TEST_P(Waits, GarbageIsNoObjectToWaitFor) {
+TEST_P(KeWait, WaitOnUninitialisedObject_BugChecks) {
     event blank;
     blank.Header.Type = 0;
     EXPECT_EQ(bug_check_of([&] { try_wait(&blank); }), INVALID_DATA_ACCESS_TRAP);
@@ -197,7 +197,7 @@ explore_options thorough() {
 }
 
 // One signal releases one waiter, whether it waits for this object alone or for two objects.
-TEST(WaitsExplored, EverySignalReleasesOneWaiter) {
+TEST(KeWaitExplored, WaitAnyAndSingleWait_EachSignalReleasesOneWaiter) {
     expect_explored(thorough(), [](sim_machine& machine) {
         event one(SynchronizationEvent), two(SynchronizationEvent);
         int released = 0;
@@ -216,7 +216,7 @@ TEST(WaitsExplored, EverySignalReleasesOneWaiter) {
 }
 
 // Dining philosophers that acquire both forks at once never deadlock.
-TEST(WaitsExplored, AllAtOnceDoesNotDeadlock) {
+TEST(KeWaitExplored, WaitAllOfTwoMutexes_NeverDeadlocks) {
     expect_explored(thorough(), [](sim_machine& machine) {
         KMUTEX forks[3];
         for (KMUTEX& each : forks)
@@ -236,7 +236,7 @@ TEST(WaitsExplored, AllAtOnceDoesNotDeadlock) {
 }
 
 // One object may be listed twice in a wait for any; after the wait neither entry is left.
-TEST(WaitsExplored, OneObjectMayStandTwiceInAWaitForAny) {
+TEST(KeWaitExplored, ObjectListedTwiceInWaitAny_IsReleasedOnceAndUnlinked) {
     expect_explored(thorough(), [](sim_machine& machine) {
         event one(SynchronizationEvent);
         int released = 0;

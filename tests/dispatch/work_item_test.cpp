@@ -36,7 +36,7 @@ struct work : WORK_QUEUE_ITEM {
 
 class WorkItems : public BothMachines {};
 
-TEST_P(WorkItems, EveryTypeRunsAtPassiveOnASystemThread) {
+TEST_P(WorkItems, EveryQueueType_RunsAtPassiveOnSystemThread) {
     for (const WORK_QUEUE_TYPE type :
          {CriticalWorkQueue, DelayedWorkQueue, HyperCriticalWorkQueue, NormalWorkQueue}) {
         KIRQL level = HIGH_LEVEL;
@@ -53,7 +53,7 @@ TEST_P(WorkItems, EveryTypeRunsAtPassiveOnASystemThread) {
     }
 }
 
-TEST_P(WorkItems, CanBeQueuedAtDispatch) {
+TEST_P(WorkItems, QueuedAtDispatch_Runs) {
     work one;
     {
         const at_dispatch_level raised;
@@ -62,7 +62,7 @@ TEST_P(WorkItems, CanBeQueuedAtDispatch) {
     wait(&one.done);
 }
 
-TEST_P(WorkItems, MayQueueItselfAgain) {
+TEST_P(WorkItems, ItemRequeuesItself_RunsAgain) {
     event finished;
     work one;
     one.last_step = [&] {
@@ -76,7 +76,7 @@ TEST_P(WorkItems, MayQueueItselfAgain) {
     EXPECT_EQ(one.runs, 5);
 }
 
-TEST_P(WorkItems, MayBeFreedByItsRoutine) {
+TEST_P(WorkItems, ItemFreedByItsRoutine_IsNotAccessed) {
     struct owned {
         WORK_QUEUE_ITEM item;
         event* freed;
@@ -97,7 +97,7 @@ TEST_P(WorkItems, MayBeFreedByItsRoutine) {
 }
 
 // The test occupies all workers first, so that the item stays queued.
-TEST_P(WorkItems, QueuedTwiceIsABugCheck) {
+TEST_P(WorkItems, QueuedTwice_BugChecks) {
     constexpr int most_workers = 256;
     event go;
     std::vector<std::unique_ptr<work>> busy;
@@ -116,7 +116,7 @@ TEST_P(WorkItems, QueuedTwiceIsABugCheck) {
 }
 
 // Items that wait for each other need a thread each.
-TEST_P(WorkItems, BlockedItemDoesNotHoldUpTheOthers) {
+TEST_P(WorkItems, BlockedItem_OthersRun) {
     event go;
     work first([&] { wait(&go); });
     work second([&] { set(go); });
@@ -127,7 +127,7 @@ TEST_P(WorkItems, BlockedItemDoesNotHoldUpTheOthers) {
 }
 
 // Each item waits for the effect of a further item.
-TEST_P(WorkItems, AnyNumberThatWaitHoldNoneUp) {
+TEST_P(WorkItems, HundredBlockedItems_NextItemRuns) {
     event go;
     std::vector<std::unique_ptr<work>> all;
     for (int i = 0; i < 100; ++i) {
@@ -142,7 +142,7 @@ TEST_P(WorkItems, AnyNumberThatWaitHoldNoneUp) {
 }
 
 // One worker is free to take the items.
-TEST_P(WorkItems, CriticalOvertakesDelayed) {
+TEST_P(WorkItems, CriticalQueue_RunsBeforeDelayed) {
     constexpr int most_workers = 256;
     event first, go, started(SynchronizationEvent);
     std::vector<std::unique_ptr<work>> busy;
@@ -172,7 +172,7 @@ TEST_P(WorkItems, CriticalOvertakesDelayed) {
 IRPVERBS_ON_BOTH_MACHINES(WorkItems);
 
 // On the real machine the bug check occurs on a thread where the test cannot catch it.
-TEST(WorkItemsExplored, ReturnAboveDispatchIsABugCheck) {
+TEST(WorkItemsExplored, ReturnAtRaisedIrql_BugChecks) {
     const explore_summary found = expect_found({}, [](sim_machine& machine) {
         work one([] { KeRaiseIrqlToDpcLevel(); });
         machine.spawn("client", [&] { one.queue(); });
@@ -181,7 +181,7 @@ TEST(WorkItemsExplored, ReturnAboveDispatchIsABugCheck) {
     EXPECT_NE(found.failure->what.find("IRQL_UNEXPECTED_VALUE"), std::string::npos);
 }
 
-TEST(WorkItemsExplored, EachQueueingRunsOnce) {
+TEST(WorkItemsExplored, EachInsert_RunsOnce) {
     explore_options options;
     options.random_runs = options.pct_runs = 500;
     options.exhaustive_runs = 20'000;

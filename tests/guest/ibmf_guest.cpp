@@ -80,7 +80,7 @@ protected:
     static inline std::unique_ptr<both_ends> ends;
 };
 
-TEST_F(IbmfGuest, AGetIsAnsweredByTheKernelsAgent) {
+TEST_F(IbmfGuest, GetToKernelAgent_ReceivesResponse) {
     const kernel_agent agent("rxe1");
     const client_scope manager(ends->as_vendor(), IBMF_REG_FLAG_RMPP);
     for (int i = 0; i < 20; ++i) {
@@ -92,7 +92,7 @@ TEST_F(IbmfGuest, AGetIsAnsweredByTheKernelsAgent) {
     EXPECT_EQ(manager.stats().st_transactions, 0u);
 }
 
-TEST_F(IbmfGuest, AGetOfTheKernelIsAnswered) {
+TEST_F(IbmfGuest, GetFromKernel_IsAnswered) {
     const echo_agent agent(ends->as_vendor());
     for (int i = 0; i < 20; ++i) {
         const auto answer = ask(get, pattern(216), false);
@@ -103,7 +103,7 @@ TEST_F(IbmfGuest, AGetOfTheKernelIsAnswered) {
 }
 
 // The kernel answers in the agent's place.
-TEST_F(IbmfGuest, AnotherVendorsClassHasNoAgentThere) {
+TEST_F(IbmfGuest, GetWithOtherOui_ReturnsUnsupportedMethod) {
     const kernel_agent agent("rxe1");
     const client_scope manager(ends->as_vendor(), IBMF_REG_FLAG_RMPP);
     ibmf_request request(manager.handle, get, 0);
@@ -113,10 +113,10 @@ TEST_F(IbmfGuest, AnotherVendorsClassHasNoAgentThere) {
 }
 
 /// The parameter is a list of data sizes in bytes.
-class Transfers : public IbmfGuest,
-                  public ::testing::WithParamInterface<std::vector<std::size_t>> {};
+class KernelRmppTransfers : public IbmfGuest,
+                            public ::testing::WithParamInterface<std::vector<std::size_t>> {};
 
-TEST_P(Transfers, TheKernelsSegmentsAreReceived) {
+TEST_P(KernelRmppTransfers, SegmentsFromKernel_ReceivedWhole) {
     const kernel_agent agent("rxe1");
     const client_scope manager(ends->as_vendor(), IBMF_REG_FLAG_RMPP);
     for (const std::size_t size : GetParam()) {
@@ -127,7 +127,7 @@ TEST_P(Transfers, TheKernelsSegmentsAreReceived) {
     EXPECT_EQ(manager.stats().st_rmpp_errors, 0u);
 }
 
-TEST_P(Transfers, TheKernelReceivesOurSegments) {
+TEST_P(KernelRmppTransfers, SegmentsToKernel_ReceivedWhole) {
     table_agent agent(ends->as_vendor());
     agent.times = patient;
     for (const std::size_t size : GetParam()) {
@@ -139,7 +139,7 @@ TEST_P(Transfers, TheKernelReceivesOurSegments) {
     }
 }
 
-TEST_P(Transfers, TheKernelReceivesALongRequest) {
+TEST_P(KernelRmppTransfers, LongRequestToKernel_IsAnswered) {
     const kernel_agent agent("rxe1");
     const client_scope manager(ends->as_vendor(), IBMF_REG_FLAG_RMPP);
     unsigned requests = 0;
@@ -157,7 +157,7 @@ TEST_P(Transfers, TheKernelReceivesALongRequest) {
     }
 }
 
-TEST_P(Transfers, ALongRequestOfTheKernelIsReceived) {
+TEST_P(KernelRmppTransfers, LongRequestFromKernel_ReceivedWhole) {
     table_agent agent(ends->as_vendor());
     agent.times = patient;
     agent.resize(300);
@@ -177,8 +177,9 @@ TEST_P(Transfers, ALongRequestOfTheKernelIsReceived) {
 
 using sizes = std::vector<std::size_t>;
 // One byte, a whole segment and its neighbours, part of a window.
-INSTANTIATE_TEST_SUITE_P(Short, Transfers, ::testing::Values(sizes{1, 215, 216, 217, 5000}));
+INSTANTIATE_TEST_SUITE_P(Short, KernelRmppTransfers,
+                         ::testing::Values(sizes{1, 215, 216, 217, 5000}));
 // A few windows, and many.
-INSTANTIATE_TEST_SUITE_P(Long, Transfers, ::testing::Values(sizes{65'536, 1'048'576}));
+INSTANTIATE_TEST_SUITE_P(Long, KernelRmppTransfers, ::testing::Values(sizes{65'536, 1'048'576}));
 
 } // namespace

@@ -74,7 +74,7 @@ protected:
     attached hcas{"rdma:"};
 };
 
-TEST_F(RdmaGuest, AttributesAreThoseOfSysfs) {
+TEST_F(RdmaGuest, QueryPort_MatchesSysfs) {
     ASSERT_EQ(hcas.count(), 2u);
     for (const std::size_t index : {0u, 1u}) {
         const std::string name = index == 0 ? "rxe0" : "rxe1";
@@ -94,7 +94,7 @@ TEST_F(RdmaGuest, AttributesAreThoseOfSysfs) {
     }
 }
 
-TEST_F(RdmaGuest, AgentsAreRefusedForWhatTheKernelRefuses) {
+TEST_F(RdmaGuest, RegistrationUnsupportedByKernel_IsRefused) {
     const open_hca ca(hcas.fdo());
     EXPECT_EQ(registering(ca, agent_of(0x01)), STATUS_NOT_SUPPORTED); // no QP0
     // A vendor class without OUI sends only: the kernel gives requests to agents with an OUI.
@@ -105,7 +105,7 @@ TEST_F(RdmaGuest, AgentsAreRefusedForWhatTheKernelRefuses) {
     const mad_client other(ca, vendor_agent({3}));
 }
 
-TEST_F(RdmaGuest, AQuestionCrossesTheCableAndItsAnswerComesBack) {
+TEST_F(RdmaGuest, RequestBetweenTwoHcas_ResponseIsReceived) {
     const open_hca here(hcas.fdo(0));
     const open_hca there(hcas.fdo(1));
     mad_client asker(here, agent_of(vendor_class));
@@ -127,7 +127,7 @@ TEST_F(RdmaGuest, AQuestionCrossesTheCableAndItsAnswerComesBack) {
     }
 }
 
-TEST_F(RdmaGuest, ATableComesWholeByTheKernelsRmpp) {
+TEST_F(RdmaGuest, LongResponseWithKernelRmpp_ReceivedWhole) {
     const kernel_agent agent("rxe1");
     const open_hca here(hcas.fdo(0));
     const open_hca there(hcas.fdo(1));
@@ -154,7 +154,7 @@ TEST_F(RdmaGuest, ATableComesWholeByTheKernelsRmpp) {
         std::ranges::equal(std::span(table).subspan(kernel_message::headers), pattern(size)));
 }
 
-TEST_F(RdmaGuest, TheLinkGoesDownAndComesUp) {
+TEST_F(RdmaGuest, LinkDownAndUp_EventsAreReported) {
     EXPECT_EQ(HcaRdmaSetPollInterval(hcas.guid(0), 20), STATUS_SUCCESS);
     const open_hca here(hcas.fdo(0));
     const open_hca there(hcas.fdo(1));
@@ -171,7 +171,7 @@ TEST_F(RdmaGuest, TheLinkGoesDownAndComesUp) {
 
 // Must be the last test, since rxe1 is not restored. The kernel delays the removal until all have
 // closed the device.
-TEST_F(RdmaGuest, ADeviceIsTakenAway) {
+TEST_F(RdmaGuest, DeviceDeleted_FatalEventIsReported) {
     const open_hca gone(hcas.fdo(1));
     {
         const mad_client agent(gone, agent_of(vendor_class));

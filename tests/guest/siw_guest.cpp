@@ -9,7 +9,7 @@ using namespace irpverbs::testing;
 
 class SiwGuest : public VerbsGuest {};
 
-TEST_F(SiwGuest, APortHasNoLidAndNoPKeys) {
+TEST_F(SiwGuest, QueryPort_ReturnsNoLidAndNoPKeys) {
     const device hca("siw0");
     const open_hca ca(hca.fdo());
     const port_block port(ca, 1);
@@ -35,7 +35,7 @@ TEST_F(SiwGuest, Send_ToALid_Fails) {
     EXPECT_STREQ(name_of(verb_call(registering).status()), "STATUS_NOT_SUPPORTED");
 }
 
-TEST_F(SiwGuest, AQueueIsMadeAndNotResized) {
+TEST_F(SiwGuest, ResizeCq_ReturnsNotSupported) {
     const device hca("siw0");
     const open_hca ca(hca.fdo());
     const destroyed_at_the_end cq{create_cq(ca, 16)};
@@ -57,7 +57,7 @@ TEST_F(SiwGuest, LinkEvent_DownAndUp_EachIsReportedOnce) {
     }
 }
 
-TEST_F(SiwGuest, AnotherAddressIsAnotherLid) {
+TEST_F(SiwGuest, MacAddressChanged_LidChangeIsReported) {
     const device hca("siw0");
     const open_hca ca(hca.fdo());
     for (const char* address : {"02:00:00:00:77:07", "02:00:00:00:77:01"}) {

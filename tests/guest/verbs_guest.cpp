@@ -23,7 +23,7 @@ TEST_F(VerbsGuest, LinkEvent_DownAndUp_IsReported) {
     }
 }
 
-TEST_F(VerbsGuest, AnAddressThatComesAndGoesIsAGidThatDoes) {
+TEST_F(VerbsGuest, IpAddressAddedAndRemoved_GidTableFollows) {
     const device hca("rxe0");
     const open_hca ca(hca.fdo());
     constexpr ib_gid_t gid{0, 0x0000'FFFF'0A4D'0009}; // ::ffff:10.77.0.9
@@ -85,7 +85,7 @@ TEST_F(VerbsGuest, CompletionEvent_OfAQueuePair_IsReportedAndPolled) {
 }
 
 // Polls the provider directly, and under the lock after an arm or a query has fetched entries.
-TEST_F(VerbsGuest, CompletionsArePolledWithoutAnIrp) {
+TEST_F(VerbsGuest, PollWithoutIrp_ReturnsCompletionsInOrder) {
     const device hca("rxe0");
     const open_hca ca(hca.fdo());
     const destroyed_at_the_end cq{create_cq(ca, 16)};

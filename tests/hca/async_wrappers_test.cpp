@@ -30,7 +30,7 @@ constexpr auto as_tuple = asio::as_tuple(asio::use_awaitable);
 
 boost::system::error_code code(NTSTATUS status) { return dispatch::make_error_code(status); }
 
-class Twins : public irpverbs::testing::BothMachines {
+class CiWrappers : public irpverbs::testing::BothMachines {
 protected:
     // Runs with verbs that complete inline and with verbs that pend.
     void run(asio::awaitable<void> (*body)(ib_guid_t guid)) {
@@ -66,7 +66,7 @@ asio::awaitable<void> use_attributes(ib_guid_t guid) {
     co_await ci::close_ca(ca);
 }
 
-TEST_P(Twins, QueryAndModify) { run(use_attributes); }
+TEST_P(CiWrappers, QueryAndModify_ReturnAndChangeAttributes) { run(use_attributes); }
 
 asio::awaitable<void> use_queue(ib_guid_t guid) {
     ci::channel_adapter ca = co_await ci::open_ca(HcaFromGuid(guid));
@@ -99,7 +99,7 @@ asio::awaitable<void> use_queue(ib_guid_t guid) {
     co_await ci::close_ca(ca);
 }
 
-TEST_P(Twins, UseACompletionQueue) { run(use_queue); }
+TEST_P(CiWrappers, CompletionQueueVerbs_ReturnTheirResults) { run(use_queue); }
 
 asio::awaitable<void> use_events(ib_guid_t guid) {
     using namespace asio::experimental::awaitable_operators;
@@ -121,7 +121,7 @@ asio::awaitable<void> use_events(ib_guid_t guid) {
     EXPECT_EQ(gone, code(STATUS_FILE_CLOSED));
 }
 
-TEST_P(Twins, AwaitEvents) { run(use_events); }
+TEST_P(CiWrappers, CancelledEventWait_NoEventLost) { run(use_events); }
 
 asio::awaitable<void> fail_hca(ib_guid_t guid) {
     ci::channel_adapter ca = co_await ci::open_ca(HcaFromGuid(guid));
@@ -135,7 +135,7 @@ asio::awaitable<void> fail_hca(ib_guid_t guid) {
     co_await ci::close_ca(ca);
 }
 
-TEST_P(Twins, HearOfTheEndOfAnHca) { run(fail_hca); }
+TEST_P(CiWrappers, HcaFails_FatalEventIsReceivedOnce) { run(fail_hca); }
 
 asio::awaitable<void> be_called(ib_guid_t guid) {
     struct called {
@@ -159,7 +159,7 @@ asio::awaitable<void> be_called(ib_guid_t guid) {
     co_await ci::close_ca(ca);
 }
 
-TEST_P(Twins, TakeUpCalls) { run(be_called); }
+TEST_P(CiWrappers, DispatchTables_UpCallsAreMade) { run(be_called); }
 
 asio::awaitable<void> exchange_datagrams(ib_guid_t guid) {
     using irpverbs::testing::agent_of;
@@ -202,9 +202,9 @@ asio::awaitable<void> exchange_datagrams(ib_guid_t guid) {
     co_await ci::close_ca(ca);
 }
 
-TEST_P(Twins, ExchangeDatagrams) { run(exchange_datagrams); }
+TEST_P(CiWrappers, TwoMadAgents_ExchangeDatagrams) { run(exchange_datagrams); }
 
-TEST_P(Twins, RegistryIsAttachedForTheLifeOfAScope) {
+TEST_P(CiWrappers, AttachmentScope_DetachesAtItsEnd) {
     EXPECT_TRUE(hca::guids().empty());
     {
         const hca::attachment fabric("software:");

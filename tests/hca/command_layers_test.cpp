@@ -40,7 +40,7 @@ NTSTATUS create_at(IB_CA* ca, KIRQL level) {
     return create.returned();
 }
 
-class CommandLayers : public BothMachines {
+class CommandCompletion : public BothMachines {
 protected:
     // The verifier turns any finding into a bug check, which ends the test.
     void expect_legal(const layer& over, KIRQL level) {
@@ -53,20 +53,20 @@ protected:
     }
 };
 
-TEST_P(CommandLayers, ACreateOverTheAsynchronousOneIsLegalAtAnyLevel) {
+TEST_P(CommandCompletion, CreateOverAsyncLayer_IsLegalAtAnyIrql) {
     for (const KIRQL level : every_level) {
         expect_legal(inline_layer, level);
         expect_legal(by_dpc, level);
     }
 }
 
-TEST_P(CommandLayers, ACreateOverTheBlockingOneIsLegalBelowDispatchLevel) {
+TEST_P(CommandCompletion, CreateOverBlockingLayer_IsLegalBelowDispatchLevel) {
     expect_legal(blocking, PASSIVE_LEVEL);
     expect_legal(blocking, APC_LEVEL);
 }
 
 // A worker blocks in place of the caller, which gets STATUS_PENDING at any level.
-TEST_P(CommandLayers, APendedCreateOverTheBlockingOneIsLegalAtAnyLevel) {
+TEST_P(CommandCompletion, PendedCreateOverBlockingLayer_IsLegalAtAnyIrql) {
     for (const KIRQL level : every_level)
         expect_legal(blocking_worker, level);
 }
@@ -103,7 +103,7 @@ void create_among_others(sim_machine& sim, const layer& over) {
 }
 
 // A wait at DISPATCH_LEVEL would be a bug check in every schedule.
-TEST(CommandLayer, APendedCreateNeverBlocksItsCaller) {
+TEST(CommandCompletionCampaign, PendedCreate_NeverBlocksCaller) {
     const irpverbs::irp::verifier_scope watched("default");
     explore_options some;
     some.random_runs = some.pct_runs = 200;
@@ -112,7 +112,7 @@ TEST(CommandLayer, APendedCreateNeverBlocksItsCaller) {
 }
 
 // The caller would have to wait for the firmware's answer at a level that forbids waiting.
-TEST(CommandLayer, ThatBlocksIsFoundAtDispatchLevelInEverySchedule) {
+TEST(CommandCompletionCampaign, BlockingCreateAtDispatchLevel_FoundInEverySchedule) {
     const irpverbs::irp::verifier_scope watched("default");
     explore_options all;
     all.random_runs = 100;

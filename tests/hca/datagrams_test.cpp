@@ -30,14 +30,14 @@ protected:
     IB_MAD_ADDRESS good = to_lid(two.lid());
 };
 
-TEST_P(Datagrams, ArriveInTheirOrder) {
+TEST_P(Datagrams, ManySends_ArriveInOrder) {
     for (USHORT i = 1; i <= 50; ++i)
         send_to_two(i, good);
     for (USHORT i = 1; i <= 50; ++i)
         EXPECT_EQ(next_number(), i);
 }
 
-TEST_P(Datagrams, OfAWrongQKeyAreCountedAndDropped) {
+TEST_P(Datagrams, WrongQKey_CountedAndDropped) {
     IB_MAD_ADDRESS wrong = good;
     wrong.QKey = 0x00010000;
     send_to_two(1, wrong);
@@ -48,7 +48,7 @@ TEST_P(Datagrams, OfAWrongQKeyAreCountedAndDropped) {
     EXPECT_EQ(port_of_two()->QKeyViolations, 1);
 }
 
-TEST_P(Datagrams, AWrongQKeysCountIsResetByWhoModifiesThePort) {
+TEST_P(Datagrams, ModifyPortResetsQKeyViolations_CounterIsZero) {
     IB_MAD_ADDRESS wrong = good;
     wrong.QKey = 0x00010000;
     send_to_two(1, wrong);
@@ -64,7 +64,7 @@ TEST_P(Datagrams, AWrongQKeysCountIsResetByWhoModifiesThePort) {
 }
 
 // One of the two ports has to be a full member.
-TEST_P(Datagrams, OfAPartitionThatTheReceiverIsNotInAreCountedAndDropped) {
+TEST_P(Datagrams, PKeyMismatch_CountedAndDropped) {
     HcaSoftwareChangePKey(hcas.guid(0), 1, 1, 0x8011);
     HcaSoftwareChangePKey(hcas.guid(0), 1, 2, 0x0012);
     HcaSoftwareChangePKey(hcas.guid(0), 1, 3, 0x0013);
@@ -81,7 +81,7 @@ TEST_P(Datagrams, OfAPartitionThatTheReceiverIsNotInAreCountedAndDropped) {
     EXPECT_EQ(port_of_two()->PKeyViolations, 2);
 }
 
-TEST_P(Datagrams, KeepTheirGrh) {
+TEST_P(Datagrams, SendWithGrh_ReceiverGetsGrhFields) {
     IB_MAD_ADDRESS global = good;
     global.Flags = IB_MAD_GRH;
     global.Gid = *IbPortGid(&*port_of_two(), 0);
@@ -101,7 +101,7 @@ TEST_P(Datagrams, KeepTheirGrh) {
     EXPECT_EQ(got.from.TrafficClass, 0x42);
 }
 
-TEST_P(Datagrams, NeedActiveLinksAllAlong) {
+TEST_P(Datagrams, PortNotActive_DatagramIsLost) {
     HcaSoftwareSetPortState(hcas.guid(2), 1, IB_PORT_DOWN); // which leaves it in Init
     send_to_two(1, good);
     HcaSoftwareSetPortState(hcas.guid(2), 1, IB_PORT_ARMED);
@@ -111,7 +111,7 @@ TEST_P(Datagrams, NeedActiveLinksAllAlong) {
     EXPECT_EQ(next_number(), 3u);
 }
 
-TEST_P(Datagrams, ToALidOfNobodyAndToAQpOfNobodyAreLost) {
+TEST_P(Datagrams, UnassignedLidOrQp_DatagramIsLost) {
     send_to_two(1, to_lid(0xBFFF));
     send_to_two(2, to_lid(0));
     send_to_two(3, to_lid(IB_LID_PERMISSIVE));
@@ -125,7 +125,7 @@ TEST_P(Datagrams, ToALidOfNobodyAndToAQpOfNobodyAreLost) {
     EXPECT_EQ(next_number(), 7u);
 }
 
-TEST_P(Datagrams, AreCountedAsTheyGoBy) {
+TEST_P(Datagrams, Receive_CountsPacketAndData) {
     HCA_SOFTWARE_COUNTERS before{};
     HCA_SOFTWARE_COUNTERS after{};
     HcaSoftwareCounters(hcas.guid(2), 1, &before);
@@ -137,7 +137,7 @@ TEST_P(Datagrams, AreCountedAsTheyGoBy) {
     EXPECT_EQ(after.ReceiveData - before.ReceiveData, 72u); // 288 bytes
 }
 
-TEST_P(Datagrams, OfADeadHcaGoNowhere) {
+TEST_P(Datagrams, ReceiverHcaFailed_DatagramIsLost) {
     HcaSoftwareFail(hcas.guid(2));
     send_to_two(1, good);
     mad_client itself(one, agent_of(vendor_class, {send}));
@@ -148,12 +148,12 @@ TEST_P(Datagrams, OfADeadHcaGoNowhere) {
 IRPVERBS_ON_BOTH_MACHINES(Datagrams);
 
 // Two switches with two cables between them, whose tables send a LID in a circle.
-class Circles : public BothMachines {
+class ForwardingLoops : public BothMachines {
 protected:
     static constexpr ib_lid_t circling = 40;
 };
 
-TEST_P(Circles, EndAtSomeTime) {
+TEST_P(ForwardingLoops, DatagramInForwardingLoop_IsDropped) {
     const topology_file file("Switch 4 \"S1\"\n[1] \"H1\"[1]\n[2] \"S2\"[2]\n[3] \"S2\"[3]\n"
                              "Switch 4 \"S2\"\n[1] \"H2\"[1]\n"
                              "Hca 1 \"H1\"\nHca 1 \"H2\"\n");

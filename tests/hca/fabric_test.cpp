@@ -27,7 +27,7 @@ protected:
 
 // Each function of the control interface raises its event and changes the attributes that can be
 // queried.
-TEST_P(Fabric, RaisesEventsOfEveryKind) {
+TEST_P(Fabric, ControlCalls_RaiseEventsAndChangeAttributes) {
     event_log all;
     IB_CA* ca = open_ca(hcas.fdo(), &calls, &all);
     const ib_guid_t guid = hcas.guid();
@@ -56,7 +56,7 @@ TEST_P(Fabric, RaisesEventsOfEveryKind) {
 }
 
 // host1's port 1 and switch1 lose the cable; hosts at other ports see no change.
-TEST_P(Fabric, PortStatesFollowTheCable) {
+TEST_P(Fabric, LinkChange_PortStateFollows) {
     IB_CA* ca = open_ca(hcas.fdo());
     HcaSoftwareSetLink(hcas.guid(), 1, FALSE);
     EXPECT_EQ(port_block(ca, 1)->State, IB_PORT_DOWN);
@@ -76,7 +76,7 @@ TEST_P(Fabric, PortStatesFollowTheCable) {
     EXPECT_EQ(close_ca(ca), STATUS_SUCCESS);
 }
 
-TEST_P(Fabric, AShutPortLosesItsLinkOnBothEnds) {
+TEST_P(Fabric, PortShutdown_DisablesOnlyThatPort) {
     IB_CA* ca = open_ca(hcas.fdo());
     const IB_MODIFY_PORT nothing{};
     EXPECT_EQ(verb_call([&](IRP* irp) {
@@ -91,7 +91,7 @@ TEST_P(Fabric, AShutPortLosesItsLinkOnBothEnds) {
 
 IRPVERBS_ON_BOTH_MACHINES(Fabric);
 
-TEST(Fabrics, OfTwoMachinesShareNothing) {
+TEST(FabricIsolation, TwoMachines_ShareNothing) {
     const attached here;
     IB_CA* ca = open_ca(here.fdo());
     const ib_lid_t lid = port_block(ca, 1)->Lid;
@@ -113,7 +113,7 @@ TEST(Fabrics, OfTwoMachinesShareNothing) {
 
 // Two threads change ports; the last event that a client gets reports the final state, whichever
 // thread delivers it.
-TEST(FabricRaces, EventsAreToldInTheOrderOfTheChanges) {
+TEST(FabricRaces, ConcurrentPortChanges_LastEventMatchesFinalState) {
     static int last_event = 0;
     const auto note = [](IB_CA*, void*, UCHAR, IB_ASYNC_EVENT event) { last_event = event; };
     expect_explored({}, [&](irpverbs::dispatch::sim_machine& sim) {

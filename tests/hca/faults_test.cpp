@@ -47,7 +47,7 @@ protected:
     HCA_SOFTWARE_FAULTS faults{};
 };
 
-TEST_P(Faults, ALossIsSilentAndEndsWithTheFault) {
+TEST_P(Faults, Loss_SilentUntilFaultIsCleared) {
     faults.LossOnceIn = always;
     set(&faults);
     send_numbered(1);
@@ -56,7 +56,7 @@ TEST_P(Faults, ALossIsSilentAndEndsWithTheFault) {
     EXPECT_EQ(next_number(), 2u);
 }
 
-TEST_P(Faults, ADuplicateArrivesTwice) {
+TEST_P(Faults, Duplication_DatagramArrivesTwice) {
     faults.DuplicationOnceIn = always;
     set(&faults);
     send_numbered(1);
@@ -64,7 +64,7 @@ TEST_P(Faults, ADuplicateArrivesTwice) {
     EXPECT_EQ(next_number(), 1u);
 }
 
-TEST_P(Faults, ADelayTakesMachineTimeAndKeepsTheOrder) {
+TEST_P(Faults, Delay_PassesMachineTimeAndKeepsOrder) {
     faults.Delay = 3000;
     faults.Jitter = 4000;
     set(&faults);
@@ -77,7 +77,7 @@ TEST_P(Faults, ADelayTakesMachineTimeAndKeepsTheOrder) {
         EXPECT_EQ(next_number(), i);
 }
 
-TEST_P(Faults, APartitionEndsByItself) {
+TEST_P(Faults, Partition_KeepsPortActiveAndEndsByItself) {
     faults.PartitionOnceIn = always;
     faults.PartitionTime = 1000;
     set(&faults);
@@ -88,7 +88,7 @@ TEST_P(Faults, APartitionEndsByItself) {
     EXPECT_EQ(next_number(), 2u);
 }
 
-TEST_P(Faults, AFlapBreaksTheLinkAndMendsIt) {
+TEST_P(Faults, Flap_RaisesPortErrorThenPortActive) {
     verb_call error([&](IRP* irp) { return CiGetCaPortEvent(two, 1, irp); });
     verb_call active([&](IRP* irp) { return CiGetCaPortEvent(two, 1, irp); });
     faults.FlapOnceIn = always;
@@ -103,7 +103,7 @@ TEST_P(Faults, AFlapBreaksTheLinkAndMendsIt) {
 }
 
 // The cable between switches is named by one switch and its port.
-TEST_P(Faults, SwitchesHaveThemToo) {
+TEST_P(Faults, FaultOnSwitchPort_AppliesToItsCable) {
     constexpr ib_guid_t switch1 = 0x0200000000000000 + (5 << 8);
     faults.LossOnceIn = always;
     EXPECT_EQ(HcaSoftwareSetFaults(switch1, 2, &faults), STATUS_SUCCESS); // host2's cable
@@ -116,7 +116,7 @@ TEST_P(Faults, SwitchesHaveThemToo) {
     EXPECT_EQ(HcaSoftwareSetFaults(1, 1, &faults), STATUS_OBJECT_NAME_NOT_FOUND);
 }
 
-TEST_P(Faults, DrawnDuplicatesAreOfSome) {
+TEST_P(Faults, RandomDuplication_DuplicatesSomeInOrder) {
     faults.DuplicationOnceIn = 3;
     faults.Seed = 5;
     const auto numbers = come_through(40);
@@ -131,7 +131,7 @@ TEST_P(Faults, DrawnDuplicatesAreOfSome) {
     EXPECT_LT(twice, 36u);
 }
 
-TEST_P(Faults, DrawnPartitionsLoseSome) {
+TEST_P(Faults, RandomPartitions_LoseSomeInOrder) {
     faults.PartitionOnceIn = 10;
     faults.PartitionTime = 20;
     faults.Seed = 5;
@@ -141,7 +141,7 @@ TEST_P(Faults, DrawnPartitionsLoseSome) {
     EXPECT_LT(numbers.size(), 40u);
 }
 
-TEST_P(Faults, DrawnFlapsLoseSome) {
+TEST_P(Faults, RandomFlaps_LoseSomeInOrder) {
     faults.FlapOnceIn = 10;
     faults.FlapTime = 20;
     faults.Seed = 5;
@@ -229,7 +229,7 @@ struct extremes {
     }
 };
 
-TEST(FaultChoices, DrawnLossesLeaveTheOthersInOrder) {
+TEST(RandomFaults, RandomLoss_OthersStayInOrder) {
     HCA_SOFTWARE_FAULTS faults{};
     faults.LossOnceIn = 3;
     faults.Jitter = 50;
@@ -243,7 +243,7 @@ TEST(FaultChoices, DrawnLossesLeaveTheOthersInOrder) {
     EXPECT_EQ(seen.most, 5u);
 }
 
-TEST(FaultChoices, DrawnReorderingLosesNone) {
+TEST(RandomFaults, RandomReordering_LosesNone) {
     HCA_SOFTWARE_FAULTS faults{};
     faults.ReorderingOnceIn = 2;
     faults.ReorderingTime = 100;
@@ -256,7 +256,7 @@ TEST(FaultChoices, DrawnReorderingLosesNone) {
     EXPECT_TRUE(out_of_order);
 }
 
-TEST(FaultChoices, DrawnDuplicatesFollowTheirOriginals) {
+TEST(RandomFaults, RandomDuplication_CopiesFollowOriginals) {
     HCA_SOFTWARE_FAULTS faults{};
     faults.DuplicationOnceIn = 3;
     faults.Jitter = 50;
@@ -275,7 +275,7 @@ TEST(FaultChoices, DrawnDuplicatesFollowTheirOriginals) {
 
 // Eight datagrams go 100 us apart: the one that starts a partition is lost, and so are those within
 // 250 us.
-TEST(FaultChoices, DrawnPartitionsAreSilentAndLastTheirTime) {
+TEST(RandomFaults, RandomPartition_SilentForItsDuration) {
     HCA_SOFTWARE_FAULTS faults{};
     faults.PartitionOnceIn = 6;
     faults.PartitionTime = 250;
@@ -297,7 +297,7 @@ TEST(FaultChoices, DrawnPartitionsAreSilentAndLastTheirTime) {
     EXPECT_TRUE(went_on);
 }
 
-TEST(FaultChoices, DrawnFlapsTakeTheLinkDownForTheirTime) {
+TEST(RandomFaults, RandomFlap_LinkDownForItsDuration) {
     HCA_SOFTWARE_FAULTS faults{};
     faults.FlapOnceIn = 6;
     faults.FlapTime = 250;

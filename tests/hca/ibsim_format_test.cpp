@@ -52,7 +52,7 @@ seen_link link_below(const std::string& assignments) {
 }
 
 // Included files, and speeds and widths for all following links.
-TEST(IbsimsFormat, HasFilesInFiles) {
+TEST(IbsimFormat, IncludeDirective_ReadsOtherFile) {
     const topology_file leaf("width=12\nspeed=3\nHca 1 \"Hca1\"\n[1] \"Switch1\"[2]\n");
     const std::string name = leaf.path().substr(leaf.path().rfind('/') + 1);
     std::ofstream(leaf.path() + ".net") << "include \"" << name << "\"\n"
@@ -66,7 +66,7 @@ TEST(IbsimsFormat, HasFilesInFiles) {
 
 // Widths are masks of IBA's bits, of which the widest counts; 4 alone is 4X, as ibsim's examples
 // state.
-TEST(IbsimsFormat, WidthsAreMasks) {
+TEST(IbsimFormat, WidthMask_WidestIsUsed) {
     const std::vector<std::pair<int, USHORT>> widths{
         {1, IB_LINK_WIDTH_1X},   {2, IB_LINK_WIDTH_4X},   {3, IB_LINK_WIDTH_4X},
         {4, IB_LINK_WIDTH_4X},   {5, IB_LINK_WIDTH_8X},   {8, IB_LINK_WIDTH_12X},
@@ -79,14 +79,14 @@ TEST(IbsimsFormat, WidthsAreMasks) {
     }
 }
 
-TEST(IbsimsFormat, SpeedsAreMasks) {
+TEST(IbsimFormat, SpeedMask_FastestIsUsed) {
     EXPECT_EQ(link_with("s=1").speed, IB_LINK_SPEED_SDR);
     EXPECT_EQ(link_with("s=3").speed, IB_LINK_SPEED_DDR);
     EXPECT_EQ(link_with("s=0").speed, IB_LINK_SPEED_QDR);
     EXPECT_EQ(link_below("speed=5").speed, IB_LINK_SPEED_QDR);
 }
 
-TEST(IbsimsFormat, ExtendedSpeedsComeFirst) {
+TEST(IbsimFormat, ExtendedSpeed_OverridesSpeed) {
     EXPECT_EQ(link_with("e=1 s=2").speed, IB_LINK_SPEED_FDR);
     EXPECT_EQ(link_with("s=2 e=2").speed, IB_LINK_SPEED_EDR);
     EXPECT_EQ(link_with("e=7 w=1"), (seen_link{IB_LINK_WIDTH_1X, IB_LINK_SPEED_HDR}));
@@ -96,13 +96,13 @@ TEST(IbsimsFormat, ExtendedSpeedsComeFirst) {
 }
 
 // The speed that ibnetdiscover found takes precedence over the options.
-TEST(IbsimsFormat, TheCommentsSpeedStandsAboveTheOptions) {
+TEST(IbsimFormat, LinkSpeedInComment_OverridesOptions) {
     EXPECT_EQ(link_with("s=1 e=8 # \"b\" lid 2 4xDDR").speed, IB_LINK_SPEED_DDR);
     EXPECT_EQ(link_with("s=1 # \"b\" lid 2 4xEDR").speed, IB_LINK_SPEED_EDR);
 }
 
 // As in ibsim, an assigned GUID is the start of the count for later nodes of its type.
-TEST(IbsimsFormat, GuidsCountOnFromWhatWasAssigned) {
+TEST(IbsimFormat, AssignedGuid_StartsCountForLaterNodes) {
     using guids = std::vector<ib_guid_t>;
     const std::string nodes = "Ca 2 \"a\"\n\nSwitch 1 \"s\"\n\nHca 1 \"b\"\n";
     EXPECT_EQ(guids_in("caguid=0x50\n" + nodes), (guids{0x50, 0x53}));
@@ -117,7 +117,7 @@ TEST(IbsimsFormat, GuidsCountOnFromWhatWasAssigned) {
 }
 
 // Inside a module, a node or alias without a module name belongs to that module.
-TEST(IbsimsFormat, ModulesKeepNamesApart) {
+TEST(IbsimFormat, NameWithoutModule_BelongsToCurrentModule) {
     const topology_file file("module=\"left\"\n"
                              "Hca 1 \"a\"\n"
                              "[1] \"s\"[1]\n\n"
@@ -137,7 +137,7 @@ TEST(IbsimsFormat, ModulesKeepNamesApart) {
 }
 
 // A name may occur in many modules, so inside a module it does not determine a GUID.
-TEST(IbsimsFormat, AnEmptyModuleIsNone) {
+TEST(IbsimFormat, EmptyModuleName_EndsModule) {
     const std::string node = "Ca 1 \"H-0002c90300001000\"\n\n";
     const auto guids = guids_in("module=\"m\"\n" + node + "module=\"\"\n" + node);
     ASSERT_EQ(guids.size(), 2u);
@@ -145,7 +145,7 @@ TEST(IbsimsFormat, AnEmptyModuleIsNone) {
     EXPECT_EQ(guids[1], 0x2c90300001000u);
 }
 
-TEST(IbsimsFormat, AliasesStandForPorts) {
+TEST(IbsimFormat, AliasAsPeer_ResolvesToPort) {
     const topology_file file("module=\"left\"\n"
                              "Hca 1 \"a\"\n"
                              "[1] \"@up\" e=1\n\n"
@@ -166,7 +166,7 @@ TEST(IbsimsFormat, AliasesStandForPorts) {
 
 // The other port is written "remote" instead of "remote"[1], or with a blank between, as ibsim's
 // examples describe it.
-TEST(IbsimsFormat, TheOtherPortIsOneUnlessToldOtherwise) {
+TEST(IbsimFormat, PeerWithoutPort_DefaultsToPortOne) {
     const topology_file file("Hca 2 \"a\"\n[2] \"s\" w=1 # one\n\n"
                              "Hca 1 \"b\"\n[1] \"s\" [2]\n\n"
                              "Switch 2 \"s\"\n[1] \"a\"[2]\n[2] \"b\"[1]\n");
@@ -174,11 +174,11 @@ TEST(IbsimsFormat, TheOtherPortIsOneUnlessToldOtherwise) {
     EXPECT_EQ(hcas.count(), 2u);
 }
 
-TEST(IbsimsFormat, PdebugIsForIbsimAlone) {
+TEST(IbsimFormat, PdebugSetting_IsIgnored) {
     EXPECT_EQ(guids_in("pdebug=1\ncaguid=3\nCa 1 \"a\"\n"), (std::vector<ib_guid_t>{3}));
 }
 
-TEST(IbsimsFormat, ADescriptionMayHaveNoQuotes) {
+TEST(IbsimFormat, UnquotedDescription_IsRead) {
     const topology_file file("caguid=0x9\nCa 1 \"a\" # node01 HCA-1 \n"
                              "[1] \"s\"[1]\n\n"
                              "Switch 1 \"s\" # MT47396 enhanced port 0 lid 6 lmc 0\n");

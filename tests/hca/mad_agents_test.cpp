@@ -29,7 +29,7 @@ protected:
     open_hca two{hcas.fdo(1)};
 };
 
-TEST_P(MadAgents, TwoOfAClassMayNotReceiveTheSameMethod) {
+TEST_P(MadAgents, MethodOfClassAlreadyRegistered_FailsWithSharingViolation) {
     const mad_client first(one, agent_of(vendor_class, {get, send}));
     EXPECT_EQ(try_register(agent_of(vendor_class, {set, send})), STATUS_SHARING_VIOLATION);
     EXPECT_EQ(try_register(agent_of(vendor_class, {set})), STATUS_SUCCESS);
@@ -41,7 +41,7 @@ TEST_P(MadAgents, TwoOfAClassMayNotReceiveTheSameMethod) {
     EXPECT_EQ(try_register(newer), STATUS_SUCCESS);
 }
 
-TEST_P(MadAgents, AVendorsClassesAreToldApartByOui) {
+TEST_P(MadAgents, VendorClassWithOui_AgentsSelectedByOui) {
     IB_MAD_AGENT_ATTR attr = agent_of(vendor_with_oui, {get});
     attr.Oui[2] = 7;
     const mad_client first(one, attr);
@@ -66,13 +66,13 @@ TEST_P(MadAgents, Oui_OfZero_ReceivesThoseThatNoOtherAgentReceives) {
     EXPECT_EQ(any.receive().data.get<3>(37), 0u);
 }
 
-TEST_P(MadAgents, RmppByTheDriverIsNotSupported) {
+TEST_P(MadAgents, RmppByDriver_IsNotSupported) {
     IB_MAD_AGENT_ATTR attr = agent_of(vendor_class);
     attr.Rmpp = IB_MAD_RMPP_BY_DRIVER;
     EXPECT_EQ(try_register(attr), STATUS_NOT_SUPPORTED);
 }
 
-TEST_P(MadAgents, ARequestReachesTheReceiverOfItsMethodAndTheAnswerTheOneWhoAsked) {
+TEST_P(MadAgents, RequestAndResponse_ReachTheirAgents) {
     mad_client gets(two, agent_of(vendor_class, {get}));
     mad_client sets(two, agent_of(vendor_class, {set}));
     mad_client bystander(one, agent_of(vendor_class));
@@ -91,7 +91,7 @@ TEST_P(MadAgents, ARequestReachesTheReceiverOfItsMethodAndTheAnswerTheOneWhoAske
 }
 
 // A datagram may go from a port to itself and between the ports of one HCA.
-TEST_P(MadAgents, ADatagramReachesItsOwnHca) {
+TEST_P(MadAgents, SendWithinOneHca_ReachesItsPorts) {
     mad_client first(one, agent_of(vendor_class, {send}));
     mad_client second(one, agent_of(vendor_class, {send}, 2));
     for (const auto& [lid, receiver] : {std::pair{one.lid(1), &first}, {one.lid(2), &second}}) {
@@ -100,7 +100,7 @@ TEST_P(MadAgents, ADatagramReachesItsOwnHca) {
     }
 }
 
-TEST_P(MadAgents, AShortDatagramArrivesWholeWithZeros) {
+TEST_P(MadAgents, ShortDatagram_IsPaddedWithZeros) {
     mad_client receiver(two, agent_of(vendor_class, {send}));
     mad_client sender(one, agent_of(vendor_class));
     mad sent(vendor_class, send, 9);
@@ -109,7 +109,7 @@ TEST_P(MadAgents, AShortDatagramArrivesWholeWithZeros) {
     EXPECT_EQ(receiver.receive().data.get<8>(24), 0xFFFFFFFF00000000u);
 }
 
-TEST_P(MadAgents, WhatCanNotBeSentIsRefused) {
+TEST_P(MadAgents, InvalidSend_FailsWithInvalidParameter) {
     mad_client sender(one, agent_of(vendor_class));
     const mad good(vendor_class, send, 9);
     EXPECT_EQ(sender.send(to_lid(two.lid()), mad(vendor_class + 1, send, 9)),
@@ -131,7 +131,7 @@ struct leaver {
 };
 
 // Deregistration pends until the up-call has returned; later reports reach no agent.
-TEST(MadAgentRaces, DeregistrationMeetsReportsAndLeavesNoneAfterIt) {
+TEST(MadAgentRaces, DeregistrationDuringReceive_NoUpCallAfterwards) {
     using namespace irpverbs::dispatch;
     explore_options options;
     options.random_runs = 300;

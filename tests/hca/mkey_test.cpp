@@ -57,7 +57,7 @@ protected:
     mad_client lid_routed{one, agent_of(subnet_class)};
 };
 
-TEST_P(MKey, OfEachLevelKeepsOthersFromSettingAndFromLevel2FromGetting) {
+TEST_P(MKey, WrongKey_RefusesSetAndFromLevel2Get) {
     USHORT expected = 0;
     for (const UCHAR level : {UCHAR{0}, UCHAR{1}, UCHAR{2}, UCHAR{3}}) {
         protect(level);
@@ -83,7 +83,7 @@ TEST_P(MKey, OfEachLevelKeepsOthersFromSettingAndFromLevel2FromGetting) {
     }
 }
 
-TEST_P(MKey, IsNotAskedForWithSmInfo) {
+TEST_P(MKey, SmInfoWithWrongKey_IsAccepted) {
     protect(3);
     EXPECT_TRUE(by_lid(get_method, sm_info, other_key));
     EXPECT_TRUE(directed(set_method, sm_info, other_key));
@@ -96,7 +96,7 @@ TEST_P(MKey, IsNotAskedForWithSmInfo) {
 }
 
 // A trap reports each request that the M_Key refuses.
-TEST_P(MKey, ThatIsViolatedIsToldWithWhatWasTried) {
+TEST_P(MKey, Violation_TrapReportsRefusedRequest) {
     protect(2);
     mad_client traps(one, agent_of(subnet_class, {trap_method}));
     EXPECT_FALSE(by_lid(set_method, sm_pkey_table, other_key));
@@ -112,7 +112,7 @@ TEST_P(MKey, ThatIsViolatedIsToldWithWhatWasTried) {
 }
 
 // The trap of a switch that is reached by routes of very many hops between two switches.
-TEST_P(MKey, ThatIsViolatedOverADirectedRouteIsToldWithTheWayBack) {
+TEST_P(MKey, ViolationByDirectedRoute_TrapHasReturnPath) {
     mad_client traps(one, agent_of(subnet_class, {trap_method}));
     manager.modify(switch2, sm_port_info, 0, [&](mad& info) { info.put<8>(smp_data, key); });
     constexpr std::size_t room = 30;
@@ -148,7 +148,7 @@ IRPVERBS_ON_BOTH_MACHINES(MKey);
 
 class MKeyLease : public MKey {};
 
-TEST_P(MKeyLease, BeginsWithAViolationAndEndsTheProtectionFromReading) {
+TEST_P(MKeyLease, Violation_StartsLeaseThatEndsReadProtection) {
     protect(2, 10);
     pass(20 * second); // without a violation no lease period starts
     EXPECT_FALSE(directed(get_method, sm_port_info, other_key));
@@ -162,7 +162,7 @@ TEST_P(MKeyLease, BeginsWithAViolationAndEndsTheProtectionFromReading) {
     EXPECT_FALSE(directed(set_method, sm_led_info, other_key));
 }
 
-TEST_P(MKeyLease, IsRenewedByWhoKnowsTheKey) {
+TEST_P(MKeyLease, RequestWithCorrectKey_RenewsLease) {
     protect(2, 10);
     EXPECT_FALSE(directed(get_method, sm_port_info, other_key));
     pass(9 * second);
@@ -175,7 +175,7 @@ TEST_P(MKeyLease, IsRenewedByWhoKnowsTheKey) {
     EXPECT_TRUE(directed(get_method, sm_port_info, other_key));
 }
 
-TEST_P(MKeyLease, OfNoLengthNeverEnds) {
+TEST_P(MKeyLease, ZeroLeasePeriod_NeverExpires) {
     protect(2);
     EXPECT_FALSE(directed(get_method, sm_port_info, other_key));
     pass(600 * second);

@@ -17,7 +17,7 @@ NTSTATUS modify(const mad_client& which, IB_MAD_KEYS keys) {
         .status();
 }
 
-class OwnQps : public BothMachines {
+class AgentQps : public BothMachines {
 protected:
     IB_MAD_ADDRESS to_two(ib_qpn_t qp, ib_qkey_t qkey = own_qkey) const {
         IB_MAD_ADDRESS to = to_lid(two.lid());
@@ -38,11 +38,11 @@ protected:
     open_hca two{hcas.fdo(2)}; // behind the other switch
 };
 
-TEST_P(OwnQps, PortsSayThatTheyHaveThem) {
+TEST_P(AgentQps, PortAttributes_HaveMadQpsFlag) {
     EXPECT_NE(port_block(one, 1)->Flags & IB_PORT_MAD_QPS, 0);
 }
 
-TEST_P(OwnQps, WhatCanNotBeIsRefused) {
+TEST_P(AgentQps, InvalidAttributes_RegistrationFails) {
     EXPECT_EQ(try_register(own_qp(IB_MAD_QP_OWN_RAW)), STATUS_SUCCESS);
     EXPECT_EQ(try_register(own_qp(IB_MAD_QP_OWN_RAW + 1)), STATUS_INVALID_PARAMETER);
     EXPECT_EQ(try_register(own_qp(IB_MAD_QP_OWN_MADS, 0, 0x8123)), STATUS_INVALID_PARAMETER);
@@ -53,7 +53,7 @@ TEST_P(OwnQps, WhatCanNotBeIsRefused) {
     EXPECT_EQ(try_register(with_class), STATUS_INVALID_PARAMETER);
 }
 
-TEST_P(OwnQps, HaveNumbersThatNoOtherHas) {
+TEST_P(AgentQps, SeveralQps_HaveDistinctNumbers) {
     const mad_client first(one, own_qp(IB_MAD_QP_OWN_MADS));
     const mad_client second(one, own_qp(IB_MAD_QP_OWN_RAW));
     const mad_client elsewhere(one, own_qp(IB_MAD_QP_OWN_RAW, 0, IB_PKEY_DEFAULT_FULL, 2));
@@ -65,7 +65,7 @@ TEST_P(OwnQps, HaveNumbersThatNoOtherHas) {
 }
 
 // Class and method do not matter, and a response needs no request. The TransactionID is unchanged.
-TEST_P(OwnQps, AreGivenAllMadsThatComeAndSendFromTheirNumber) {
+TEST_P(AgentQps, MadOfAnyClass_ExchangedBetweenOwnQps) {
     mad_client asks(one, own_qp(IB_MAD_QP_OWN_MADS));
     mad_client answers(two, own_qp(IB_MAD_QP_OWN_MADS));
     const std::uint64_t id = 0x0123456789ABCDEF;
@@ -87,7 +87,7 @@ TEST_P(OwnQps, AreGivenAllMadsThatComeAndSendFromTheirNumber) {
 }
 
 // A client of QP1 and one with a QP of its own exchange datagrams, each with its own QP number.
-TEST_P(OwnQps, TalkWithQp1) {
+TEST_P(AgentQps, Qp1Agent_ExchangesDatagramsWithOwnQp) {
     mad_client shared(one, agent_of(vendor_class, {send}));
     mad_client own(two, own_qp(IB_MAD_QP_OWN_MADS, IB_QP1_QKEY));
     EXPECT_EQ(shared.send(to_two(number_of(own), IB_QP1_QKEY), mad(vendor_class, send, 1)),
@@ -98,7 +98,7 @@ TEST_P(OwnQps, TalkWithQp1) {
     EXPECT_EQ(shared.receive().from.Qp, number_of(own));
 }
 
-TEST_P(OwnQps, TheAgentsOfQp1DoNotHearWhatIsForAnother) {
+TEST_P(AgentQps, DatagramForOwnQp_NotReceivedByQp1Agent) {
     mad_client own(two, own_qp(IB_MAD_QP_OWN_MADS));
     mad_client shared(two, agent_of(vendor_class, {send}));
     mad_client sender(one, own_qp(IB_MAD_QP_OWN_MADS, IB_QP1_QKEY));
@@ -108,7 +108,7 @@ TEST_P(OwnQps, TheAgentsOfQp1DoNotHearWhatIsForAnother) {
     EXPECT_EQ(shared.receive().data.get<2>(16), 2u);
 }
 
-TEST_P(OwnQps, RawOnesCarryAnyBytesUpToTheMtu) {
+TEST_P(AgentQps, RawQp_CarriesAnySizeUpToMtu) {
     const mad_client sender(one, own_qp(IB_MAD_QP_OWN_RAW));
     const mad_client receiver(two, own_qp(IB_MAD_QP_OWN_RAW));
     const IB_MAD_ADDRESS to = to_two(number_of(receiver));
@@ -120,7 +120,7 @@ TEST_P(OwnQps, RawOnesCarryAnyBytesUpToTheMtu) {
     EXPECT_EQ(send_raw(sender, to, {}), STATUS_INVALID_PARAMETER);
 }
 
-TEST_P(OwnQps, ABufferTooShortForRawBytesIsToldAndTheyStay) {
+TEST_P(AgentQps, ShortBufferForRawDatagram_OverflowsAndKeepsIt) {
     const mad_client sender(one, own_qp(IB_MAD_QP_OWN_RAW));
     const mad_client receiver(two, own_qp(IB_MAD_QP_OWN_RAW));
     EXPECT_EQ(send_raw(sender, to_two(number_of(receiver)), counted(1000)), STATUS_SUCCESS);
@@ -134,7 +134,7 @@ TEST_P(OwnQps, ABufferTooShortForRawBytesIsToldAndTheyStay) {
     EXPECT_EQ(receive_raw(receiver), counted(1000));
 }
 
-TEST_P(OwnQps, WhatIsNoMadReachesNoneThatIsForMads) {
+TEST_P(AgentQps, BytesThatAreNoMad_NotReceivedByMadAgents) {
     const mad_client sender(one, own_qp(IB_MAD_QP_OWN_RAW, IB_QP1_QKEY));
     mad_client mads(two, own_qp(IB_MAD_QP_OWN_MADS));
     mad_client shared(two, agent_of(vendor_class, {send}));
@@ -150,7 +150,7 @@ TEST_P(OwnQps, WhatIsNoMadReachesNoneThatIsForMads) {
 }
 
 // The length is counted in words.
-TEST_P(OwnQps, TheCountersOfAPortKnowHowLongADatagramIs) {
+TEST_P(AgentQps, RawDatagram_LengthIsCountedInWords) {
     const mad_client sender(one, own_qp(IB_MAD_QP_OWN_RAW));
     const mad_client receiver(two, own_qp(IB_MAD_QP_OWN_RAW));
     HCA_SOFTWARE_COUNTERS before{};
@@ -161,7 +161,7 @@ TEST_P(OwnQps, TheCountersOfAPortKnowHowLongADatagramIs) {
     EXPECT_EQ(after.TransmitData - before.TransmitData, (8u + 12 + 8 + 1004 + 4) / 4);
 }
 
-TEST_P(OwnQps, KeysAreCheckedAndViolationsCounted) {
+TEST_P(AgentQps, WrongQKey_CountedAndDropped) {
     mad_client sender(one, own_qp(IB_MAD_QP_OWN_MADS));
     mad_client receiver(two, own_qp(IB_MAD_QP_OWN_MADS));
     const ib_qpn_t number = number_of(receiver);
@@ -172,7 +172,7 @@ TEST_P(OwnQps, KeysAreCheckedAndViolationsCounted) {
     EXPECT_EQ(port_block(two, 1)->PKeyViolations, 0);
 }
 
-TEST_P(OwnQps, ModifyingSetsBothKeys) {
+TEST_P(AgentQps, ModifyAgent_SetsPKeyAndQKey) {
     mad_client sender(one, own_qp(IB_MAD_QP_OWN_MADS));
     mad_client receiver(two, own_qp(IB_MAD_QP_OWN_MADS));
     const ib_qpn_t number = number_of(receiver);
@@ -192,7 +192,7 @@ TEST_P(OwnQps, ModifyingSetsBothKeys) {
               STATUS_INVALID_PARAMETER);
 }
 
-TEST_P(OwnQps, SendNothingToQp0AndHearNothingFromThere) {
+TEST_P(AgentQps, TrafficWithQp0_IsRefusedAndDropped) {
     mad_client own(two, own_qp(IB_MAD_QP_OWN_MADS));
     mad_client sender(one, own_qp(IB_MAD_QP_OWN_MADS));
     EXPECT_EQ(sender.send(to_two(0), mad(1, send, 1)), STATUS_INVALID_PARAMETER);
@@ -202,7 +202,7 @@ TEST_P(OwnQps, SendNothingToQp0AndHearNothingFromThere) {
     EXPECT_EQ(own.receive().data.get<2>(16), 2u);
 }
 
-TEST_P(OwnQps, WhatComesToANumberThatWasFreedIsDropped) {
+TEST_P(AgentQps, FreedQpNumber_DatagramIsDropped) {
     mad_client sender(one, own_qp(IB_MAD_QP_OWN_MADS));
     ib_qpn_t freed = 0;
     {
@@ -220,7 +220,7 @@ TEST_P(OwnQps, WhatComesToANumberThatWasFreedIsDropped) {
 IRPVERBS_ON_BOTH_MACHINES(OwnQps);
 
 // A datagram meets either the old keys or the new ones.
-TEST(OwnQpRaces, KeysAreSetWhileDatagramsCome) {
+TEST(AgentQpRaces, ModifyKeysDuringReceives_OldOrNewKeysApply) {
     using namespace irpverbs::dispatch;
     explore_options options;
     options.random_runs = 300;

@@ -12,7 +12,7 @@ constexpr UCHAR inbound = 8;
 constexpr UCHAR outbound = 4;
 
 // Datagrams from host1 to host3, which pass switch1 and switch2.
-class Partitions : public unmanaged_subnet {
+class PartitionEnforcement : public unmanaged_subnet {
 protected:
     void SetUp() override {
         configure();
@@ -59,7 +59,7 @@ protected:
     mad_client traps{one, agent_of(subnet_class, {trap_method})};
 };
 
-TEST_P(Partitions, AForeignKeyIsToldByTheEndPort) {
+TEST_P(PartitionEnforcement, PKeyMismatchAtEndPort_RaisesTrap257) {
     send_with_key(1);
     const mad notice = traps.receive().data;
     EXPECT_EQ(notice.get<2>(smp_data + 4), 257u);
@@ -77,7 +77,7 @@ TEST_P(Partitions, AForeignKeyIsToldByTheEndPort) {
 }
 
 // Two violations at once are both reported, although the first trap is repressed later.
-TEST_P(Partitions, EachForeignerIsTold) {
+TEST_P(PartitionEnforcement, SeveralPKeyViolations_EachRaisesTrap) {
     const auto violate = [&](UCHAR service_level) {
         IB_MAD_ADDRESS to = to_lid(3);
         to.PKeyIndex = 1;
@@ -112,7 +112,7 @@ TEST_P(Partitions, EachForeignerIsTold) {
 }
 
 // Both the end port and a switch report the violation.
-TEST_P(Partitions, AForeignKeyIsToldWithTheGidsOfBoth) {
+TEST_P(PartitionEnforcement, PKeyMismatchWithGrh_TrapHasBothGids) {
     IB_MAD_ADDRESS to = to_lid(3);
     to.PKeyIndex = 1;
     to.Flags = IB_MAD_GRH;
@@ -131,7 +131,7 @@ TEST_P(Partitions, AForeignKeyIsToldWithTheGidsOfBoth) {
     }
 }
 
-TEST_P(Partitions, WhatLeavesASwitchIsCheckedWhereItEnforcesThem) {
+TEST_P(PartitionEnforcement, OutboundEnforcementAtSwitch_DropsAndTraps) {
     join(host3, 0);
     enforce(switch2, 1, outbound);
     send_with_key(1);
@@ -147,7 +147,7 @@ TEST_P(Partitions, WhatLeavesASwitchIsCheckedWhereItEnforcesThem) {
     EXPECT_EQ(port_block(three, 1)->PKeyViolations, 0);
 }
 
-TEST_P(Partitions, WhatComesIntoASwitchIsCheckedWhereItEnforcesThem) {
+TEST_P(PartitionEnforcement, InboundEnforcementAtSwitch_DropsAndTraps) {
     join(host3, 0);
     enforce(switch1, 1, inbound);
     send_with_key(1);
@@ -162,7 +162,7 @@ TEST_P(Partitions, WhatComesIntoASwitchIsCheckedWhereItEnforcesThem) {
 }
 
 // SMPs have no P_Key.
-TEST_P(Partitions, AreEnforcedInTheirDirectionOnlyAndNotForManagement) {
+TEST_P(PartitionEnforcement, EnforcementInOtherDirectionOrSmp_PassesDatagram) {
     join(host3, 0);
     enforce(switch1, 7, inbound);
     enforce(switch2, 7, outbound);

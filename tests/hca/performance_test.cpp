@@ -35,7 +35,7 @@ constexpr field narrow_errors[]{
 };
 constexpr field narrow_data[]{{24, 32, 12}, {28, 32, 13}, {32, 32, 14}, {36, 32, 15}};
 
-class Performance : public BothMachines {
+class PerformanceManagement : public BothMachines {
 protected:
     mad ask(ib_lid_t lid, UCHAR method, USHORT attribute, UCHAR port = 1, USHORT select = 0) {
         mad request(performance_class, method, attribute);
@@ -64,7 +64,7 @@ protected:
     mad_client client{one, agent_of(performance_class)};
 };
 
-TEST_P(Performance, SaysWhatItCan) {
+TEST_P(PerformanceManagement, ClassPortInfo_ReportsCapabilities) {
     const mad info = ask(two.lid(), get, class_port_info);
     EXPECT_EQ(info.status(), 0);
     EXPECT_EQ(info.method(), 0x81);
@@ -75,7 +75,7 @@ TEST_P(Performance, SaysWhatItCan) {
     EXPECT_EQ(write(two.lid(), port_counters, 0, 0x11).get<4>(at + 40), 0u);
 }
 
-TEST_P(Performance, SetsEachCounterByItsBit) {
+TEST_P(PerformanceManagement, SetOfPortCounters_WritesOnlySelectedCounter) {
     write(two.lid(), port_counters, 0xFFFF, 0);
     for (const field& each : narrow_errors) {
         const auto bit = static_cast<USHORT>(1u << each.select);
@@ -99,7 +99,7 @@ TEST_P(Performance, SetsEachCounterByItsBit) {
     EXPECT_TRUE(std::all_of(&zero[at + 4], &zero[at + 44], [](UCHAR each) { return each == 0; }));
 }
 
-TEST_P(Performance, SetsEachExtendedCounterByItsBit) {
+TEST_P(PerformanceManagement, SetOfExtendedCounters_WritesOnlySelectedCounter) {
     for (unsigned select = 0; select < 8; ++select) {
         const auto bit = static_cast<USHORT>(1u << select);
         const mad now = write(two.lid(), port_counters_extended, bit, 0x77);
@@ -110,7 +110,7 @@ TEST_P(Performance, SetsEachExtendedCounterByItsBit) {
     }
 }
 
-TEST_P(Performance, SmallCountersStayAtTheirTop) {
+TEST_P(PerformanceManagement, CounterAtMaximum_Saturates) {
     write(two.lid(), port_counters, 0x0FFF, 0xFF);
     write(two.lid(), port_counters, 0xF000, 0xFF);
     for (int i = 0; i < 3; ++i)
@@ -128,7 +128,7 @@ TEST_P(Performance, SmallCountersStayAtTheirTop) {
     EXPECT_GT(wide.get<8>(at + 32), 0xFFFFFFFFu);
 }
 
-TEST_P(Performance, ErrorsOfALinkAreCountedByTheirKind) {
+TEST_P(PerformanceManagement, LinkErrors_CountedByKind) {
     write(two.lid(), port_counters, 0xFFFF, 0);
     HcaSoftwarePortError(hcas.guid(1), 1);
     mad now = ask(two.lid(), get, port_counters);
@@ -149,7 +149,7 @@ TEST_P(Performance, ErrorsOfALinkAreCountedByTheirKind) {
 
 // The port that cannot send counts the datagram, and so does the port of a switch that has no route
 // for it.
-TEST_P(Performance, WhatGoesNowhereIsCountedWhereItEnds) {
+TEST_P(PerformanceManagement, UndeliverableDatagram_CountedAtDroppingPort) {
     const UCHAR port_of_two = 2;
     client.send(to_lid(0xBFFE), mad(performance_class, get, port_counters));
     EXPECT_EQ(ask(switch1, get, port_counters, 1).get<2>(at + 12), 1u); // RelayErrors
@@ -161,7 +161,7 @@ TEST_P(Performance, WhatGoesNowhereIsCountedWhereItEnds) {
     EXPECT_EQ(ask(switch1, get, port_counters, 1).get<2>(at + 12), 1u);
 }
 
-TEST_P(Performance, MulticastsAreCountedApart) {
+TEST_P(PerformanceManagement, Multicast_CountedSeparately) {
     subnet_client manager(one);
     mad table;
     table.put<2>(smp_data + 2 * 1, 1u << 2); // MLID 0xC001, to host2
@@ -183,7 +183,7 @@ TEST_P(Performance, MulticastsAreCountedApart) {
     EXPECT_EQ(shown.get<8>(at + 64), after[3].ReceiveMulticasts);
 }
 
-TEST_P(Performance, AllPortsOfASwitchAreReadAndResetAtOnce) {
+TEST_P(PerformanceManagement, AllPortsOfSwitch_ReadAndResetTogether) {
     for (const UCHAR port : {UCHAR{1}, UCHAR{2}, UCHAR{2}})
         EXPECT_EQ(HcaSoftwareReportErrorThreshold(switch1_guid, port, 129), STATUS_SUCCESS);
     EXPECT_EQ(ask(switch1, get, port_counters, 2)[at + 19], 0x20);
@@ -196,7 +196,7 @@ TEST_P(Performance, AllPortsOfASwitchAreReadAndResetAtOnce) {
         EXPECT_EQ(counters(switch1_guid, port).LinkIntegrityErrors, 0u);
 }
 
-TEST_P(Performance, CountsWhatGoesBy) {
+TEST_P(PerformanceManagement, Traffic_CountsPacketsAndData) {
     const mad before = ask(two.lid(), get, port_counters_extended);
     const mad after = ask(two.lid(), get, port_counters_extended);
     EXPECT_EQ(after.get<8>(64 + 32) - before.get<8>(64 + 32), 1u); // packets received
@@ -205,7 +205,7 @@ TEST_P(Performance, CountsWhatGoesBy) {
     EXPECT_EQ(ask(two.lid(), get, port_counters).get<4>(64 + 36), after.get<8>(64 + 32) + 1);
 }
 
-TEST_P(Performance, ResetsWhatIsSelected) {
+TEST_P(PerformanceManagement, CounterReset_ClearsOnlySelectedCounter) {
     HcaSoftwareFlapLink(hcas.guid(1), 1);
     ask(two.lid(), get, port_counters);
     EXPECT_EQ(ask(two.lid(), get, port_counters)[64 + 7], 1); // LinkDowned
@@ -217,7 +217,7 @@ TEST_P(Performance, ResetsWhatIsSelected) {
     EXPECT_EQ(now.LinkDowned, 0u);
 }
 
-TEST_P(Performance, OfASwitchCountsItsPortsAloneAndTogether) {
+TEST_P(PerformanceManagement, SwitchPorts_CountedAloneAndTogether) {
     const mad alone = ask(switch1, get, port_counters_extended, 1);
     EXPECT_EQ(alone.status(), 0);
     EXPECT_NE(alone.get<8>(64 + 32), 0u);
@@ -226,7 +226,7 @@ TEST_P(Performance, OfASwitchCountsItsPortsAloneAndTogether) {
               alone.get<8>(64 + 32));
 }
 
-TEST_P(Performance, RefusesWhatIsNotThere) {
+TEST_P(PerformanceManagement, InvalidRequest_FailsWithMadStatus) {
     EXPECT_EQ(ask(two.lid(), get, 0x7777).status(), bad_attribute);
     EXPECT_EQ(ask(two.lid(), get, port_counters, 9).status(), bad_field);
     mad newer(performance_class, get, port_counters);
@@ -236,7 +236,7 @@ TEST_P(Performance, RefusesWhatIsNotThere) {
     EXPECT_EQ(baseboard.ask(to_lid(two.lid()), mad(5, get, 1)).data.status(), bad_attribute);
 }
 
-TEST_P(Performance, AClientsAgentStandsInForIt) {
+TEST_P(PerformanceManagement, RegisteredPerformanceAgent_ReplacesBuiltIn) {
     mad_client own(two, agent_of(performance_class, {get}));
     EXPECT_EQ(client.send(to_lid(two.lid()), mad(performance_class, get, port_counters)),
               STATUS_SUCCESS);
@@ -246,7 +246,7 @@ TEST_P(Performance, AClientsAgentStandsInForIt) {
 IRPVERBS_ON_BOTH_MACHINES(Performance);
 
 // The tick is as long as 256 symbols of a QDR link: 256 ns.
-class Samples : public Performance {
+class PortSamples : public PerformanceManagement {
 protected:
     enum : UCHAR { done, to_come, running };
 
@@ -269,7 +269,7 @@ protected:
     static constexpr LONGLONG time_of_ticks = 2'560'000;
 };
 
-TEST_P(Samples, AreTakenForTheTimeThatIsAskedFor) {
+TEST_P(PortSamples, SamplesControl_CountsForRequestedInterval) {
     const mad begun = set_control(control(ticks, ticks, 0x77));
     EXPECT_EQ(begun.status(), 0);
     EXPECT_EQ(begun[at + 2], 255);
@@ -300,7 +300,7 @@ TEST_P(Samples, AreTakenForTheTimeThatIsAskedFor) {
     EXPECT_EQ(result()[at + 3], running);
 }
 
-TEST_P(Samples, OfWhatIsNotThereAreRefused) {
+TEST_P(PortSamples, InvalidSamplesControl_FailsWithBadField) {
     EXPECT_EQ(set_control(control(0, ticks, 1).put<2>(at + 38, 6)).status(), bad_field);
     mad other_port = control(0, ticks, 1);
     other_port[at + 1] = 9;
@@ -316,9 +316,9 @@ TEST_P(Samples, OfWhatIsNotThereAreRefused) {
 IRPVERBS_ON_THE_SIMULATED_MACHINE(Samples);
 
 // Datagrams beyond the capacity of the fabric.
-class FullFabric : public Performance {};
+class FabricCapacity : public PerformanceManagement {};
 
-TEST_P(FullFabric, DropsSmpsAndCountsThem) {
+TEST_P(FabricCapacity, ExcessSmpOrDatagram_DroppedAndCounted) {
     constexpr unsigned max_in_flight = 1u << 16;
     HCA_SOFTWARE_FAULTS faults{};
     faults.Delay = 3'600'000'000; // an hour

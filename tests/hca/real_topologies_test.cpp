@@ -33,7 +33,7 @@ std::map<std::string, seen_port> ports_of(const attached& hcas) {
     return ports;
 }
 
-TEST(RealTopologies, AreReadWithTheirLids) {
+TEST(RecordedTopologies, IbnetdiscoverFiles_ReadWithLids) {
     const std::map<std::string, ib_lid_t> lids{
         {"H0001", 1}, {"H0002", 5}, {"H0003", 7}, {"H0004", 8}};
     for (const char* name : {"two_leaves.ibnetdiscover", "two_leaves.grouped", "two_leaves.full"}) {
@@ -51,7 +51,7 @@ TEST(RealTopologies, AreReadWithTheirLids) {
 
 // The file that tests/lab/fabric.py wrote for ibsim has the hosts that were discovered in that
 // fabric.
-TEST(RealTopologies, OurFileForIbsimHasTheHostsThatWereDiscovered) {
+TEST(RecordedTopologies, GeneratedIbsimFile_HasDiscoveredHosts) {
     const attached hcas(file("two_leaves.net"));
     std::string hosts;
     for (const auto& [host, port] : ports_of(hcas)) {
@@ -62,7 +62,7 @@ TEST(RealTopologies, OurFileForIbsimHasTheHostsThatWereDiscovered) {
     EXPECT_EQ(hosts, "H0001 H0002 H0003 H0004 ");
 }
 
-TEST(RealTopologies, OneSwitchWithThreeHosts) {
+TEST(RecordedTopologies, OneSwitchFile_HasThreeHosts) {
     const attached hcas(file("one_switch.ibnetdiscover"));
     EXPECT_EQ(hcas.count(), 3u);
 }

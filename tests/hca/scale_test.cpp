@@ -23,7 +23,7 @@ std::size_t resident() {
 }
 
 // tests/bench measures the time (ours/stand_up).
-TEST(Scale, TwoThousandHostsAndEightySwitchesStandUpInUnder200Megabytes) {
+TEST(FabricScale, FabricOfTwoThousandHosts_UsesLessThan200Megabytes) {
     const topology_file file(fat_tree_file(leaves, spines, hosts_of_leaf));
     const std::size_t before = resident();
     ASSERT_GT(before, 0u);
@@ -32,7 +32,7 @@ TEST(Scale, TwoThousandHostsAndEightySwitchesStandUpInUnder200Megabytes) {
     EXPECT_LT(resident(), before + max_memory);
 }
 
-TEST(Scale, TwoThousandHostsStandUpEachWithItsOwnLid) {
+TEST(FabricScale, FabricOfTwoThousandHosts_HasDistinctLids) {
     const topology_file file(fat_tree_file(leaves, spines, hosts_of_leaf));
     const attached hcas(file.uri());
     ASSERT_EQ(hcas.count(), hosts);

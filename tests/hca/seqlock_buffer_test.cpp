@@ -22,13 +22,13 @@ void write(block& to, std::uint64_t version) {
     to.write(written.data(), size, version);
 }
 
-TEST(Published, NothingIsReadBeforeItIsWritten) {
+TEST(SeqlockBuffer, ReadBeforeFirstWrite_ReturnsNothing) {
     const block empty;
     bytes into;
     EXPECT_EQ(empty.read(1, into.data(), size), 0u);
 }
 
-TEST(Published, AnotherEditionIsNotRead) {
+TEST(SeqlockBuffer, ReadOfOtherVersion_ReturnsNothing) {
     block held;
     write(held, 7);
     bytes into;
@@ -37,7 +37,7 @@ TEST(Published, AnotherEditionIsNotRead) {
     EXPECT_EQ(held.read(7, into.data(), size), size);
 }
 
-TEST(Published, AsMuchAsThereIsRoomFor) {
+TEST(SeqlockBuffer, ReadIntoShortBuffer_CopiesItsSize) {
     bytes written;
     std::iota(written.begin(), written.end(), static_cast<unsigned char>(1));
     block held;
@@ -51,7 +51,7 @@ TEST(Published, AsMuchAsThereIsRoomFor) {
     }
 }
 
-TEST(Published, WhatIsReadWhileItIsWrittenIsOfOneEdition) {
+TEST(SeqlockBuffer, ReadDuringWrites_IsNeverTorn) {
     constexpr int rounds = 200;
     constexpr std::uint64_t editions = 200;
     dispatch::asio_machine machine({.processors = 2});

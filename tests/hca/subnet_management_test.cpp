@@ -14,7 +14,7 @@ constexpr USHORT bad_field = 0x001C;
 
 class SubnetManagement : public unmanaged_subnet {};
 
-TEST_P(SubnetManagement, NodesSayWhoTheyAre) {
+TEST_P(SubnetManagement, NodeInfo_IdentifiesNode) {
     const mad host = manager.get(itself, sm_node_info);
     EXPECT_EQ(host.status(), 0);
     EXPECT_EQ(host[smp_data + 2], IB_NODE_CA);
@@ -32,7 +32,7 @@ TEST_P(SubnetManagement, NodesSayWhoTheyAre) {
     EXPECT_EQ(manager.get(host1_again, sm_node_info)[smp_data + 36], 2);
 }
 
-TEST_P(SubnetManagement, AnAnswerComesBackByItsRoute) {
+TEST_P(SubnetManagement, DirectedRouteResponse_ReturnsByItsRoute) {
     const mad answer = manager.get(host3, sm_node_info);
     EXPECT_EQ(answer.method(), 0x81);
     EXPECT_NE(answer.get<2>(4) & 0x8000, 0u); // the direction
@@ -42,7 +42,7 @@ TEST_P(SubnetManagement, AnAnswerComesBackByItsRoute) {
     EXPECT_EQ(answer[195], 1);
 }
 
-TEST_P(SubnetManagement, WithoutAManagerLinksWait) {
+TEST_P(SubnetManagement, UnmanagedLink_StaysInit) {
     const port_block now(three, 1);
     EXPECT_EQ(now->State, IB_PORT_INIT);
     EXPECT_EQ(now->Lid, 0);
@@ -50,7 +50,7 @@ TEST_P(SubnetManagement, WithoutAManagerLinksWait) {
     EXPECT_EQ(port_block(three, 1)->State, IB_PORT_INIT);
 }
 
-TEST_P(SubnetManagement, AManagerByDatagramsMakesASubnet) {
+TEST_P(SubnetManagement, SubnetConfiguredBySmps_CarriesDatagrams) {
     configure();
     EXPECT_EQ(port_block(three, 1)->State, IB_PORT_ACTIVE);
     EXPECT_EQ(port_block(three, 1)->Lid, 3);
@@ -70,7 +70,7 @@ TEST_P(SubnetManagement, AManagerByDatagramsMakesASubnet) {
 
 // A route by LIDs to switch2 and by ports from there, and one by ports to switch1 and by LIDs from
 // there.
-TEST_P(SubnetManagement, ARouteMayBeDirectedInPart) {
+TEST_P(SubnetManagement, PartlyDirectedRoute_ReachesNode) {
     configure();
     mad second = directed_smp(get_method, sm_node_info, 0, {1});
     second.put<2>(32, 1); // DrSLID
@@ -83,7 +83,7 @@ TEST_P(SubnetManagement, ARouteMayBeDirectedInPart) {
 }
 
 // The loop ends: later requests are answered.
-TEST_P(SubnetManagement, TablesThatLoopLoseTheirDatagrams) {
+TEST_P(SubnetManagement, LoopInForwardingTables_DatagramIsLost) {
     configure();
     route_of(switch1, {{1, 1}, {3, 7}, {5, 7}, {11, 0}});
     route_of(switch2, {{1, 7}, {3, 1}, {5, 7}, {12, 0}});
@@ -98,7 +98,7 @@ TEST_P(SubnetManagement, TablesThatLoopLoseTheirDatagrams) {
     EXPECT_EQ(now.RelayErrors, 1u);
 }
 
-TEST_P(SubnetManagement, MulticastGoesByItsTable) {
+TEST_P(SubnetManagement, MulticastDatagram_ForwardedByTable) {
     configure();
     mad table;
     table.put<2>(smp_data + 2 * 2, 1u << 7); // MLID 0xC002
@@ -112,7 +112,7 @@ TEST_P(SubnetManagement, MulticastGoesByItsTable) {
     EXPECT_EQ(receiver.receive().data.get<2>(16), 2u);
 }
 
-TEST_P(SubnetManagement, WhatAManagerSetsIsToldToClients) {
+TEST_P(SubnetManagement, SetByManager_RaisesClientEvents) {
     std::vector<std::unique_ptr<verb_call>> events;
     for (int i = 0; i < 5; ++i)
         events.push_back(
@@ -145,7 +145,7 @@ TEST_P(SubnetManagement, PrefixChangedByHand_PortInfoHasItAndWritingItBackKeepsI
 }
 
 // Source: IBA 14.2.5.6 (InitType, InitTypeReply).
-TEST_P(SubnetManagement, AnInitTypeIsAskedByTheClientAndAnsweredByTheManager) {
+TEST_P(SubnetManagement, InitTypeRequest_ManagerSetsReply) {
     IB_MODIFY_PORT asked{};
     asked.InitType = 6;
     const auto ask = [&](IRP* irp) {
@@ -161,7 +161,7 @@ TEST_P(SubnetManagement, AnInitTypeIsAskedByTheClientAndAnsweredByTheManager) {
     EXPECT_EQ(port_block(one, 1)->InitTypeReply, 0);
 }
 
-TEST_P(SubnetManagement, WhatIsWrongIsRefusedAndChangesNothing) {
+TEST_P(SubnetManagement, InvalidSmp_IsRefusedAndChangesNothing) {
     EXPECT_EQ(manager.get(switch1, 0x7777).status(), bad_attribute);
     EXPECT_EQ(manager.get(itself, sm_switch_info).status(), bad_attribute);
     EXPECT_EQ(manager.set(switch1, sm_node_info, 0, {}).status(), bad_attribute);
@@ -183,7 +183,7 @@ TEST_P(SubnetManagement, WhatIsWrongIsRefusedAndChangesNothing) {
     EXPECT_EQ(manager.ask(newer).status(), 0x0004);
 }
 
-TEST_P(SubnetManagement, TablesKeepWhatIsWritten) {
+TEST_P(SubnetManagement, TableWrite_ReadsBackUnchanged) {
     mad data;
     for (std::size_t i = 0; i < 64; ++i)
         data[smp_data + i] = static_cast<UCHAR>(i + 1);
@@ -206,7 +206,7 @@ TEST_P(SubnetManagement, TablesKeepWhatIsWritten) {
 }
 
 // Random forwarding is for switches without linear tables.
-TEST_P(SubnetManagement, WhatIsOptionalIsThereAsTheMasksSay) {
+TEST_P(SubnetManagement, OptionalAttributes_MatchCapabilityMask) {
     for (const route way : {host3, switch1}) {
         const auto capabilities = manager.get(way, sm_port_info).get<4>(smp_data + 20);
         EXPECT_NE(capabilities & IB_PORT_CAP_NOTICE_SUP, 0u);
@@ -231,7 +231,7 @@ TEST_P(SubnetManagement, WhatIsOptionalIsThereAsTheMasksSay) {
 }
 
 // Source: IBA 13.4.10.
-TEST_P(SubnetManagement, ANoticeIsReadUntilItIsCleared) {
+TEST_P(SubnetManagement, PendingNotice_IsReadUntilCleared) {
     configure();
     constexpr UCHAR none = 0xFF;
     EXPECT_EQ(manager.get(host3, sm_notice)[smp_data], none);
@@ -262,7 +262,7 @@ TEST_P(SubnetManagement, ANoticeIsReadUntilItIsCleared) {
     EXPECT_EQ(manager.get(switch2, sm_notice).get<2>(smp_data + 8), 1u); // its own notice
 }
 
-TEST_P(SubnetManagement, AnMKeyGuards) {
+TEST_P(SubnetManagement, WrongMKey_RefusesSetAndRaisesTrap) {
     configure();
     manager.modify(host3, sm_port_info, 1, [](mad& info) {
         info.put<8>(smp_data, 0x1234);
@@ -287,7 +287,7 @@ TEST_P(SubnetManagement, AnMKeyGuards) {
     EXPECT_EQ(port_block(three, 1)->MKeyViolations, 1);
 }
 
-TEST_P(SubnetManagement, ALostLinkIsToldUntilThatIsRepressed) {
+TEST_P(SubnetManagement, LinkLost_TrapRepeatsUntilRepressed) {
     configure();
     mad_client traps(one, agent_of(subnet_class, {5}));
     HcaSoftwareFlapLink(hcas.guid(2), 1);
@@ -306,7 +306,7 @@ TEST_P(SubnetManagement, ALostLinkIsToldUntilThatIsRepressed) {
     EXPECT_NE(traps.receive().data.get<2>(smp_data + 4), 0u);
 }
 
-TEST_P(SubnetManagement, WhatHappensToAPortIsToldByItsTrap) {
+TEST_P(SubnetManagement, PortChange_RaisesItsTrap) {
     configure();
     mad_client traps(one, agent_of(subnet_class, {5}));
     const auto expect_trap = [&](USHORT number) {
@@ -337,7 +337,7 @@ TEST_P(SubnetManagement, WhatHappensToAPortIsToldByItsTrap) {
 }
 
 // The trap comes from the destination port and from a switch that enforces partitions.
-TEST_P(SubnetManagement, AWrongKeyIsToldByATrap) {
+TEST_P(SubnetManagement, QKeyOrPKeyViolation_RaisesTrap) {
     configure();
     mad_client traps(one, agent_of(subnet_class, {5}));
     mad_client sender(one, agent_of(vendor_class));
@@ -369,7 +369,7 @@ TEST_P(SubnetManagement, AWrongKeyIsToldByATrap) {
 }
 
 // Both ports are in both partitions, the queue pair is in one.
-TEST_P(SubnetManagement, AQueuePairOfAnAgentsOwnIsInOnePartition) {
+TEST_P(SubnetManagement, AgentsOwnQp_BelongsToOnePartition) {
     configure();
     mad keys;
     keys.put<2>(smp_data, 0xFFFF).put<2>(smp_data + 2, 0x8123);
@@ -403,7 +403,7 @@ TEST_P(SubnetManagement, AQueuePairOfAnAgentsOwnIsInOnePartition) {
     EXPECT_EQ(member.send(to, mad(vendor_class, 3, 4)), STATUS_INVALID_PARAMETER);
 }
 
-TEST_P(SubnetManagement, WhatIsLongerThanALinksMtuIsLostThere) {
+TEST_P(SubnetManagement, DatagramLongerThanLinkMtu_IsDropped) {
     configure();
     EXPECT_EQ(manager
                   .modify(switch2, sm_port_info, 1,
@@ -422,7 +422,7 @@ TEST_P(SubnetManagement, WhatIsLongerThanALinksMtuIsLostThere) {
     EXPECT_EQ(receive_raw(receiver), counted(2048));
 }
 
-TEST_P(SubnetManagement, SmInfoIsTheManagersOrTheNodes) {
+TEST_P(SubnetManagement, SmInfoGet_AnsweredByRegisteredManagerOrNode) {
     EXPECT_EQ(manager.get(host3, sm_info).get<8>(smp_data), port_block(three, 1)->PortGuid);
     mad_client other(three, agent_of(directed_class, {get_method}));
     EXPECT_EQ(manager.agent().send(to_subnet(), directed_smp(get_method, sm_info, 0, {1, 7, 1})),
@@ -446,7 +446,7 @@ struct counted {
 };
 
 // Each request is answered once or, when its link fails, not at all; the last write wins.
-TEST(SubnetManagementRaces, TwoManagersWriteWhileALinkFlaps) {
+TEST(SubnetManagementRaces, TwoManagersSetDuringFlap_EachAnsweredAtMostOnce) {
     using namespace irpverbs::dispatch;
     explore_options options;
     options.random_runs = 200;

@@ -108,18 +108,18 @@ void expect_found_as_written(const std::filesystem::path& file) {
     EXPECT_EQ(found_in(file), written) << file;
 }
 
-TEST(TopologyCables, AreFoundAsTheFileHasThem) {
+TEST(TopologyCables, CheckedInFile_DiscoveryFindsItsCables) {
     for (const char* name : {"one_switch.ibnetdiscover", "two_leaves.ibnetdiscover",
                              "two_leaves.full", "two_leaves.grouped", "two_leaves.net"})
         expect_found_as_written(checked_in / name);
 }
 
-TEST(TopologyCables, AreTheSameForWhoWroteTheFabricAndWhoDiscoveredIt) {
+TEST(TopologyCables, DiscoveredAndGeneratedFile_HaveSameCables) {
     EXPECT_EQ(found_in(checked_in / "two_leaves.ibnetdiscover"),
               found_in(checked_in / "two_leaves.net"));
 }
 
-TEST(TopologyCables, OfIbsimsOwnExamplesAreFound) {
+TEST(TopologyCables, IbsimExample_DiscoveryFindsItsCables) {
     if (!std::filesystem::is_directory(debians))
         GTEST_SKIP() << "ibsim-utils is not installed, or without its documentation";
     for (const char* name :

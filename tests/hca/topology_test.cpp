@@ -43,7 +43,7 @@ std::string complaint(const std::string& text) {
 }
 
 // A file as ibnetdiscover prints it: GUIDs, LIDs and link speeds come from the file.
-TEST(Topology, ReadsWhatIbnetdiscoverPrints) {
+TEST(Topology, IbnetdiscoverFile_IsRead) {
     const topology_file file(R"(#
 # Topology file: generated on Thu Jan  1 00:00:00 1970
 #
@@ -83,7 +83,7 @@ Ca	1 "H-0002c90300002000"		# "node02 HCA-1"
     EXPECT_EQ(HcaFromGuid(0x2c90300001000), nullptr);
 }
 
-TEST(Topology, ReadsWhatIbsimReads) {
+TEST(Topology, IbsimFile_IsRead) {
     const topology_file file("# two hosts\n"
                              "Switch\t8 \"Switch1\"\n"
                              "[1]\t\"Hca1\"[1]\n"
@@ -100,14 +100,14 @@ TEST(Topology, ReadsWhatIbsimReads) {
     EXPECT_EQ(HcaDetach(file.uri().c_str()), STATUS_SUCCESS);
 }
 
-TEST(Topology, SwitchesAndRoutersHaveGuidsOfTheirOwn) {
+TEST(Topology, DuplicateSwitchOrRouterGuid_IsReported) {
     EXPECT_EQ(complaint("switchguid=7\nSwitch 1 \"s\"\n\nswitchguids+0\nSwitch 1 \"t\"\n"),
               "5: the GUID of \"t\" is that of the node at line 2");
     EXPECT_EQ(complaint("rtguid=7\nRt 1 \"r\"\n\nswitchguid=7\nSwitch 1 \"s\"\n"),
               "5: the GUID of \"s\" is that of the node at line 2");
 }
 
-TEST(Topology, AFileThatIncludesItselfIsTold) {
+TEST(Topology, FileIncludesItself_IsReported) {
     const topology_file self("");
     const std::string name = self.path().substr(self.path().rfind('/') + 1);
     std::ofstream(self.path()) << "\ninclude \"" << name << "\"\n";
@@ -118,7 +118,7 @@ TEST(Topology, AFileThatIncludesItselfIsTold) {
 }
 
 // Every prefix of every line of a good file is accepted or refused at that line.
-TEST(Topology, ACutLineIsToldWithItsNumber) {
+TEST(Topology, TruncatedLine_IsReportedWithItsNumber) {
     const std::string line = "[1](10) \"S\"[1](20) w=4 s=1 e=2 # lid 4 lmc 0 \"S\" lid 6 4xDDR";
     const std::string before = "caguid=0x10\nCa 1 \"H\"\n";
     for (std::size_t length = 1; length < line.size(); ++length) {
@@ -133,7 +133,7 @@ TEST(Topology, ACutLineIsToldWithItsNumber) {
     }
 }
 
-TEST(Topology, SaysWhereAndWhatIsWrong) {
+TEST(Topology, SyntaxError_IsReportedWithLineAndReason) {
     EXPECT_EQ(complaint("Hca 1 \"a\"\n\ninclude \"none\"\n").substr(0, 2), "3:");
     EXPECT_EQ(complaint("do Unlink \"a\"[1]\n"),
               "1: 'do' is a command of ibsim's console, which is not supported");
@@ -182,7 +182,7 @@ TEST(Topology, SaysWhereAndWhatIsWrong) {
     EXPECT_EQ(complaint("Switch 300 \"a\"\n"), "1: expected a number of ports, at most 254");
 }
 
-TEST(Topology, NothingIsAttachedOfAFileThatIsWrong) {
+TEST(Topology, InvalidFile_AttachesNothing) {
     const topology_file file("Hca 1 \"a\"\n\nHca 1 \"b\"\n[1] \"nowhere\"[1]\n");
     EXPECT_EQ(attach(file.uri()).status, STATUS_DATA_ERROR);
     ULONG count = 0;
@@ -191,7 +191,7 @@ TEST(Topology, NothingIsAttachedOfAFileThatIsWrong) {
     EXPECT_EQ(HcaDetach(file.uri().c_str()), STATUS_OBJECT_NAME_NOT_FOUND);
 }
 
-TEST(Attach, AnswersForUrisThatNameNothing) {
+TEST(SoftwareAttach, UnknownUri_IsRefused) {
     EXPECT_EQ(attach("software").status, STATUS_OBJECT_NAME_INVALID);
     EXPECT_EQ(attach("hardware:").status, STATUS_NO_SUCH_DEVICE);
     EXPECT_EQ(attach("software:/nowhere/fabric.net").status, STATUS_NO_SUCH_FILE);
@@ -203,7 +203,7 @@ TEST(Attach, AnswersForUrisThatNameNothing) {
 }
 
 // The second URI has GUIDs that exist already: none of its HCAs stays.
-TEST(Attach, RefusesAUriOrAGuidThatIsThere) {
+TEST(SoftwareAttach, DuplicateUriOrGuid_IsRefused) {
     const topology_file one("caguid=0x5\nCa 1 \"a\"\n");
     EXPECT_EQ(attach(one.uri()).status, STATUS_SUCCESS);
     EXPECT_EQ(attach(one.uri()).status, STATUS_OBJECT_NAME_COLLISION);

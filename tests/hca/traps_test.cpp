@@ -66,7 +66,7 @@ private:
     std::unique_ptr<mad_client> listener_;
 };
 
-TEST_P(Traps, AreToldOncePerSubnetTimeOut) {
+TEST_P(Traps, UnrepressedTrap_RepeatsPerSubnetTimeout) {
     for (const UCHAR value : {timeout, UCHAR{20}}) {
         listener();
         manager.modify(host3, sm_port_info, 1, [&](mad& info) { info[smp_data + 51] = value; });
@@ -85,7 +85,7 @@ TEST_P(Traps, AreToldOncePerSubnetTimeOut) {
     }
 }
 
-TEST_P(Traps, ARepressedOneIsNotToldAgain) {
+TEST_P(Traps, RepressedTrap_IsNotRepeated) {
     listener();
     raise_event();
     send(repress_of(next()));
@@ -94,7 +94,7 @@ TEST_P(Traps, ARepressedOneIsNotToldAgain) {
     EXPECT_EQ(number_of(next()), link_integrity);
 }
 
-TEST_P(Traps, OnlyItsOwnNumberAtItsOwnPortRepresses) {
+TEST_P(Traps, RepressWithOtherIdOrPort_IsIgnored) {
     listener();
     raise_event();
     const mad notice = next();
@@ -108,7 +108,7 @@ TEST_P(Traps, OnlyItsOwnNumberAtItsOwnPortRepresses) {
     EXPECT_TRUE(silent_for(2 * encoded_time(timeout) + 2 * tick));
 }
 
-TEST_P(Traps, AWrongMKeyRepressesNothing) {
+TEST_P(Traps, RepressWithWrongMKey_IsIgnored) {
     listener();
     manager.modify(host3, sm_port_info, 1, [&](mad& info) { info.put<8>(smp_data, key); });
     raise_event();

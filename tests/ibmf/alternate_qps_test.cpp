@@ -23,7 +23,7 @@ protected:
 };
 
 // The MADs may be of any class: the client's class does not matter.
-TEST_P(AlternateQps, MadsOfAnyClassAreAskedAndAnswered) {
+TEST_P(AlternateQps, MadOfAnyClass_IsAnswered) {
     qp_echo peer(here.client(1), IBMF_ALT_QP_MAD_NO_RMPP);
     const client_scope it(here.client(0, PERF_MANAGER));
     const qp_scope qp(it.handle, IBMF_ALT_QP_MAD_NO_RMPP);
@@ -43,7 +43,7 @@ TEST_P(AlternateQps, MadsOfAnyClassAreAskedAndAnswered) {
     EXPECT_EQ(peer.requests_received, 5);
 }
 
-TEST_P(AlternateQps, TransfersGoBothWays) {
+TEST_P(AlternateQps, RmppTransfer_CompletesInBothDirections) {
     const qp_echo peer(here.client(1), IBMF_ALT_QP_MAD_RMPP);
     const client_scope it(here.client(0)); // without IBMF_REG_FLAG_RMPP: the QP's kind decides
     const qp_scope qp(it.handle, IBMF_ALT_QP_MAD_RMPP);
@@ -57,7 +57,7 @@ TEST_P(AlternateQps, TransfersGoBothWays) {
 }
 
 // Defect D4: raw datagrams have no header, and IBMF must not read one.
-TEST_P(AlternateQps, RawDatagramsCarryBytesAndNoHeader) {
+TEST_P(AlternateQps, RawDatagram_HasBytesAndNoHeader) {
     const client_scope receiver(here.client(1));
     const qp_scope into(receiver.handle, IBMF_ALT_QP_RAW_ONLY);
     qp_inbox inbox(into);
@@ -77,7 +77,7 @@ TEST_P(AlternateQps, RawDatagramsCarryBytesAndNoHeader) {
     EXPECT_EQ(longer.send(from.handle), IBMF_BAD_SIZE);
 }
 
-TEST_P(AlternateQps, ARawDatagramIsAnsweredFromTheBufferItCameIn) {
+TEST_P(AlternateQps, RawDatagram_IsAnsweredFromReceiveBuffer) {
     const qp_echo peer(here.client(1), IBMF_ALT_QP_RAW_ONLY);
     const client_scope it(here.client(0));
     const qp_scope qp(it.handle, IBMF_ALT_QP_RAW_ONLY);
@@ -88,7 +88,7 @@ TEST_P(AlternateQps, ARawDatagramIsAnsweredFromTheBufferItCameIn) {
     EXPECT_EQ(inbox.next().data, msg.bytes());
 }
 
-TEST_P(AlternateQps, WhatCanNotBeSentIsRefused) {
+TEST_P(AlternateQps, InvalidSend_IsRefused) {
     const client_scope it(here.client(0));
     const client_scope other(here.client(0));
     const qp_scope plain(it.handle, IBMF_ALT_QP_MAD_NO_RMPP);
@@ -124,7 +124,7 @@ TEST_P(AlternateQps, WhatCanNotBeSentIsRefused) {
 }
 
 // An SMP would go through QP0.
-TEST_P(AlternateQps, NothingGoesByAPortThatIsDownWhateverItsClass) {
+TEST_P(AlternateQps, PortDown_SendOfAnyClassFails) {
     const client_scope it(here.client(0));
     const qp_scope qp(it.handle, IBMF_ALT_QP_MAD_NO_RMPP);
     test_message msg(it.handle, {MAD_MGMT_CLASS_SUBN_LID_ROUTED, MAD_METHOD_SEND});
@@ -134,7 +134,7 @@ TEST_P(AlternateQps, NothingGoesByAPortThatIsDownWhateverItsClass) {
     EXPECT_EQ(msg.send_and_wait(0), IBMF_BAD_PORT_STATE);
 }
 
-TEST_P(AlternateQps, AnyNumberOfClientsIsOfTheUniversalClassAndHasNoDefaultQp) {
+TEST_P(AlternateQps, UniversalClassClients_HaveNoDefaultQp) {
     ibmf_register_info_t info = here.client(0);
     ibmf_handle_t handle = nullptr;
     ibmf_impl_caps_t caps{};
@@ -151,7 +151,7 @@ TEST_P(AlternateQps, AnyNumberOfClientsIsOfTheUniversalClassAndHasNoDefaultQp) {
     EXPECT_EQ(ibmf_unregister(&handle, 0), IBMF_SUCCESS);
 }
 
-TEST_P(AlternateQps, ArgumentsAreChecked) {
+TEST_P(AlternateQps, InvalidArguments_AreRefused) {
     const client_scope it(here.client(0, PERF_MANAGER));
     ibmf_qp_handle_t qp = nullptr;
     const auto alloc = [&](ib_pkey_t key, uint_t flags) {
@@ -197,7 +197,7 @@ TEST_P(AlternateQps, ArgumentsAreChecked) {
     EXPECT_EQ(it.stats(B_TRUE).st_alt_qps, 0u);
 }
 
-TEST_P(AlternateQps, ModifyingChangesWhatIsLetIn) {
+TEST_P(AlternateQps, ModifyKeys_ChangesAcceptedDatagrams) {
     const client_scope receiver(here.client(1));
     qp_scope into(receiver.handle, IBMF_ALT_QP_RAW_ONLY, 1);
     qp_inbox inbox(into);
@@ -217,7 +217,7 @@ TEST_P(AlternateQps, ModifyingChangesWhatIsLetIn) {
     EXPECT_EQ(inbox.next().data.size(), 20u);
 }
 
-TEST_P(AlternateQps, EachHasACallbackOfItsOwn) {
+TEST_P(AlternateQps, SeveralQps_HaveSeparateCallbacks) {
     const client_scope it(here.client(1, VENDOR_0A_MANAGER_AGENT));
     const qp_scope one(it.handle, IBMF_ALT_QP_MAD_NO_RMPP);
     const qp_scope other(it.handle, IBMF_ALT_QP_MAD_NO_RMPP, IB_QP1_QKEY);
@@ -257,7 +257,7 @@ TEST_P(AlternateQps, EachHasACallbackOfItsOwn) {
     EXPECT_EQ(ibmf_tear_down_async_cb(it.handle, IBMF_QP_HANDLE_DEFAULT, 0), IBMF_SUCCESS);
 }
 
-TEST_P(AlternateQps, FreeingIsBusyWithACallbackOrATransaction) {
+TEST_P(AlternateQps, FreeWithCallbackOrTransaction_ReturnsBusy) {
     qp_echo peer(here.client(1), IBMF_ALT_QP_MAD_NO_RMPP);
     peer.silent = true;
     client_scope it(here.client(0));
@@ -315,7 +315,7 @@ struct liar {
 };
 
 // A response counts only at the queue pair that sent the request.
-TEST_P(AlternateQps, AnAnswerToAnotherQpIsNone) {
+TEST_P(AlternateQps, ResponseToOtherQp_IsIgnored) {
     const client_scope it(here.client(0));
     const qp_scope asks(it.handle, IBMF_ALT_QP_MAD_NO_RMPP);
     const qp_scope bystander(it.handle, IBMF_ALT_QP_MAD_NO_RMPP);
@@ -378,7 +378,7 @@ struct redirecting_agent {
 
 // The purpose of alternate queue pairs according to the seed. The requester is at QP1, whose Q_Key
 // is fixed.
-TEST_P(AlternateQps, AnAgentRedirectsToOneOfThem) {
+TEST_P(AlternateQps, RedirectToAlternateQp_IsFollowed) {
     const qp_echo elsewhere(here.client(1), IBMF_ALT_QP_MAD_NO_RMPP, IB_QP1_QKEY);
     const redirecting_agent agent(here.client(1, PERF_AGENT), here.lids[1], elsewhere.qp.its);
     const client_scope it(here.client(0, PERF_MANAGER));
@@ -405,7 +405,7 @@ struct offline_client {
 };
 
 // The first client is notified, the second is not: each frees its own queue pair.
-TEST_P(AlternateQps, AnHcaThatFailsLeavesThemToBeFreed) {
+TEST_P(AlternateQps, HcaFails_QpsCanBeFreed) {
     offline_client offline;
     ibmf_register_info_t info = here.client(0);
     ibmf_impl_caps_t caps{};
@@ -450,7 +450,7 @@ struct outcome {
     Result result{};
 };
 
-TEST_P(AlternateQps, TwinsDoTheSame) {
+TEST_P(AlternateQps, AsyncWrappers_MatchCApi) {
     const qp_echo peer(here.client(1), IBMF_ALT_QP_MAD_NO_RMPP, 7);
     const client_scope it(here.client(0));
     outcome<ibmf::allocated_qp> made;
@@ -488,7 +488,7 @@ irpverbs::dispatch::explore_options some_runs() {
 }
 
 // A datagram that arrives during the tear-down is delivered before it ends, or not at all.
-TEST(AlternateQpRaces, AQpEndsWhileDatagramsCome) {
+TEST(AlternateQpRaces, TearDownDuringReceives_NoCallbackAfterwards) {
     expect_explored(some_runs(), [](irpverbs::dispatch::sim_machine& sim) {
         const two_hosts here;
         const client_scope receiver(here.client(1));
@@ -522,7 +522,7 @@ TEST(AlternateQpRaces, AQpEndsWhileDatagramsCome) {
 
 // A send keeps its queue pair until it has completed, or finds it freed; also when its caller no
 // longer waits.
-TEST(AlternateQpRaces, AQpEndsWhileItIsSentBy) {
+TEST(AlternateQpRaces, FreeDuringSend_BothReturn) {
     expect_explored(some_runs(), [](irpverbs::dispatch::sim_machine& sim) {
         const two_hosts here;
         const client_scope it(here.client(0));
@@ -546,7 +546,7 @@ TEST(AlternateQpRaces, AQpEndsWhileItIsSentBy) {
 }
 
 // The client waits for the end of two of its queue pairs at once.
-TEST(AlternateQpRaces, TwoCallbacksAreTornDownAtOnce) {
+TEST(AlternateQpRaces, ConcurrentTearDowns_BothComplete) {
     expect_explored(some_runs(), [](irpverbs::dispatch::sim_machine& sim) {
         const two_hosts here;
         const client_scope receiver(here.client(1));

@@ -19,7 +19,7 @@ namespace irp = irpverbs::irp;
 using boost::system::error_code;
 using irpverbs::dispatch::make_error_code;
 
-class Twins : public BothMachines {};
+class IbmfWrappers : public BothMachines {};
 
 /// A handler's result, which a test can wait for.
 template <class Result>
@@ -41,7 +41,7 @@ struct outcome {
     std::optional<Result> result;
 };
 
-TEST_P(Twins, RegisterSendAndUnregister) {
+TEST_P(IbmfWrappers, RegisterSendAndUnregister_Complete) {
     const wire joined;
     const echo_agent agent(1);
     outcome<ibmf::registered> made;
@@ -66,7 +66,7 @@ TEST_P(Twins, RegisterSendAndUnregister) {
     EXPECT_EQ(again.error, make_error_code(STATUS_INVALID_HANDLE));
 }
 
-TEST_P(Twins, AVendorRegisters) {
+TEST_P(IbmfWrappers, VendorRegistration_Completes) {
     const wire joined;
     outcome<ibmf::registered> made;
     ibmf::register_oui({wire::guids[0], 1, VENDOR_30_MANAGER_AGENT}, 0x1405, 0, nullptr, nullptr,
@@ -77,7 +77,7 @@ TEST_P(Twins, AVendorRegisters) {
     EXPECT_EQ(gone.get(), IBMF_SUCCESS);
 }
 
-TEST_P(Twins, WhatIsRefusedCompletesWithTheRefusal) {
+TEST_P(IbmfWrappers, InvalidCall_CompletesWithError) {
     const wire joined;
     const client_scope manager(0, PERF_MANAGER);
     test_message msg(manager.handle, {MAD_MGMT_CLASS_PERF});
@@ -95,7 +95,7 @@ TEST_P(Twins, WhatIsRefusedCompletesWithTheRefusal) {
     EXPECT_EQ(qp.get().status, IBMF_NOT_SUPPORTED);
 }
 
-TEST_P(Twins, ADeadlineOrASlotEndsATransaction) {
+TEST_P(IbmfWrappers, DeadlineOrCancellationSlot_EndsTransaction) {
     const wire joined;
     echo_agent agent(1);
     agent.silent = true;
@@ -118,7 +118,7 @@ TEST_P(Twins, ADeadlineOrASlotEndsATransaction) {
 
 // The first call is in progress and waits for the client table's lock, which the test holds;
 // the other calls wait behind it.
-TEST_P(Twins, ADeadlineOrASlotEndsACallThatWaitsForItsTurn) {
+TEST_P(IbmfWrappers, DeadlineOrCancellationSlot_EndsQueuedCall) {
     const wire joined;
     const ibmf_register_info_t info{wire::guids[0], 1, PERF_MANAGER};
     outcome<ibmf::registered> first, late, cancelled;

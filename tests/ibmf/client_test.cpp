@@ -8,7 +8,7 @@ namespace {
 
 using namespace irpverbs::testing;
 
-class Clients : public BothMachines {};
+class IbmfClients : public BothMachines {};
 
 int try_register(ib_guid_t guid, uint_t port, int type, uint_t version = IBMF_VERSION,
                  uint_t flags = 0) {
@@ -24,7 +24,7 @@ int try_register(ib_guid_t guid, uint_t port, int type, uint_t version = IBMF_VE
     return status;
 }
 
-TEST_P(Clients, ArgumentsAreCheckedInTheOrderOfTheContract) {
+TEST_P(IbmfClients, InvalidArguments_CheckedInContractOrder) {
     const wire joined;
     const ib_guid_t guid = wire::guids[0];
     EXPECT_EQ(ibmf_register(nullptr, 2, 0, nullptr, nullptr, nullptr, nullptr), IBMF_INVALID_ARG);
@@ -42,7 +42,7 @@ TEST_P(Clients, ArgumentsAreCheckedInTheOrderOfTheContract) {
     EXPECT_EQ(try_register(guid, 1, PERF_AGENT), IBMF_SUCCESS);
 }
 
-TEST_P(Clients, EveryClassCanBeHadAndAllOfThemAtOnce) {
+TEST_P(IbmfClients, AllClassesAtOnce_AreRegistered) {
     const wire joined;
     std::vector<int> types{SUBN_AGENT,    SUBN_MANAGER,   SUBN_ADM_AGENT, SUBN_ADM_MANAGER,
                            PERF_AGENT,    PERF_MANAGER,   BM_AGENT,       BM_MANAGER,
@@ -70,7 +70,7 @@ int try_register_oui(int type, std::uint32_t oui) {
     return status;
 }
 
-TEST_P(Clients, OnlyVendorClassesHaveAnOuiOf24Bits) {
+TEST_P(IbmfClients, OuiOutOfRangeOrOfOtherClass_IsRefused) {
     const wire joined;
     EXPECT_EQ(try_register_oui(VENDOR_30_MANAGER_AGENT, 0), IBMF_INVALID_ARG);
     EXPECT_EQ(try_register_oui(VENDOR_30_MANAGER_AGENT, 0x1000000), IBMF_INVALID_ARG);
@@ -80,7 +80,7 @@ TEST_P(Clients, OnlyVendorClassesHaveAnOuiOf24Bits) {
 }
 
 // Two vendors' agents of one class side by side: each receives the requests with its OUI.
-TEST_P(Clients, AVendorsClientHearsItsOui) {
+TEST_P(IbmfClients, VendorRequest_ReachesClientOfItsOui) {
     constexpr std::uint32_t ouis[] = {0x001405, 0xABCDEF};
     wire joined;
     const ibmf_register_info_t there{wire::guids[1], 1, VENDOR_32_MANAGER_AGENT};
@@ -99,7 +99,7 @@ TEST_P(Clients, AVendorsClientHearsItsOui) {
 }
 
 // Seed 000, 317: the client registers a class, not an OUI of it.
-TEST_P(Clients, RegistrationOfAVendorsClass_WithoutOui_HearsWhatNoOtherClientHears) {
+TEST_P(IbmfClients, RegistrationOfAVendorsClass_WithoutOui_HearsWhatNoOtherClientHears) {
     constexpr std::uint32_t taken = 0x001405;
     wire joined;
     const client_scope any(1, VENDOR_32_MANAGER_AGENT);
@@ -116,7 +116,7 @@ TEST_P(Clients, RegistrationOfAVendorsClass_WithoutOui_HearsWhatNoOtherClientHea
     EXPECT_EQ(any.stats().st_datagrams_received, 2u);
 }
 
-TEST_P(Clients, AHandleIsBadForEverythingOnceItWasFreed) {
+TEST_P(IbmfClients, FreedHandle_IsRefusedByEveryCall) {
     const wire joined;
     ibmf_handle_t stale = nullptr;
     {
@@ -162,7 +162,7 @@ TEST_P(Clients, AHandleIsBadForEverythingOnceItWasFreed) {
     EXPECT_EQ(ibmf_free_msg(other.handle, &msg), IBMF_SUCCESS);
 }
 
-TEST_P(Clients, UnregisteringIsBusyUntilAllIsGivenBack) {
+TEST_P(IbmfClients, UnregisterWithHeldResources_ReturnsBusy) {
     const wire joined;
     client_scope it(0, PERF_MANAGER);
     ibmf_msg_t* msg = nullptr;
@@ -176,7 +176,7 @@ TEST_P(Clients, UnregisteringIsBusyUntilAllIsGivenBack) {
     EXPECT_EQ(ibmf_unregister(nullptr, 0), IBMF_INVALID_ARG); // defect D3: dereferenced NULL
 }
 
-TEST_P(Clients, MessagesAreZeroedAndASecondFreeIsFoundOut) {
+TEST_P(IbmfClients, AllocatedMessage_IsZeroedAndSecondFreeFails) {
     const wire joined;
     const client_scope it(0, PERF_MANAGER);
     const client_scope other(0, PERF_AGENT);
@@ -196,7 +196,7 @@ TEST_P(Clients, MessagesAreZeroedAndASecondFreeIsFoundOut) {
     EXPECT_EQ(ibmf_free_msg(it.handle, nullptr), IBMF_INVALID_ARG);
 }
 
-TEST_P(Clients, CallbacksAreSetUpOnceAndTornDownOnce) {
+TEST_P(IbmfClients, RepeatedCallbackSetupOrTearDown_IsRefused) {
     const wire joined;
     const client_scope it(0, PERF_AGENT);
     const auto call = [](ibmf_handle_t, ibmf_msg_t*, void*) {};
@@ -212,7 +212,7 @@ TEST_P(Clients, CallbacksAreSetUpOnceAndTornDownOnce) {
 }
 
 // Defect D6: a flag must name exactly one kind of QP.
-TEST_P(Clients, AlternateQpsAreRefusedByTheDriverButTheirArgumentsAreChecked) {
+TEST_P(IbmfClients, AlternateQpCalls_ArgumentsCheckedThenNotSupported) {
     const wire joined;
     const client_scope it(0, PERF_MANAGER);
     ibmf_qp_handle_t qp = nullptr;
@@ -251,7 +251,7 @@ struct offline_client {
     }
 };
 
-TEST_P(Clients, AnHcaThatFailsTellsItsClientsWhoUnregisterInside) {
+TEST_P(IbmfClients, HcaFails_ClientUnregistersInCallback) {
     const wire joined;
     offline_client it;
     {
@@ -267,7 +267,7 @@ TEST_P(Clients, AnHcaThatFailsTellsItsClientsWhoUnregisterInside) {
 }
 
 // IBMF must not free the objects of a client that it does not notify.
-TEST_P(Clients, WithoutThatCallbackAClientKeepsWhatItHasUntilItUnregisters) {
+TEST_P(IbmfClients, HcaFailsWithoutCallback_ObjectsStayUntilUnregister) {
     const wire joined;
     offline_client last;
     client_scope silent(0, PERF_MANAGER);
@@ -293,7 +293,7 @@ void await_closed(DEVICE_OBJECT* fdo) {
 }
 
 // A client without a callback does not block others, whatever it holds.
-TEST_P(Clients, HcaThatFailed_WithAClientThatStaysRegistered_CanGoAndComeBack) {
+TEST_P(IbmfClients, HcaThatFailed_WithAClientThatStaysRegistered_CanGoAndComeBack) {
     wire joined;
     client_scope silent(0, SUBN_MANAGER);
     test_message msg(silent.handle, {MAD_MGMT_CLASS_SUBN_LID_ROUTED});
@@ -319,7 +319,7 @@ TEST_P(Clients, HcaThatFailed_WithAClientThatStaysRegistered_CanGoAndComeBack) {
 }
 
 // Clients are notified while others unregister: each once, without memory for a list of them.
-TEST_P(Clients, HcaThatFailed_WithManyClients_NotifiesEachOnce) {
+TEST_P(IbmfClients, HcaThatFailed_WithManyClients_NotifiesEachOnce) {
     const wire joined;
     constexpr int types[] = {PERF_MANAGER, PERF_AGENT, BM_MANAGER, BM_AGENT, DEV_MGT_AGENT};
     std::array<offline_client, std::size(types)> all;

@@ -13,7 +13,7 @@ struct wire_with_rmpp : wire {
     wire_with_rmpp() { keep_rmpp(); }
 };
 
-class DriversRmpp : public BothMachines {};
+class DriverRmpp : public BothMachines {};
 
 constexpr request_of table_query{MAD_MGMT_CLASS_SUBN_ADM, 0x12, 5};
 constexpr request_of multi_query{MAD_MGMT_CLASS_SUBN_ADM, 0x14, 5, wire::lids[1], 5000};
@@ -25,7 +25,7 @@ struct sa_manager : client_scope {
         : client_scope(0, SUBN_ADM_MANAGER, flags) {}
 };
 
-TEST_P(DriversRmpp, ATableOfAnyLengthComesInOneBlock) {
+TEST_P(DriverRmpp, TableOfAnyLength_ReceivedInOneBlock) {
     const wire_with_rmpp joined;
     table_agent agent(1);
     const sa_manager manager;
@@ -45,7 +45,7 @@ TEST_P(DriversRmpp, ATableOfAnyLengthComesInOneBlock) {
     EXPECT_EQ(agent.stats().st_datagrams_sent, 7u); // one datagram for each
 }
 
-TEST_P(DriversRmpp, ARequestOfManyDatagramsIsAnsweredByMany) {
+TEST_P(DriverRmpp, LongRequest_GetsLongResponse) {
     const wire_with_rmpp joined;
     table_agent agent(1);
     agent.resize(3000);
@@ -57,7 +57,7 @@ TEST_P(DriversRmpp, ARequestOfManyDatagramsIsAnsweredByMany) {
     EXPECT_EQ(manager.stats().st_msgs_received, 1u);
 }
 
-TEST_P(DriversRmpp, WhatNobodyAskedForIsHeardWhole) {
+TEST_P(DriverRmpp, UnsolicitedMessage_ReceivedWhole) {
     wire_with_rmpp joined;
     table_agent agent(1);
     KEVENT arrived;
@@ -75,7 +75,7 @@ TEST_P(DriversRmpp, WhatNobodyAskedForIsHeardWhole) {
     EXPECT_EQ(agent.stats().st_msgs_received, 1u);
 }
 
-TEST_P(DriversRmpp, ASingleDatagramIsAnAnswerToOne) {
+TEST_P(DriverRmpp, SingleDatagramResponse_CompletesRequest) {
     const wire_with_rmpp joined;
     const echo_agent agent(1, SUBN_ADM_AGENT, IBMF_REG_FLAG_RMPP);
     const sa_manager manager;
@@ -84,7 +84,7 @@ TEST_P(DriversRmpp, ASingleDatagramIsAnAnswerToOne) {
     EXPECT_EQ(msg.received().size(), 200u);
 }
 
-TEST_P(DriversRmpp, AResponseIsCutAtTheClientsLimit) {
+TEST_P(DriverRmpp, ResponseBeyondLimit_IsTruncated) {
     const wire_with_rmpp joined;
     table_agent agent(1);
     agent.resize(5000);
@@ -99,7 +99,7 @@ TEST_P(DriversRmpp, AResponseIsCutAtTheClientsLimit) {
 }
 
 // The first response is lost without a report.
-TEST_P(DriversRmpp, ATableThatDoesNotComeIsAskedForAgain) {
+TEST_P(DriverRmpp, LostTable_RequestIsRetried) {
     wire_with_rmpp joined;
     int answers = 0;
     joined.tap = [&](unsigned from, auto&) { return from == 0 || ++answers > 1; };
@@ -113,7 +113,7 @@ TEST_P(DriversRmpp, ATableThatDoesNotComeIsAskedForAgain) {
     EXPECT_TRUE(std::ranges::equal(msg.received(), agent.table()));
 }
 
-TEST_P(DriversRmpp, ATransferThatTheDriverGivesUpEndsAtOurDeadline) {
+TEST_P(DriverRmpp, TransferAbandonedByDriver_EndsAtDeadline) {
     wire_with_rmpp joined;
     joined.tap = [](unsigned, const auto&) { return false; };
     const sa_manager manager;
@@ -129,7 +129,7 @@ TEST_P(DriversRmpp, ATransferThatTheDriverGivesUpEndsAtOurDeadline) {
 
 // The deadline is the client's; without one it is the sum for a received transfer of that size and
 // the response.
-TEST(DriversRmppInVirtualTime, ADeadlineIsTheClientsOrTheSizes) {
+TEST(DriverRmppTimers, LostLongRequest_EndsAtGivenOrDefaultDeadline) {
     irpverbs::dispatch::random_choices chance(1);
     irpverbs::dispatch::sim_machine machine(chance);
     const irpverbs::dispatch::machine::scope inside(machine);
@@ -148,7 +148,7 @@ TEST(DriversRmppInVirtualTime, ADeadlineIsTheClientsOrTheSizes) {
 }
 
 // The repeated request has another ID, since the peer may remember the first one.
-TEST_P(DriversRmpp, ARequestInManyDatagramsIsSentAgainToABusyPeer) {
+TEST_P(DriverRmpp, LongRequestToBusyPeer_IsRepeated) {
     wire_with_rmpp joined;
     std::vector<std::uint32_t> ids;
     joined.tap = [&](unsigned from, auto& bytes) {
@@ -172,7 +172,7 @@ TEST_P(DriversRmpp, ARequestInManyDatagramsIsSentAgainToABusyPeer) {
     EXPECT_NE(ids[0], ids[1]);
 }
 
-TEST_P(DriversRmpp, TheWrongKindOfAnswerIsUnexpected) {
+TEST_P(DriverRmpp, ResponseOfWrongKind_IsUnexpected) {
     const wire_with_rmpp joined;
     table_agent agent(1);
     agent.resize(5000);
@@ -188,7 +188,7 @@ TEST_P(DriversRmpp, TheWrongKindOfAnswerIsUnexpected) {
     EXPECT_EQ(msg.send_and_wait(both_ways), IBMF_UNEXP_TRANS_RECVD);
 }
 
-TEST_P(DriversRmpp, CancellingEndsARequestInManyDatagrams) {
+TEST_P(DriverRmpp, CancelOfLongRequest_EndsTransaction) {
     wire_with_rmpp joined;
     joined.tap = [](unsigned, const auto&) { return false; };
     const sa_manager manager;
@@ -199,7 +199,7 @@ TEST_P(DriversRmpp, CancellingEndsARequestInManyDatagrams) {
     EXPECT_EQ(manager.stats().st_cancelled, 1u);
 }
 
-TEST_P(DriversRmpp, ADriverThatCanNotSendSaysSo) {
+TEST_P(DriverRmpp, DriverSendFails_ReturnsTransportFailure) {
     wire_with_rmpp joined;
     joined.fail_sends(STATUS_IO_DEVICE_ERROR);
     const sa_manager manager;
@@ -209,7 +209,7 @@ TEST_P(DriversRmpp, ADriverThatCanNotSendSaysSo) {
 }
 
 // Random messages, first as they are, then with the header of an expected response.
-TEST_P(DriversRmpp, MessagesOfEveryLengthWithAnythingInThemAreCountedOrHandedUp) {
+TEST_P(DriverRmpp, RandomMessages_CountedOrDelivered) {
     wire_with_rmpp joined;
     const client_scope agent(0, SUBN_ADM_AGENT, IBMF_REG_FLAG_RMPP);
     const sa_manager manager;
@@ -241,7 +241,7 @@ TEST_P(DriversRmpp, MessagesOfEveryLengthWithAnythingInThemAreCountedOrHandedUp)
     EXPECT_EQ(waiting.received().size(), 1u);
 }
 
-TEST_P(DriversRmpp, ADriverWithoutEitherRefusesTheClassesThatHaveIt) {
+TEST_P(DriverRmpp, DriverWithoutRmpp_RmppClassIsNotSupported) {
     wire_with_rmpp joined;
     joined.do_no_rmpp();
     const client_scope performance(0, PERF_MANAGER);

@@ -138,7 +138,7 @@ private:
     std::size_t answered_ = 0;
 };
 
-TEST(FabricCampaign, EachIsToldOnceBeforeItsDeadlineAndWhole) {
+TEST(IbmfFabricCampaign, FaultyFabric_EachRequestCompletesOnceBeforeDeadline) {
     explore_options options;
     options.random_runs = 1500;
     options.pct_runs = 200;
@@ -162,9 +162,9 @@ TEST(FabricCampaign, EachIsToldOnceBeforeItsDeadlineAndWhole) {
     EXPECT_LT(answered, runs * (requests + 2));
 }
 
-class FabricExchanges : public BothMachines {};
+class IbmfFaultyFabric : public BothMachines {};
 
-TEST_P(FabricExchanges, OutliveBadWeather) {
+TEST_P(IbmfFaultyFabric, FaultyFabric_EachRequestCompletesOnce) {
     two_hosts world;
     HCA_SOFTWARE_FAULTS faults = lossy_fabric();
     faults.FlapOnceIn = 0; // a port that is down refuses requests

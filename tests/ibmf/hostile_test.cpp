@@ -8,7 +8,7 @@ namespace {
 using namespace irpverbs::testing;
 namespace ibmf = irpverbs::ibmf;
 
-class Hostile : public BothMachines {};
+class IbmfMalformedInput : public BothMachines {};
 
 std::vector<std::uint8_t> noise(std::size_t size, std::uint64_t seed) {
     std::vector<std::uint8_t> bytes(size);
@@ -23,7 +23,7 @@ void free_it(ibmf_handle_t handle, ibmf_msg_t* msg, void*) {
 }
 
 // Random datagrams, first as they are, then with the header of an expected request or response.
-TEST_P(Hostile, DatagramsOfEveryLengthWithAnythingInThemAreCountedAndDropped) {
+TEST_P(IbmfMalformedInput, RandomDatagramsOfAnyLength_CountedAndDropped) {
     wire joined;
     const client_scope agent(0, SUBN_ADM_AGENT, IBMF_REG_FLAG_RMPP | IBMF_REG_FLAG_NO_OFFLOAD);
     agent.listen(free_it, nullptr);
@@ -62,7 +62,7 @@ TEST_P(Hostile, DatagramsOfEveryLengthWithAnythingInThemAreCountedAndDropped) {
     EXPECT_EQ(waiting.calls(), 1);
 }
 
-TEST_P(Hostile, AnswersOfAnotherClassOrFromElsewhereAreCountedAndTheTransactionGoesOn) {
+TEST_P(IbmfMalformedInput, ResponseOfOtherClassOrPeer_IsCountedAndIgnored) {
     wire joined;
     const client_scope manager(0, PERF_MANAGER);
     test_message msg(manager.handle, {MAD_MGMT_CLASS_PERF});
@@ -89,7 +89,7 @@ TEST_P(Hostile, AnswersOfAnotherClassOrFromElsewhereAreCountedAndTheTransactionG
     EXPECT_EQ(msg.status(), IBMF_SUCCESS);
 }
 
-TEST_P(Hostile, AnswersOfAnotherMethodOrVersionAreCountedAndTheTransactionGoesOn) {
+TEST_P(IbmfMalformedInput, ResponseOfOtherMethodOrVersion_IsCountedAndIgnored) {
     struct question {
         std::uint8_t mgmt_class, method;
         std::vector<std::uint8_t> wrong;
@@ -129,7 +129,7 @@ TEST_P(Hostile, AnswersOfAnotherMethodOrVersionAreCountedAndTheTransactionGoesOn
     }
 }
 
-TEST_P(Hostile, WhoRefusesMayHaveTheRequestsMethod) {
+TEST_P(IbmfMalformedInput, RefusalWithRequestsMethod_IsAccepted) {
     wire joined;
     const client_scope manager(0, PERF_MANAGER);
     test_message msg(manager.handle, {MAD_MGMT_CLASS_PERF, MAD_METHOD_SET});
@@ -146,7 +146,7 @@ TEST_P(Hostile, WhoRefusesMayHaveTheRequestsMethod) {
     EXPECT_EQ(manager.stats().st_wrong_response, 0u);
 }
 
-TEST_P(Hostile, AnswersOfAnotherVendorAreCountedAndTheTransactionGoesOn) {
+TEST_P(IbmfMalformedInput, ResponseOfOtherOui_IsCountedAndIgnored) {
     wire joined;
     const client_scope manager(vendor{{wire::guids[0], 1, VENDOR_32_MANAGER_AGENT}, 0x001405});
     test_message msg(manager.handle, {0x32});
@@ -169,7 +169,7 @@ TEST_P(Hostile, AnswersOfAnotherVendorAreCountedAndTheTransactionGoesOn) {
     EXPECT_EQ(msg.status(), IBMF_SUCCESS);
 }
 
-TEST_P(Hostile, WhoDoesNotKnowTheVersionMayAnswerWithItsOwn) {
+TEST_P(IbmfMalformedInput, BadVersionResponseOfOtherVersion_IsAccepted) {
     wire joined;
     const client_scope manager(0, PERF_MANAGER);
     test_message msg(manager.handle, {MAD_MGMT_CLASS_PERF});
@@ -187,7 +187,7 @@ TEST_P(Hostile, WhoDoesNotKnowTheVersionMayAnswerWithItsOwn) {
     EXPECT_EQ(manager.stats().st_wrong_response, 0u);
 }
 
-TEST_P(Hostile, RequestsForWhoIsNotThereAreCounted) {
+TEST_P(IbmfMalformedInput, RequestWithoutReceiver_IsCounted) {
     wire joined;
     const client_scope agent(0, PERF_AGENT); // no callback
     const client_scope smp(0, SUBN_MANAGER);
@@ -201,7 +201,7 @@ TEST_P(Hostile, RequestsForWhoIsNotThereAreCounted) {
 }
 
 // U8: an agent and a manager share Get and Set of SMPs; SMInfo goes to the manager.
-TEST_P(Hostile, AgentAndManagerOfOneClassEachHearTheirOwn) {
+TEST_P(IbmfMalformedInput, SubnetAgentAndManager_EachReceivesItsRequests) {
     wire joined;
     std::atomic<int> requests_received[2] = {};
     const client_scope agent(0, SUBN_AGENT);
@@ -230,7 +230,7 @@ TEST_P(Hostile, AgentAndManagerOfOneClassEachHearTheirOwn) {
 }
 
 // A peer's control packet or single segment of a transfer is not a message: found by the fuzzer.
-TEST_P(Hostile, OfAnAnswerThatNobodyWaitsForOnlyAWholeOneIsHandedUp) {
+TEST_P(IbmfMalformedInput, UnmatchedResponse_DeliveredOnlyIfWhole) {
     wire joined;
     std::atomic<int> requests_received{0};
     const client_scope manager(0, SUBN_ADM_MANAGER, IBMF_REG_FLAG_RMPP);
@@ -266,7 +266,7 @@ TEST_P(Hostile, OfAnAnswerThatNobodyWaitsForOnlyAWholeOneIsHandedUp) {
 
 // IDs of IBMF's own transactions have that bit, too: IBMF distinguishes unsequenced sends from
 // them.
-TEST_P(Hostile, AnswerToAnUnsequencedSend_WithTheHighestBitOfTheIdSet_IsHandedUp) {
+TEST_P(IbmfMalformedInput, AnswerToAnUnsequencedSend_WithTheHighestBitOfTheIdSet_IsHandedUp) {
     wire joined;
     const client_scope manager(0, PERF_MANAGER);
     std::array<UCHAR, IB_MAD_SIZE> answer{};
@@ -286,7 +286,7 @@ TEST_P(Hostile, AnswerToAnUnsequencedSend_WithTheHighestBitOfTheIdSet_IsHandedUp
 }
 
 // U8 for the other classes: the method decides, and for a BM Send bit 0 of its modifier.
-TEST_P(Hostile, AgentAndManagerOfAnyClassEachHearTheirOwn) {
+TEST_P(IbmfMalformedInput, AgentAndManagerOfAnyClass_EachReceivesItsRequests) {
     constexpr ibmf_client_type_t boards[] = {BM_AGENT, BM_MANAGER};
     constexpr ibmf_client_type_t devices[] = {DEV_MGT_AGENT, DEV_MGT_MANAGER};
     constexpr ibmf_client_type_t subnet[] = {SUBN_ADM_AGENT, SUBN_ADM_MANAGER};
@@ -335,7 +335,7 @@ struct blocker {
 
 // A callback that blocks, one that sends from inside, and one that calls unregister, which is
 // refused there.
-TEST_P(Hostile, ACallbackMayBlockOrIsToldThatItMayNot) {
+TEST_P(IbmfMalformedInput, BlockingSendInCallback_RefusedOnlyWithoutOffload) {
     for (const uint_t flags :
          {0u, unsigned{IBMF_REG_FLAG_SINGLE_OFFLOAD}, unsigned{IBMF_REG_FLAG_NO_OFFLOAD}}) {
         const wire joined;
@@ -366,7 +366,7 @@ TEST_P(Hostile, ACallbackMayBlockOrIsToldThatItMayNot) {
     }
 }
 
-TEST_P(Hostile, TwoThreadsThatSendOneMessageAreTold) {
+TEST_P(IbmfMalformedInput, ConcurrentSendsOfOneMessage_OneReturnsBusy) {
     wire joined;
     const client_scope manager(0, PERF_MANAGER);
     test_message msg(manager.handle, {MAD_MGMT_CLASS_PERF});
@@ -430,7 +430,7 @@ bool is_data(const std::array<UCHAR, IB_MAD_SIZE>& bytes) {
 }
 
 // Arbitrary datagrams in each state: each transaction ends once, and the client continues to work.
-TEST_P(Hostile, AnythingMayComeInAnyState) {
+TEST_P(IbmfMalformedInput, RandomDatagramsInAnyState_TransactionEndsOnce) {
     constexpr uint_t sequenced = IBMF_MSG_TRANS_FLAG_SEQ;
     constexpr uint_t both_ways = IBMF_MSG_TRANS_FLAG_SEQ | IBMF_MSG_TRANS_FLAG_RMPP;
     constexpr request_of table{MAD_MGMT_CLASS_SUBN_ADM, 0x12, 5};
@@ -472,7 +472,7 @@ TEST_P(Hostile, AnythingMayComeInAnyState) {
 }
 
 // A transaction that waits for its first send has no valid response.
-TEST_P(Hostile, AQueuedTransactionHasNoAnswer) {
+TEST_P(IbmfMalformedInput, ResponseToQueuedTransaction_IsIgnored) {
     wire joined;
     std::array<UCHAR, IB_MAD_SIZE> first{};
     joined.tap = [&](unsigned, const auto& bytes) {
@@ -511,7 +511,7 @@ struct header_log {
 
 // A datagram with a base version other than 1 is dropped; class versions and methods are left to
 // the client; another vendor's datagrams have no receiver.
-TEST_P(Hostile, VersionsMethodsAndOuis) {
+TEST_P(IbmfMalformedInput, OtherBaseVersionOrOui_IsDropped) {
     wire joined;
     header_log log;
     const client_scope vendors(vendor{{wire::guids[0], 1, VENDOR_32_MANAGER_AGENT}, 0x001405},

@@ -33,7 +33,7 @@ mad_view view_of(const datagram& bytes) {
 }
 
 // Source of the numbers: IBA, each class's "MAD format" figure.
-TEST(Mad, LayoutOfEachClass) {
+TEST(MadFormat, LayoutOfEachClass_MatchesSpecification) {
     struct expected {
         unsigned first, last;
         bool rmpp;
@@ -55,7 +55,7 @@ TEST(Mad, LayoutOfEachClass) {
         }
 }
 
-TEST(Mad, HeadersSurviveBytes) {
+TEST(MadFormat, HeadersStoredAndLoaded_AreUnchanged) {
     std::array<std::uint8_t, 40> room{};
     const std::span<std::uint8_t, 40> bytes(room);
     const mad_header header{1, 3, 2, 0x92, 0x0300, 0x1234, 0x0102030405060708u, 0x35, 0xFFFFFFFF};
@@ -73,7 +73,7 @@ TEST(Mad, HeadersSurviveBytes) {
 }
 
 // An SA GetTableResp of OpenSM, first segment of 1144 bytes: 16 paths.
-TEST(Mad, GoldenSegmentOfATable) {
+TEST(MadFormat, SegmentOfTable_MatchesGoldenBytes) {
     datagram bytes{};
     const mad_buffer to(bytes);
     store(header_at<24>(to, 0), {.mgmt_class = 3,
@@ -94,7 +94,7 @@ TEST(Mad, GoldenSegmentOfATable) {
     EXPECT_TRUE(std::equal(golden.begin(), golden.end(), bytes.begin()));
 }
 
-TEST(Mad, GoldenDirectedRouteSmp) {
+TEST(MadFormat, DirectedRouteSmp_MatchesGoldenBytes) {
     datagram bytes{};
     const mad_buffer to(bytes);
     store(header_at<24>(to, 0), {.mgmt_class = 0x81,
@@ -116,7 +116,7 @@ TEST(Mad, GoldenDirectedRouteSmp) {
     EXPECT_EQ(view.hop_count(), 3);
 }
 
-TEST(Mad, OnlyWholeDatagramsAreParsed) {
+TEST(MadFormat, DatagramOfOtherSize_IsRefused) {
     std::vector<std::uint8_t> bytes(2048, 1);
     for (std::size_t size = 0; size <= bytes.size(); ++size) {
         mad_view view;
@@ -125,7 +125,7 @@ TEST(Mad, OnlyWholeDatagramsAreParsed) {
     }
 }
 
-TEST(Mad, OtherBaseVersionsAreRefused) {
+TEST(MadFormat, OtherBaseVersion_IsRefused) {
     datagram bytes = numbered(4);
     mad_view view;
     for (unsigned version = 0; version < 256; ++version) {
@@ -136,7 +136,7 @@ TEST(Mad, OtherBaseVersionsAreRefused) {
 }
 
 // Path arrays have 64 entries, of which the first is unused; only directed routes have hops.
-TEST(Mad, HopsBeyondThePathsAreRefused) {
+TEST(MadFormat, HopsBeyondPath_AreRefused) {
     mad_view view;
     for (unsigned count = 0; count < 256; ++count)
         for (unsigned pointer = 0; pointer < 256; ++pointer) {
@@ -150,7 +150,7 @@ TEST(Mad, HopsBeyondThePathsAreRefused) {
         }
 }
 
-TEST(Mad, AFaultLeavesTheViewAlone) {
+TEST(MadFormat, InvalidDatagram_ViewIsUnchanged) {
     const datagram good = numbered(4);
     mad_view view = view_of(good);
     datagram bad = numbered(4);
@@ -161,7 +161,7 @@ TEST(Mad, AFaultLeavesTheViewAlone) {
 }
 
 // Classes without an RMPP header have data at its offset.
-TEST(Mad, OnlyClassesWithRmppHaveItsFields) {
+TEST(MadFormat, ClassWithoutRmpp_HasNoRmppFields) {
     EXPECT_FALSE(view_of(numbered(0x04)).rmpp_active());
     EXPECT_EQ(view_of(numbered(0x04)).rmpp().type, rmpp_type::none);
     EXPECT_EQ(view_of(numbered(0x03)).rmpp().segment, 0x173C6186u);
@@ -169,7 +169,7 @@ TEST(Mad, OnlyClassesWithRmppHaveItsFields) {
     EXPECT_NE(view_of(numbered(0x30)).oui(), 0u);
 }
 
-TEST(Mad, EveryStatusHasAName) {
+TEST(MadFormat, EveryRmppStatus_HasName) {
     EXPECT_STREQ(name_of(rmpp_status::total_time_too_long), "T2L");
     EXPECT_STREQ(name_of(static_cast<rmpp_status>(50)), "reserved");
     EXPECT_STREQ(name_of(static_cast<rmpp_status>(130)), "class");
@@ -226,17 +226,17 @@ void expect_agreement(const peers::fields& theirs, const datagram& bytes) {
     EXPECT_GT(theirs.size(), 20u);
 }
 
-TEST(MadPeers, UmadReadsTheSameFields) {
+TEST(MadInterop, LibibumadHeaders_ReadSameFields) {
     const datagram bytes = numbered(0x81);
     expect_agreement(peers::umad_fields(bytes.data()), bytes);
 }
 
-TEST(MadPeers, OpenSmReadsTheSameFields) {
+TEST(MadInterop, OpenSmHeaders_ReadSameFields) {
     const datagram bytes = numbered(0x81);
     expect_agreement(peers::opensm_fields(bytes.data()), bytes);
 }
 
-TEST(MadPeers, LibibmadReadsTheSameFields) {
+TEST(MadInterop, LibibmadHeaders_ReadSameFields) {
     const datagram bytes = numbered(0x81);
     expect_agreement(peers::ibmad_fields(bytes.data()), bytes);
 }

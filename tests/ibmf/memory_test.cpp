@@ -15,7 +15,7 @@ std::size_t allocated() {
 
 // 512 bytes and a tenth for the allocator's headers, beside messages and the client's buffers. The
 // number is past a power of two, where containers that grow by doubling are half empty.
-TEST(Memory, OfAnOutstandingTransactionIsBounded) {
+TEST(IbmfMemory, OutstandingTransaction_MemoryIsBounded) {
     if (allocated() == 0) GTEST_SKIP() << "this allocator reports no sizes";
     constexpr unsigned outstanding = 16'500;
     dispatch::asio_machine machine({.processors = 2});

@@ -43,7 +43,7 @@ struct MessageBuffer : ::testing::Test {
     }
 };
 
-TEST_F(MessageBuffer, IsReadInAnyPortionsWhileItGrows) {
+TEST_F(MessageBuffer, PartialReadsDuringAppends_ReturnAllBytes) {
     std::minstd_rand chance;
     for (int i = 0; i < 10'000 && sent < original.data.size(); ++i) {
         append(chance() % 1000);
@@ -55,7 +55,7 @@ TEST_F(MessageBuffer, IsReadInAnyPortionsWhileItGrows) {
     EXPECT_EQ(copied(buffer.bytes()), headers);
 }
 
-TEST_F(MessageBuffer, GivesAwayHeadersAndWhatWasNotRead) {
+TEST_F(MessageBuffer, Release_ReturnsHeadersAndUnreadData) {
     append(5000);
     read(headers.size() + 3000);
     append(100);
@@ -71,7 +71,7 @@ TEST_F(MessageBuffer, GivesAwayHeadersAndWhatWasNotRead) {
 
 // A reader that keeps up, except for a small rest, needs little memory, however long the message
 // is.
-TEST_F(MessageBuffer, DoesNotGrowWithWhatWasRead) {
+TEST_F(MessageBuffer, ReaderKeepsUp_MemoryIsBounded) {
     append(200);
     read(headers.size());
     for (int i = 1; i < 500; ++i) {

@@ -38,7 +38,7 @@ bool is_answer(unsigned from, const std::array<UCHAR, IB_MAD_SIZE>& bytes) {
     return from != 0 && (bytes[3] & 0x80) != 0;
 }
 
-class Redirects : public BothMachines {
+class IbmfRedirects : public BothMachines {
 protected:
     wire joined_;
     const echo_agent far_{1};
@@ -47,7 +47,7 @@ protected:
     test_message asked_{manager_.handle, performance};
 };
 
-TEST_P(Redirects, AreFollowed) {
+TEST_P(IbmfRedirects, RedirectResponse_IsFollowed) {
     joined_.tap = [](unsigned from, auto& bytes) {
         if (is_answer(from, bytes)) redirect(bytes, {wire::lids[0]});
         return true;
@@ -59,7 +59,7 @@ TEST_P(Redirects, AreFollowed) {
     EXPECT_EQ(manager_.stats().st_retries, 0u);
 }
 
-TEST_P(Redirects, GoToTheQueuePairAndByTheKeyThatTheyName) {
+TEST_P(IbmfRedirects, RedirectToQpAndKey_RequestUsesThem) {
     std::vector<IB_MAD_ADDRESS> ways;
     joined_.sending = [&](unsigned from, const IB_MAD_SEND& what) {
         if (from == 0) ways.push_back(what.To);
@@ -78,7 +78,7 @@ TEST_P(Redirects, GoToTheQueuePairAndByTheKeyThatTheyName) {
     EXPECT_EQ(ways[1].ServiceLevel, 5);
 }
 
-TEST_P(Redirects, InACircleEndWithTheLastAnswer) {
+TEST_P(IbmfRedirects, RedirectLoop_EndsWithLastResponse) {
     joined_.tap = [](unsigned from, auto& bytes) {
         if (is_answer(from, bytes)) redirect(bytes, {wire::lids[1]});
         return true;
@@ -89,7 +89,7 @@ TEST_P(Redirects, InACircleEndWithTheLastAnswer) {
     EXPECT_EQ(manager_.stats().st_redirected, 4u);
 }
 
-TEST_P(Redirects, ThatDoNotSayWhereAreAnswers) {
+TEST_P(IbmfRedirects, RedirectWithoutDestination_IsOrdinaryResponse) {
     bool other_attribute = false;
     joined_.tap = [&](unsigned from, auto& bytes) {
         if (!is_answer(from, bytes)) return true;
@@ -107,7 +107,7 @@ TEST_P(Redirects, ThatDoNotSayWhereAreAnswers) {
 }
 
 // A response from the first place no longer counts.
-TEST_P(Redirects, AfterwardsTheFirstPlaceIsElsewhere) {
+TEST_P(IbmfRedirects, ResponseFromFirstPeerAfterRedirect_IsIgnored) {
     std::optional<std::array<UCHAR, IB_MAD_SIZE>> first;
     KEVENT asked_again;
     KeInitializeEvent(&asked_again, NotificationEvent, FALSE);

@@ -72,7 +72,7 @@ struct exchange {
     answerer answering;
 };
 
-TEST(RmppDoubleSided, TurnsWithAnAckOfSegmentZero) {
+TEST(RmppDoubleSided, EndOfRequest_TurnsWithAckOfSegmentZero) {
     exchange both({}, 350, 350);
     dispatch::random_choices source(0);
     wire between(source, {});
@@ -95,7 +95,7 @@ TEST(RmppDoubleSided, TurnsWithAnAckOfSegmentZero) {
 }
 
 // Both messages are whole, or both sides know the reason.
-TEST(RmppDoubleSided, CompletesOrBothSidesKnowWhyNot) {
+TEST(RmppDoubleSided, RandomFaults_CompletesOrBothSidesHaveReason) {
     dispatch::explore_options options;
     options.random_runs = 5000;
     options.pct_runs = 0;
@@ -132,7 +132,7 @@ struct Asking : ::testing::Test {
 };
 using RmppRequester = Asking;
 
-TEST_F(RmppRequester, RepeatsTheTurnWhenTheLastAckRepeats) {
+TEST_F(RmppRequester, RepeatedLastAck_RepeatsTurn) {
     sent();
     receive(ack(1, 2));
     EXPECT_EQ(sent(), (std::vector<rmpp_header>{ack(0, 1)}));
@@ -140,7 +140,7 @@ TEST_F(RmppRequester, RepeatsTheTurnWhenTheLastAckRepeats) {
     EXPECT_EQ(sent(), (std::vector<rmpp_header>{ack(0, 1)}));
 }
 
-TEST_F(RmppRequester, RepeatsTheTurnUntilItGivesUp) {
+TEST_F(RmppRequester, SilentResponder_TurnRepeatsUntilRetriesEnd) {
     sent();
     receive(ack(1, 2));
     sent();
@@ -158,14 +158,14 @@ TEST_F(RmppRequester, RepeatsTheTurnUntilItGivesUp) {
     EXPECT_EQ(both.asking.deadline(), never);
 }
 
-TEST_F(RmppRequester, AResponseStandsForALostLastAck) {
+TEST_F(RmppRequester, ResponseWithoutLastAck_CompletesRequest) {
     sent();
     both.asking.receive(view_of(data_packet(both.response, 1)), now);
     EXPECT_EQ(both.asking.request().result().state, transfer_state::complete);
     EXPECT_EQ(segments_of(sent()), (std::vector<std::uint32_t>{1}));
 }
 
-TEST_F(RmppRequester, StaleSegmentsAreNoResponse) {
+TEST_F(RmppRequester, StaleSegment_IsNoResponse) {
     sent();
     both.asking.receive(view_of(data_packet(both.response, 2)), now);
     EXPECT_TRUE(both.asking.request().result().running());
@@ -176,7 +176,7 @@ TEST_F(RmppRequester, StaleSegmentsAreNoResponse) {
     EXPECT_NE(both.asking.deadline(), never);
 }
 
-TEST_F(RmppRequester, CancelsInEveryPhase) {
+TEST_F(RmppRequester, CancelInAnyPhase_AbortsTransfer) {
     for (int phase = 0; phase < 3; ++phase) {
         exchange other({}, 150, 350);
         const auto drain = [&] {
@@ -192,7 +192,7 @@ TEST_F(RmppRequester, CancelsInEveryPhase) {
     }
 }
 
-TEST_F(RmppRequester, AnAbortInsteadOfAResponseIsReported) {
+TEST_F(RmppRequester, AbortInsteadOfResponse_IsReported) {
     sent();
     receive(ack(1, 2));
     sent();

@@ -10,7 +10,7 @@ using namespace irpverbs::ibmf::rmpp;
 using namespace irpverbs::ibmf::rmpp::testing;
 
 // Either the bytes arrive unchanged, or each side ends with a status that names the reason.
-TEST(RmppLoss, TransferCompletesOrEachSideKnowsWhyNot) {
+TEST(RmppLoss, RandomFaults_CompletesOrBothSidesHaveReason) {
     dispatch::explore_options options;
     options.random_runs = 5000;
     options.pct_runs = 0; // there are no actors
@@ -18,7 +18,7 @@ TEST(RmppLoss, TransferCompletesOrEachSideKnowsWhyNot) {
     irpverbs::testing::expect_explored(options, lossy_transfer);
 }
 
-TEST(RmppLoss, NoLyingLengthReachesBeyondASegment) {
+TEST(RmppLoss, FalsePayloadLength_StaysWithinSegment) {
     dispatch::explore_options options;
     options.random_runs = 5000;
     options.pct_runs = 0;
@@ -27,7 +27,7 @@ TEST(RmppLoss, NoLyingLengthReachesBeyondASegment) {
 
 // Every placement of up to two faults of four kinds, for every window from 1 to 8 and transfers
 // that end before, at and after a window's end. Three retries suffice for two faults.
-TEST(RmppLoss, EverySmallWindowSurvivesEveryTwoFaults) {
+TEST(RmppLoss, TwoFaultsInAnySmallWindow_TransferCompletes) {
     for (std::uint32_t window = 1; window <= 8; ++window)
         for (const std::size_t segments : {1u, 2u, window, window + 1, window + 2}) {
             dispatch::exhaustive_choices source;

@@ -25,7 +25,7 @@ link_faults some_faults(dispatch::choices& source) {
     return {.faults = source.pick(4, "faults"), .one_in = 1 + source.pick(10, "one in")};
 }
 
-TEST(RmppPeers, OurSenderServesAReceiverThatKeepsNothing) {
+TEST(RmppInterop, ReceiverDropsOutOfOrderSegments_SenderCompletes) {
     irpverbs::testing::expect_explored(many_runs(), [](dispatch::sim_machine& machine) {
         dispatch::choices& source = machine.source();
         const test_message original(100 * source.pick(60, "size"));
@@ -41,7 +41,7 @@ TEST(RmppPeers, OurSenderServesAReceiverThatKeepsNothing) {
     });
 }
 
-TEST(RmppPeers, OurReceiverHearsASenderThatGoesBack) {
+TEST(RmppInterop, GoBackNSender_ReceiverCompletes) {
     irpverbs::testing::expect_explored(many_runs(), [](dispatch::sim_machine& machine) {
         dispatch::choices& source = machine.source();
         const test_message original(100 * source.pick(60, "size"));
@@ -122,7 +122,7 @@ rmpp_header any_header(dispatch::choices& source, std::uint32_t expected) {
     return header;
 }
 
-TEST(RmppModel, TheReceiverAgreesWithTheModel) {
+TEST(RmppModel, RandomHeaders_ReceiverMatchesModel) {
     dispatch::explore_options options = many_runs();
     options.random_runs = 20000;
     irpverbs::testing::expect_explored(options, [](dispatch::sim_machine& machine) {

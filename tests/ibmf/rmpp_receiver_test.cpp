@@ -54,7 +54,7 @@ struct Receiving : ::testing::Test {
 };
 using RmppReceiver = Receiving;
 
-TEST_F(RmppReceiver, AcknowledgesAtHalfAWindowAndAtTheEnd) {
+TEST_F(RmppReceiver, HalfWindowAndLastSegment_AreAcknowledged) {
     begin();
     receive(2);
     expect_silence();
@@ -73,7 +73,7 @@ TEST_F(RmppReceiver, AcknowledgesAtHalfAWindowAndAtTheEnd) {
 }
 
 // One block: common header, class header, data; the headers are the first segment's.
-TEST_F(RmppReceiver, TheMessageIsOneBlock) {
+TEST_F(RmppReceiver, CompleteMessage_IsOneBlock) {
     for (std::uint32_t segment = 1; segment <= 10; ++segment) {
         receive(segment);
         drained(side);
@@ -89,7 +89,7 @@ TEST_F(RmppReceiver, TheMessageIsOneBlock) {
 
 // The peer's headers with the response bit inverted; the attribute need not be kept, but the class
 // header is (a vendor's OUI).
-TEST_F(RmppReceiver, ControlPacketsTurnTheResponseBit) {
+TEST_F(RmppReceiver, ControlPacket_InvertsResponseBit) {
     receive(1);
     datagram bytes{};
     ASSERT_TRUE(side.transmit(bytes));
@@ -100,7 +100,7 @@ TEST_F(RmppReceiver, ControlPacketsTurnTheResponseBit) {
         std::ranges::equal(view_of(bytes).class_header(), original.as_message().class_header));
 }
 
-TEST_F(RmppReceiver, KeepsWhatComesEarlyAndTellsOfAGapOnce) {
+TEST_F(RmppReceiver, EarlySegment_IsKeptAndGapReportedOnce) {
     begin();
     receive(4);
     expect_ack(1, 5);
@@ -113,7 +113,7 @@ TEST_F(RmppReceiver, KeepsWhatComesEarlyAndTellsOfAGapOnce) {
     EXPECT_EQ(side.received(), 1000u);
 }
 
-TEST_F(RmppReceiver, DuplicatesAreAcknowledgedAndNotKept) {
+TEST_F(RmppReceiver, DuplicateSegment_IsAcknowledgedAndDropped) {
     begin();
     receive(2);
     receive(1);
@@ -126,7 +126,7 @@ TEST_F(RmppReceiver, DuplicatesAreAcknowledgedAndNotKept) {
     EXPECT_EQ(side.received(), 400u);
 }
 
-TEST_F(RmppReceiver, WhatBeginsNoTransferIsIgnored) {
+TEST_F(RmppReceiver, PacketBeforeFirstSegment_IsIgnored) {
     receive(2);
     receive(10);
     receive(ack(1, 5));
@@ -140,7 +140,7 @@ TEST_F(RmppReceiver, WhatBeginsNoTransferIsIgnored) {
 }
 
 // In mid-transfer a plain datagram with the transfer's ID changes nothing.
-TEST_F(RmppReceiver, InactiveDatagramsAreNotOfTheTransfer) {
+TEST_F(RmppReceiver, InactiveDatagramInTransfer_IsIgnored) {
     begin();
     rmpp_header inactive{.version = 77, .type = static_cast<rmpp_type>(99), .segment = 2};
     receive(inactive);
@@ -151,7 +151,7 @@ TEST_F(RmppReceiver, InactiveDatagramsAreNotOfTheTransfer) {
     expect_ack(3, 7);
 }
 
-TEST_F(RmppReceiver, FirstWithoutSegmentOneAndTheReverseAreIFSN) {
+TEST_F(RmppReceiver, FirstFlagOnOtherSegment_AbortsWithIFSN) {
     expect_refused(changed(2, [](auto& it) { it.flags |= rmpp_first; }),
                    rmpp_status::inconsistent_first);
     expect_refused(changed(1, [](auto& it) { it.flags = rmpp_active; }),
@@ -159,13 +159,13 @@ TEST_F(RmppReceiver, FirstWithoutSegmentOneAndTheReverseAreIFSN) {
     expect_refused(changed(2, [](auto& it) { it.segment = 0; }), rmpp_status::inconsistent_first);
 }
 
-TEST_F(RmppReceiver, SegmentsBeyondTheWindowAreS2B) {
+TEST_F(RmppReceiver, SegmentBeyondWindow_AbortsWithS2B) {
     expect_refused(data_header(original, 6), rmpp_status::segment_too_big);
     expect_refused(changed(2, [](auto& it) { it.segment = 0xFFFFFFFF; }),
                    rmpp_status::segment_too_big);
 }
 
-TEST_F(RmppReceiver, LastLengthsThatCannotBeAreILPL) {
+TEST_F(RmppReceiver, ImpossibleLastLength_AbortsWithILPL) {
     for (const std::uint32_t length : {0u, 1u, 19u, 221u, 256u, 0x7FFFFFFFu, 0xFFFFFFFFu}) {
         rmpp_header only = data_header(original, 1);
         only.flags |= rmpp_last;
@@ -178,7 +178,7 @@ TEST_F(RmppReceiver, LastLengthsThatCannotBeAreILPL) {
     }
 }
 
-TEST_F(RmppReceiver, AFirstOfManyThatAnnouncesOneIsILPL) {
+TEST_F(RmppReceiver, FirstOfManyAnnouncingOne_AbortsWithILPL) {
     for (const std::uint32_t length : {1u, 20u, 220u}) {
         message_buffer other_buffer;
         receiver other(chosen, other_buffer);
@@ -189,7 +189,7 @@ TEST_F(RmppReceiver, AFirstOfManyThatAnnouncesOneIsILPL) {
     }
 }
 
-TEST_F(RmppReceiver, LastBeforeOrAfterTheAnnouncedEndIsILPL) {
+TEST_F(RmppReceiver, LastSegmentNotAtAnnouncedEnd_AbortsWithILPL) {
     expect_refused(changed(2,
                            [](auto& it) {
                                it.flags |= rmpp_last;
@@ -207,7 +207,7 @@ TEST_F(RmppReceiver, LastBeforeOrAfterTheAnnouncedEndIsILPL) {
     expect(transfer_state::aborted, rmpp_status::inconsistent_last, false);
 }
 
-TEST_F(RmppReceiver, NothingFollowsTheLastSegment) {
+TEST_F(RmppReceiver, SegmentAfterLast_AbortsWithILPL) {
     const test_message longer(200 * 20);
     message_buffer other_buffer;
     receiver other(chosen, other_buffer);
@@ -226,7 +226,7 @@ TEST_F(RmppReceiver, NothingFollowsTheLastSegment) {
 }
 
 // Lengths in the middle segments, and padding in the last segment, are ignored.
-TEST_F(RmppReceiver, IsLenientAboutMiddleLengthsAndPadding) {
+TEST_F(RmppReceiver, MiddleLengthsAndPadding_AreIgnored) {
     for (const std::uint32_t announced : {0u, 1850u, 1850u + 20u, 2050u, 2052u, 2200u}) {
         message_buffer other_buffer;
         receiver other(chosen, other_buffer);
@@ -244,7 +244,7 @@ TEST_F(RmppReceiver, IsLenientAboutMiddleLengthsAndPadding) {
     }
 }
 
-TEST_F(RmppReceiver, BadVersionTypeAndStatusAreUNVAndBADTAndIS) {
+TEST_F(RmppReceiver, BadVersionTypeOrStatus_AbortsWithUNVOrBADTOrIS) {
     expect_refused(changed(2, [](auto& it) { it.version = 2; }), rmpp_status::unsupported_version);
     expect_refused(changed(2, [](auto& it) { it.type = static_cast<rmpp_type>(7); }),
                    rmpp_status::bad_type);
@@ -252,7 +252,7 @@ TEST_F(RmppReceiver, BadVersionTypeAndStatusAreUNVAndBADTAndIS) {
                    rmpp_status::illegal_status);
 }
 
-TEST_F(RmppReceiver, EveryCodeOfAnEndingPeerIsReported) {
+TEST_F(RmppReceiver, StopOrAbortFromPeer_CodeIsReported) {
     for (unsigned code = 0; code < 256; ++code)
         for (const rmpp_type type : {rmpp_type::stop, rmpp_type::abort})
             for (const bool begun : {false, true}) {
@@ -356,7 +356,7 @@ TEST_F(RmppReceiver, Announcement_BeyondTheSizeLimit_BuysNoTimeAndNoMemory) {
     EXPECT_EQ(now, 50 * second);
 }
 
-TEST_F(RmppReceiver, TheTotalTimeFollowsTheSize) {
+TEST_F(RmppReceiver, TotalTime_GrowsWithSizeUpToOneHour) {
     const settings plain;
     EXPECT_EQ(total_time_of(plain, 0), 40 * second);
     EXPECT_EQ(total_time_of(plain, 0xFFFFFFFF), 3600 * second) << "at most an hour";
@@ -364,7 +364,7 @@ TEST_F(RmppReceiver, TheTotalTimeFollowsTheSize) {
 }
 
 // The last ACK may be lost: repeated segments are answered for a while, also after a refusal.
-TEST_F(RmppReceiver, AnswersAgainUntilItRetires) {
+TEST_F(RmppReceiver, RepeatedSegment_AcknowledgedUntilRetirement) {
     const test_message small(50);
     side.receive(view_of(data_packet(small, 1)), now);
     expect_ack(1, 5);
@@ -382,7 +382,7 @@ TEST_F(RmppReceiver, AnswersAgainUntilItRetires) {
     expect_silence();
 }
 
-TEST_F(RmppReceiver, ARefusedPeerIsRefusedAgain) {
+TEST_F(RmppReceiver, SegmentAfterAbort_AbortIsRepeated) {
     begin();
     receive(10);
     expect_stop_or_abort(drained(side), rmpp_status::segment_too_big);
@@ -392,7 +392,7 @@ TEST_F(RmppReceiver, ARefusedPeerIsRefusedAgain) {
     expect_silence(); // control packets are not answered: two refusing sides would never stop
 }
 
-TEST_F(RmppReceiver, TheSizeLimitKeepsThatMuchAndStops) {
+TEST_F(RmppReceiver, MessageBeyondSizeLimit_IsTruncatedAndStopped) {
     chosen.size_limit = 450;
     message_buffer other_buffer;
     receiver other(chosen, other_buffer);
@@ -407,7 +407,7 @@ TEST_F(RmppReceiver, TheSizeLimitKeepsThatMuchAndStops) {
     EXPECT_EQ(other.received(), 450u);
 }
 
-TEST_F(RmppReceiver, AMessageOfExactlyTheLimitIsWhole) {
+TEST_F(RmppReceiver, MessageOfExactlySizeLimit_Completes) {
     chosen.size_limit = original.data.size();
     message_buffer other_buffer;
     receiver other(chosen, other_buffer);
@@ -419,7 +419,7 @@ TEST_F(RmppReceiver, AMessageOfExactlyTheLimitIsWhole) {
 }
 
 // A peer that announces 4 GB gets a megabyte until the bytes arrive.
-TEST_F(RmppReceiver, AnAnnouncementReservesLittle) {
+TEST_F(RmppReceiver, LargeAnnouncement_ReservesLittleMemory) {
     receive(changed(1, [](auto& it) { it.length_or_window = 0xFFFFFFFF; }));
     expect_ack(1, 5);
     EXPECT_LT(malloc_usable_size(buffer.detach().get()), std::size_t{2} << 20);
@@ -443,7 +443,7 @@ public:
     std::vector<std::size_t> sizes;
 };
 
-TEST_F(RmppReceiver, StreamsDataInOrderAsTheyCome) {
+TEST_F(RmppReceiver, StreamingSink_ReceivesDataInOrder) {
     record_of_data stream;
     receiver streaming(chosen, stream);
     const auto arrived = [&](std::uint32_t segment) {
@@ -459,7 +459,7 @@ TEST_F(RmppReceiver, StreamsDataInOrderAsTheyCome) {
     EXPECT_EQ(stream.sizes, (std::vector<std::size_t>{200, 200, 200}));
 }
 
-TEST_F(RmppReceiver, ASinkThatRefusesStopsThePeer) {
+TEST_F(RmppReceiver, SinkRefusesData_StopsPeer) {
     for (const bool welcome : {false, true}) {
         record_of_data stream;
         stream.welcome = welcome;
@@ -473,7 +473,7 @@ TEST_F(RmppReceiver, ASinkThatRefusesStopsThePeer) {
     }
 }
 
-TEST_F(RmppReceiver, AClosedWindowHoldsThePeerUp) {
+TEST_F(RmppReceiver, ClosedWindow_HoldsPeerUntilReopened) {
     begin();
     side.set_window(0, now);
     for (std::uint32_t segment = 2; segment <= 5; ++segment)
@@ -485,7 +485,7 @@ TEST_F(RmppReceiver, AClosedWindowHoldsThePeerUp) {
     expect_ack(5, 9);
 }
 
-TEST_F(RmppReceiver, CancelTellsThePeerUNSPEC) {
+TEST_F(RmppReceiver, Cancel_AbortsWithUNSPEC) {
     begin();
     side.cancel(now);
     expect(transfer_state::cancelled, rmpp_status::unspecified, false);

@@ -29,7 +29,7 @@ struct Sending : ::testing::Test {
 };
 using RmppSender = Sending;
 
-TEST_F(RmppSender, SegmentsAreAsTheWireWantsThem) {
+TEST_F(RmppSender, TransmittedSegments_MatchWireFormat) {
     datagram bytes{};
     for (std::uint32_t segment = 1; segment <= 10; ++segment) {
         ASSERT_TRUE(side.transmit(bytes, now));
@@ -41,14 +41,14 @@ TEST_F(RmppSender, SegmentsAreAsTheWireWantsThem) {
     EXPECT_EQ(side.deadline(), never);
 }
 
-TEST_F(RmppSender, AnnouncesAllBytesWithAClassHeaderASegment) {
+TEST_F(RmppSender, FirstSegment_AnnouncesBytesWithClassHeaderPerSegment) {
     const std::vector<rmpp_header> first = drained(side, now);
     ASSERT_EQ(first.size(), 1u);
     EXPECT_EQ(first[0].length_or_window, 1850u + 10 * 20);
     EXPECT_EQ(first[0].flags, rmpp_active | rmpp_first);
 }
 
-TEST_F(RmppSender, TheShortestMessageIsOneSegment) {
+TEST_F(RmppSender, EmptyMessage_IsOneSegment) {
     const test_message empty(0);
     sender shortest(chosen, empty.as_message());
     const std::vector<rmpp_header> sent = drained(shortest, now);
@@ -57,7 +57,7 @@ TEST_F(RmppSender, TheShortestMessageIsOneSegment) {
     EXPECT_EQ(sent[0].length_or_window, 20u);
 }
 
-TEST_F(RmppSender, SendsOneSegmentThenWhatTheWindowAllows) {
+TEST_F(RmppSender, Transmit_SendsOneSegmentThenWindow) {
     EXPECT_EQ(sent(), (numbers{1}));
     receive(ack(1, 4));
     EXPECT_EQ(sent(), (numbers{2, 3, 4}));
@@ -70,7 +70,7 @@ TEST_F(RmppSender, SendsOneSegmentThenWhatTheWindowAllows) {
     expect(transfer_state::complete, rmpp_status::normal, false);
 }
 
-TEST_F(RmppSender, StaleAcksChangeNothing) {
+TEST_F(RmppSender, StaleAck_IsIgnored) {
     sent();
     receive(ack(1, 6));
     sent();
@@ -83,14 +83,14 @@ TEST_F(RmppSender, StaleAcksChangeNothing) {
 }
 
 // ACKs of one segment may overtake each other; the larger window counts.
-TEST_F(RmppSender, AWindowDoesNotGoBackwards) {
+TEST_F(RmppSender, AckWithSmallerWindow_KeepsLargerWindow) {
     sent();
     receive(ack(1, 6));
     receive(ack(1, 3));
     EXPECT_EQ(sent(), (numbers{2, 3, 4, 5, 6}));
 }
 
-TEST_F(RmppSender, ARepeatedAckRepairsOnce) {
+TEST_F(RmppSender, RepeatedAck_ResendsOnce) {
     sent();
     receive(ack(1, 6));
     EXPECT_EQ(sent(), (numbers{2, 3, 4, 5, 6}));
@@ -105,7 +105,7 @@ TEST_F(RmppSender, ARepeatedAckRepairsOnce) {
     EXPECT_EQ(sent(), (numbers{4}));
 }
 
-TEST_F(RmppSender, ATimeoutResendsFromTheFirstUnacknowledged) {
+TEST_F(RmppSender, Timeout_ResendsFromFirstUnacknowledged) {
     sent();
     receive(ack(1, 5));
     sent();
@@ -119,7 +119,7 @@ TEST_F(RmppSender, ATimeoutResendsFromTheFirstUnacknowledged) {
     EXPECT_EQ(side.counts().resent, 2u);
 }
 
-TEST_F(RmppSender, GivesUpAfterItsRetriesWithTooManyRetries) {
+TEST_F(RmppSender, RetriesExhausted_AbortsWithTMR) {
     sent();
     for (std::uint32_t i = 0; i < chosen.retries; ++i) {
         expire();
@@ -132,7 +132,7 @@ TEST_F(RmppSender, GivesUpAfterItsRetriesWithTooManyRetries) {
     EXPECT_EQ(sent(), numbers{});
 }
 
-TEST_F(RmppSender, ProgressGivesTheRetriesBack) {
+TEST_F(RmppSender, Progress_RestoresRetries) {
     // the total time is not tested here
     chosen.response_time = chosen.round_trip = 100 * millisecond;
     side = sender(chosen, original.as_message());
@@ -148,7 +148,7 @@ TEST_F(RmppSender, ProgressGivesTheRetriesBack) {
 }
 
 // The ACK that opens a closed window may be lost: the last segment requests it again.
-TEST_F(RmppSender, AClosedWindowIsProbed) {
+TEST_F(RmppSender, ClosedWindow_IsProbed) {
     sent();
     receive(ack(1, 1));
     EXPECT_EQ(sent(), numbers{});
@@ -160,7 +160,7 @@ TEST_F(RmppSender, AClosedWindowIsProbed) {
 
 // A peer that answers the probes is alive, however slow it is; the total time still ends the
 // transfer.
-TEST_F(RmppSender, AWindowMayBeHeldClosedForTheTotalTime) {
+TEST_F(RmppSender, WindowHeldClosed_EndsAtTotalTime) {
     sent();
     receive(ack(1, 1));
     int probes = 0;
@@ -175,7 +175,7 @@ TEST_F(RmppSender, AWindowMayBeHeldClosedForTheTotalTime) {
 }
 
 // One segment per timer: the transfer proceeds, but too slowly to finish.
-TEST_F(RmppSender, APeerThatIsTooSlowEndsAtTheTotalTime) {
+TEST_F(RmppSender, SlowPeer_EndsAtTotalTime) {
     const test_message many(200 * 99);
     sender slow(chosen, many.as_message());
     for (std::uint32_t segment = 1; slow.result().running() && segment < 99; ++segment) {
@@ -189,21 +189,21 @@ TEST_F(RmppSender, APeerThatIsTooSlowEndsAtTheTotalTime) {
     EXPECT_EQ(drained(slow, now).at(0).status, rmpp_status::total_time_too_long);
 }
 
-TEST_F(RmppSender, AnAckBeyondWhatWasSentIsS2B) {
+TEST_F(RmppSender, AckBeyondSentSegments_AbortsWithS2B) {
     sent();
     receive(ack(2, 10));
     expect(transfer_state::aborted, rmpp_status::segment_too_big, false);
     expect_stop_or_abort(drained(side, now), rmpp_status::segment_too_big);
 }
 
-TEST_F(RmppSender, AWindowBelowItsSegmentIsW2S) {
+TEST_F(RmppSender, WindowBelowItsSegment_AbortsWithW2S) {
     sent();
     receive(ack(1, 0));
     expect(transfer_state::aborted, rmpp_status::window_too_small, false);
     expect_stop_or_abort(drained(side, now), rmpp_status::window_too_small);
 }
 
-TEST_F(RmppSender, AnAckWithAStatusIsIS) {
+TEST_F(RmppSender, AckWithStatus_AbortsWithIS) {
     sent();
     rmpp_header bad = ack(1, 5);
     bad.status = rmpp_status::resources_exhausted;
@@ -211,7 +211,7 @@ TEST_F(RmppSender, AnAckWithAStatusIsIS) {
     expect_stop_or_abort(drained(side, now), rmpp_status::illegal_status);
 }
 
-TEST_F(RmppSender, OtherVersionsAndTypesAreUNVAndBADT) {
+TEST_F(RmppSender, OtherVersionOrType_AbortsWithUNVOrBADT) {
     for (const unsigned version : {0u, 2u, 255u}) {
         sender other(chosen, original.as_message());
         rmpp_header bad = ack(0, 1);
@@ -229,7 +229,7 @@ TEST_F(RmppSender, OtherVersionsAndTypesAreUNVAndBADT) {
 }
 
 // The code is reported unchanged, even if undefined, and never answered.
-TEST_F(RmppSender, EveryCodeOfAnEndingPeerIsReported) {
+TEST_F(RmppSender, StopOrAbortFromPeer_CodeIsReported) {
     for (unsigned code = 0; code < 256; ++code)
         for (const rmpp_type type : {rmpp_type::stop, rmpp_type::abort}) {
             sender other(chosen, original.as_message());
@@ -246,7 +246,7 @@ TEST_F(RmppSender, EveryCodeOfAnEndingPeerIsReported) {
         }
 }
 
-TEST_F(RmppSender, CancelTellsThePeerUNSPEC) {
+TEST_F(RmppSender, Cancel_AbortsWithUNSPEC) {
     sent();
     side.cancel();
     expect(transfer_state::cancelled, rmpp_status::unspecified, false);
@@ -256,7 +256,7 @@ TEST_F(RmppSender, CancelTellsThePeerUNSPEC) {
     EXPECT_TRUE(drained(quiet, now).empty());
 }
 
-TEST_F(RmppSender, AResultIsFinal) {
+TEST_F(RmppSender, EventsAfterAbort_ResultIsUnchanged) {
     sent();
     receive(ack(1, 0));
     side.cancel();
@@ -266,7 +266,7 @@ TEST_F(RmppSender, AResultIsFinal) {
 }
 
 // 4.096 us * 2^n, bounded: a peer cannot make its sender wait for an hour.
-TEST_F(RmppSender, ThePeersResponseTimeReplacesOurs) {
+TEST_F(RmppSender, PeersResponseTime_ReplacesOwn) {
     sent();
     rmpp_header slow = ack(1, 2);
     slow.response_time = 16; // 268 ms
@@ -282,7 +282,7 @@ TEST_F(RmppSender, ThePeersResponseTimeReplacesOurs) {
 
 // Every control packet carries all 64 bits of the transaction ID and the method (a kernel below
 // routes by the high half).
-TEST_F(RmppSender, ControlPacketsHaveTheHeadersOfTheMessage) {
+TEST_F(RmppSender, ControlPacket_HasHeadersOfMessage) {
     sent();
     receive(ack(1, 0));
     datagram bytes{};

@@ -36,9 +36,9 @@ struct batch {
 UCHAR number_of(const std::array<UCHAR, IB_MAD_SIZE>& datagram) { return datagram[64]; }
 constexpr unsigned number_of_any = 1000;
 
-class Flow : public BothMachines {};
+class IbmfFlowControl : public BothMachines {};
 
-TEST_P(Flow, AClientOfFewDoesNotWaitForAllOfAnotherOne) {
+TEST_P(IbmfFlowControl, TwoClientsAtPortLimit_AreServedAlternately) {
     wire joined;
     std::vector<unsigned> order;
     std::atomic<bool> lost{true};
@@ -66,7 +66,7 @@ TEST_P(Flow, AClientOfFewDoesNotWaitForAllOfAnotherOne) {
     }
 }
 
-TEST_P(Flow, CancelledOnesGiveUpTheirTurn) {
+TEST_P(IbmfFlowControl, CancelledQueuedRequest_ReleasesItsTurn) {
     wire joined;
     std::atomic<bool> lost{true};
     joined.tap = [&](unsigned, const auto&) { return !lost; };
@@ -123,7 +123,7 @@ void expect_waits(const std::map<unsigned, std::vector<LONGLONG>>& attempts, con
     EXPECT_GT(second_waits.size(), 4u);
 }
 
-TEST(FlowTimes, DefaultTimes_OfASilentPeer_DoubleWithEachAttempt) {
+TEST(IbmfDeadlines, DefaultTimes_OfASilentPeer_DoubleWithEachAttempt) {
     random_choices chance(7);
     sim_machine sim(chance);
     const machine::scope inside(sim);
@@ -133,7 +133,7 @@ TEST(FlowTimes, DefaultTimes_OfASilentPeer_DoubleWithEachAttempt) {
 }
 
 // With given times a client can state its longest wait: seed 000, 193.
-TEST(FlowTimes, GivenTimes_OfASilentPeer_AreMaxima) {
+TEST(IbmfDeadlines, GivenTimes_OfASilentPeer_AreMaxima) {
     random_choices chance(7);
     sim_machine sim(chance);
     const machine::scope inside(sim);
@@ -148,7 +148,7 @@ TEST(FlowTimes, GivenTimes_OfASilentPeer_AreMaxima) {
 }
 
 // NULL means IBMF_RETRANS_DEFAULT, whatever the flags; zeros mean no retries.
-TEST(FlowTimes, Retries_OfNullAndOfZeros_AreAsTheHeaderSays) {
+TEST(IbmfDeadlines, Retries_OfNullAndOfZeros_AreAsTheHeaderSays) {
     random_choices chance(7);
     sim_machine sim(chance);
     const machine::scope inside(sim);
@@ -190,7 +190,7 @@ struct timed_message : test_message {
     }
 };
 
-TEST(FlowTimes, EveryDeadlineIsKeptByAPeerThatIsBusySilentAndLate) {
+TEST(IbmfDeadlines, BusySilentOrLatePeer_DeadlineIsKept) {
     explore_options options;
     options.random_runs = 1000;
     options.pct_runs = 500;
@@ -239,7 +239,7 @@ void redirect_some(wire& on, sim_machine& sim) {
     };
 }
 
-TEST(FlowTimes, TheClientsDeadlineHoldsOverQueueTransfersAndRedirectsToo) {
+TEST(IbmfDeadlines, ClientDeadline_HoldsOverQueueTransfersAndRedirects) {
     explore_options options;
     options.random_runs = 500;
     options.pct_runs = 200;

@@ -9,7 +9,7 @@ namespace {
 
 using namespace irpverbs::testing;
 
-class Statistics : public BothMachines {};
+class IbmfStatistics : public BothMachines {};
 
 constexpr struct {
     const char* name;
@@ -89,7 +89,7 @@ struct blocked {
 
 // A request in many datagrams whose first send the driver delays, with a lost segment and a slow
 // callback.
-TEST_P(Statistics, SayAllThatAClientAndItsPortHaveAndHaveDone) {
+TEST_P(IbmfStatistics, LongRequestWithLoss_ClientAndPortCountersMatch) {
     wire joined;
     table_agent agent(1);
     agent.resize(3000);

@@ -12,7 +12,7 @@ namespace {
 using namespace irpverbs::testing;
 namespace detail = irpverbs::dispatch::detail;
 
-class Statuses : public BothMachines {};
+class IbmfStatus : public BothMachines {};
 
 constexpr request_of performance{MAD_MGMT_CLASS_PERF};
 
@@ -39,7 +39,7 @@ int register_at(ibmf_register_info_t* info, ibmf_handle_t* handle, ibmf_impl_cap
     return ibmf_register(info, IBMF_VERSION, 0, nullptr, nullptr, handle, features);
 }
 
-TEST_P(Statuses, RegisteringWithoutAnOutputIsInvalid) {
+TEST_P(IbmfStatus, RegisterWithoutOutput_ReturnsInvalidArg) {
     const wire joined;
     ibmf_register_info_t info{wire::guids[0], 1, VENDOR_30_MANAGER_AGENT};
     ibmf_handle_t handle = nullptr;
@@ -60,7 +60,7 @@ TEST_P(Statuses, RegisteringWithoutAnOutputIsInvalid) {
     EXPECT_EQ(ibmf_unregister(&handle, 0), IBMF_SUCCESS);
 }
 
-TEST_P(Statuses, ADriverThatRefusesAnAgentIsTold) {
+TEST_P(IbmfStatus, DriverRefusesAgent_StatusIsMapped) {
     wire joined;
     for (const auto& [refusal, status] :
          {std::pair{STATUS_INSUFFICIENT_RESOURCES, IBMF_NO_RESOURCES},
@@ -79,7 +79,7 @@ TEST_P(Statuses, ADriverThatRefusesAnAgentIsTold) {
 
 // An allocation fails at each place: the port is closed again, as the wire's destructor checks, and
 // the next registration succeeds.
-TEST_P(Statuses, ARegistrationForWhichThereIsNoMemoryLeavesNothing) {
+TEST_P(IbmfStatus, AllocationFailsInRegister_PortIsClosed) {
     for (const ibmf_client_type_t type : {SUBN_MANAGER, BM_AGENT, PERF_MANAGER}) {
         std::set<std::string> short_of;
         irpverbs::dispatch::fault_sweep(
@@ -109,14 +109,14 @@ TEST_P(Statuses, ARegistrationForWhichThereIsNoMemoryLeavesNothing) {
     }
 }
 
-TEST_P(Statuses, ATearDownHasNoFlags) {
+TEST_P(IbmfStatus, TearDownWithFlags_ReturnsInvalidArg) {
     const wire joined;
     const client_scope it(0, PERF_AGENT);
     EXPECT_EQ(ibmf_tear_down_async_cb(it.handle, nullptr, 1), IBMF_INVALID_ARG);
 }
 
 // Calls on a message that is NULL, or that belongs to another client.
-TEST_P(Statuses, AMessageMustBeTheClients) {
+TEST_P(IbmfStatus, NullOrForeignMessage_ReturnsInvalidArg) {
     const wire joined;
     const client_scope it(0, PERF_MANAGER, IBMF_REG_FLAG_SINGLE_OFFLOAD);
     const client_scope other(0, PERF_AGENT);
@@ -137,7 +137,7 @@ TEST_P(Statuses, AMessageMustBeTheClients) {
     EXPECT_EQ(length, 1u);
 }
 
-TEST_P(Statuses, OfAMessageThatWasFreedNothingIsLookedAt) {
+TEST_P(IbmfStatus, FreedMessage_IsNotRead) {
     const wire joined;
     const client_scope it(0, PERF_MANAGER);
     ibmf_msg_t* msg = nullptr;
@@ -153,7 +153,7 @@ TEST_P(Statuses, OfAMessageThatWasFreedNothingIsLookedAt) {
     EXPECT_EQ(ibmf_free_msg(it.handle, &msg), IBMF_INVALID_ARG); // NULL now
 }
 
-TEST_P(Statuses, OutputsMustBeThere) {
+TEST_P(IbmfStatus, NullOutput_ReturnsInvalidArg) {
     const wire joined;
     const client_scope it(0, PERF_MANAGER);
     test_message msg(it.handle, performance);
@@ -163,7 +163,7 @@ TEST_P(Statuses, OutputsMustBeThere) {
     EXPECT_EQ(ibmf_query_stats(it.handle, B_FALSE, nullptr), IBMF_INVALID_ARG);
 }
 
-TEST_P(Statuses, OfAMessageThatIsSentNothingElseIsToldOrSet) {
+TEST_P(IbmfStatus, QueryOrStreamDuringSend_ReturnsBusy) {
     const wire joined; // no agent answers on this wire
     const client_scope it(0, PERF_MANAGER, IBMF_REG_FLAG_SINGLE_OFFLOAD);
     test_message msg(it.handle, performance);
@@ -179,7 +179,7 @@ TEST_P(Statuses, OfAMessageThatIsSentNothingElseIsToldOrSet) {
 }
 
 // IBMF reads nothing behind the memory's end, which a sanitizer checks.
-TEST_P(Statuses, Message_ThatIbmfDidNotAllocate_IsNoMessage) {
+TEST_P(IbmfStatus, Message_ThatIbmfDidNotAllocate_IsNoMessage) {
     const wire joined;
     const client_scope it(0, PERF_MANAGER, IBMF_REG_FLAG_SINGLE_OFFLOAD);
     test_message real(it.handle, performance);
@@ -205,7 +205,7 @@ TEST_P(Statuses, Message_ThatIbmfDidNotAllocate_IsNoMessage) {
 }
 
 // All messages are found, also when they fill many chunks.
-TEST_P(Statuses, Messages_OfALargeNumber_AreAllMessages) {
+TEST_P(IbmfStatus, Messages_OfALargeNumber_AreAllMessages) {
     const wire joined;
     const client_scope it(0, PERF_MANAGER);
     std::vector<ibmf_msg_t*> all(2000);
@@ -215,7 +215,7 @@ TEST_P(Statuses, Messages_OfALargeNumber_AreAllMessages) {
         EXPECT_EQ(ibmf_free_msg(it.handle, &each), IBMF_SUCCESS);
 }
 
-TEST_P(Statuses, WhetherAPortShowsAManagerIsTheDrivers) {
+TEST_P(IbmfStatus, ShowSm_ReturnsDriversStatus) {
     wire joined;
     const client_scope manager(0, SUBN_MANAGER);
     EXPECT_EQ(ibmf_set_is_sm(manager.handle, B_TRUE), IBMF_TRANSPORT_FAILURE);
@@ -226,7 +226,7 @@ TEST_P(Statuses, WhetherAPortShowsAManagerIsTheDrivers) {
     EXPECT_EQ(ibmf_set_is_sm(manager.handle, B_TRUE), IBMF_SUCCESS); // already in effect
 }
 
-TEST_P(Statuses, WithoutMemoryThereIsNeitherAMessageNorATransport) {
+TEST_P(IbmfStatus, NoMemory_AllocAndTransportReturnNoResources) {
     wire joined;
     const client_scope it(0, PERF_MANAGER);
     test_message msg(it.handle, performance);
@@ -243,7 +243,7 @@ TEST_P(Statuses, WithoutMemoryThereIsNeitherAMessageNorATransport) {
     EXPECT_EQ(msg.send_and_wait(0), IBMF_SUCCESS); // the message is not busy
 }
 
-TEST_P(Statuses, WithoutMemoryForTheResponseTheTransactionEndsSo) {
+TEST_P(IbmfStatus, NoMemoryForResponse_TransactionEndsWithNoMemory) {
     wire joined;
     std::array<UCHAR, IB_MAD_SIZE> answer{};
     joined.tap = [&](unsigned, const auto& bytes) {

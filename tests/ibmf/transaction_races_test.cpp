@@ -28,7 +28,7 @@ void expect_nothing_left(const client_scope& client) {
     EXPECT_EQ(left.st_callbacks_active, 0u);
 }
 
-TEST(TransactionRaces, AnswerCancelAndTimeOutEndItOnce) {
+TEST(IbmfTransactionRaces, ResponseCancelAndTimeout_EndTransactionOnce) {
     for (const uint_t flags :
          {0u, unsigned{IBMF_REG_FLAG_NO_OFFLOAD}, unsigned{IBMF_REG_FLAG_SINGLE_OFFLOAD}})
         expect_explored(campaign(), [=](sim_machine& sim) {
@@ -74,7 +74,7 @@ struct leaver {
     }
 };
 
-TEST(TransactionRaces, UnregisteringIsDoneOnceAlsoFromInsideACallback) {
+TEST(IbmfTransactionRaces, ConcurrentUnregisters_OneSucceeds) {
     for (const bool inside : {false, true})
         for (const uint_t flags : {0u, unsigned{IBMF_REG_FLAG_SINGLE_OFFLOAD}})
             expect_explored(campaign(), [=](sim_machine& sim) {
@@ -103,7 +103,7 @@ TEST(TransactionRaces, UnregisteringIsDoneOnceAlsoFromInsideACallback) {
 }
 
 // Three actors: two free the message and one sends it.
-TEST(TransactionRaces, AMessageIsFreedOnceWhoeverElseSendsIt) {
+TEST(IbmfTransactionRaces, ConcurrentFreesAndSend_MessageIsFreedOnce) {
     expect_explored(campaign(), [](sim_machine& sim) {
         const wire joined;
         const client_scope manager(0, PERF_MANAGER);
@@ -139,7 +139,7 @@ TEST(TransactionRaces, AMessageIsFreedOnceWhoeverElseSendsIt) {
     });
 }
 
-TEST(TransactionRaces, AFailingHcaEndsEachOnce) {
+TEST(IbmfTransactionRaces, HcaFailsDuringSend_TransactionEndsOnce) {
     for (const ibmf_async_event_cb_t told :
          {ibmf_async_event_cb_t{[](auto...) {}}, ibmf_async_event_cb_t{}})
         expect_explored(campaign(), [=](sim_machine& sim) {
@@ -157,7 +157,7 @@ TEST(TransactionRaces, AFailingHcaEndsEachOnce) {
 }
 
 // Two threads use one message: each call is refused or takes effect, and the message is freed once.
-TEST(TransactionRaces, OneMessageFromTwoThreads) {
+TEST(IbmfTransactionRaces, TwoThreadsOnOneMessage_EndedAndFreedOnce) {
     enum class act { send, free, cancel };
     constexpr std::pair<act, act> pairs[] = {{act::free, act::free},
                                              {act::send, act::free},
@@ -199,7 +199,7 @@ TEST(TransactionRaces, OneMessageFromTwoThreads) {
         });
 }
 
-TEST(TransactionRaces, TheCallbackIsNotCalledAfterItsTearDown) {
+TEST(IbmfTransactionRaces, TearDownDuringReceive_NoCallbackAfterwards) {
     expect_explored(campaign(), [](sim_machine& sim) {
         wire joined;
         const client_scope agent(1, PERF_AGENT);
@@ -229,7 +229,7 @@ TEST(TransactionRaces, TheCallbackIsNotCalledAfterItsTearDown) {
     });
 }
 
-TEST(TransactionRaces, CallbacksOfASingleOffloadComeOneAtATime) {
+TEST(IbmfTransactionRaces, SingleOffload_CallbacksDoNotOverlap) {
     expect_explored(campaign(), [](sim_machine& sim) {
         wire joined;
         const client_scope agent(1, PERF_AGENT, IBMF_REG_FLAG_SINGLE_OFFLOAD);
@@ -259,7 +259,7 @@ TEST(TransactionRaces, CallbacksOfASingleOffloadComeOneAtATime) {
 }
 
 // The table arrives whole or not at all, whatever the wire does, and both sides end.
-TEST(TransactionRaces, ATransferOverABadWireIsWholeOrFails) {
+TEST(IbmfTransactionRaces, TransferOverFaultyWire_IsWholeOrFails) {
     explore_options options = campaign();
     options.random_runs = 500;
     options.pct_runs = 300;

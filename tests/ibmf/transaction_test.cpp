@@ -9,7 +9,7 @@ namespace {
 using namespace irpverbs::testing;
 namespace ibmf = irpverbs::ibmf;
 
-class Transactions : public BothMachines {};
+class IbmfTransactions : public BothMachines {};
 
 constexpr request_of performance{MAD_MGMT_CLASS_PERF};
 constexpr ibmf_retrans_t quick{0, 20'000, 1'000, 0}; // us
@@ -20,7 +20,7 @@ request_of with_id(std::uint64_t tid) {
     return changed;
 }
 
-TEST_P(Transactions, AnAnswerComesBackWithTheClientsIdAndItsData) {
+TEST_P(IbmfTransactions, Response_HasClientsTransactionIdAndData) {
     const wire joined;
     const echo_agent agent(1);
     const client_scope manager(0, PERF_MANAGER);
@@ -34,7 +34,7 @@ TEST_P(Transactions, AnAnswerComesBackWithTheClientsIdAndItsData) {
     EXPECT_TRUE(std::ranges::equal(msg.received().first(msg.data().size()), msg.data()));
 }
 
-TEST_P(Transactions, TheBlockingFormReturnsTheResultAndIsRefusedAtDispatchLevel) {
+TEST_P(IbmfTransactions, BlockingSend_ReturnsResultExceptAtDispatchLevel) {
     const wire joined;
     const echo_agent agent(1);
     const client_scope manager(0, PERF_MANAGER);
@@ -45,7 +45,7 @@ TEST_P(Transactions, TheBlockingFormReturnsTheResultAndIsRefusedAtDispatchLevel)
     EXPECT_EQ(msg.send_and_wait(), IBMF_INVALID_ARG);
 }
 
-TEST_P(Transactions, NobodyAnswersAndAllRetriesAreMade) {
+TEST_P(IbmfTransactions, NoResponse_TimesOutAfterAllRetries) {
     wire joined;
     echo_agent agent(1);
     agent.silent = true;
@@ -61,7 +61,7 @@ TEST_P(Transactions, NobodyAnswersAndAllRetriesAreMade) {
     EXPECT_EQ(manager.stats().st_timeouts, 1u);
 }
 
-TEST_P(Transactions, ALostRequestIsSentAgain) {
+TEST_P(IbmfTransactions, LostRequest_IsResent) {
     wire joined;
     int seen = 0;
     joined.tap = [&](unsigned, auto&) { return ++seen != 1; };
@@ -73,7 +73,7 @@ TEST_P(Transactions, ALostRequestIsSentAgain) {
     EXPECT_EQ(msg.send_and_wait(IBMF_MSG_TRANS_FLAG_SEQ, times), IBMF_SUCCESS);
 }
 
-TEST_P(Transactions, ABusyPeerIsAskedAgainWithoutARetryBeingSpent) {
+TEST_P(IbmfTransactions, BusyPeer_RequestIsRepeatedWithoutRetry) {
     const wire joined;
     echo_agent agent(1);
     agent.change = [&](ib_mad_hdr_t& header) {
@@ -86,7 +86,7 @@ TEST_P(Transactions, ABusyPeerIsAskedAgainWithoutARetryBeingSpent) {
     EXPECT_EQ(manager.stats().st_busy, 2u);
 }
 
-TEST_P(Transactions, APeerThatStaysBusyEndsAtTheDeadline) {
+TEST_P(IbmfTransactions, PeerStaysBusy_EndsAtDeadline) {
     const wire joined;
     echo_agent agent(1);
     agent.change = [](ib_mad_hdr_t& header) { header.Status = __builtin_bswap16(MAD_STATUS_BUSY); };
@@ -96,7 +96,7 @@ TEST_P(Transactions, APeerThatStaysBusyEndsAtTheDeadline) {
 }
 
 // A transaction ID is reused after half a million others at the earliest.
-TEST(TransactionIds, ComeAgainAfterHalfAMillionOthersAtTheEarliest) {
+TEST(IbmfTransactionIds, FreedId_NotReusedForHalfMillionOthers) {
     struct entry {
         ibmf::table_slot slot;
     };
@@ -111,7 +111,7 @@ TEST(TransactionIds, ComeAgainAfterHalfAMillionOthersAtTheEarliest) {
     EXPECT_EQ(table.find(first), nullptr);
 }
 
-TEST_P(Transactions, TwoOfOneClientMayNotHaveOneId) {
+TEST_P(IbmfTransactions, DuplicateIdOfOneClient_IsRefused) {
     const wire joined;
     echo_agent agent(1);
     agent.silent = true;
@@ -131,7 +131,7 @@ TEST_P(Transactions, TwoOfOneClientMayNotHaveOneId) {
     EXPECT_EQ(second.send(IBMF_MSG_TRANS_FLAG_SEQ, quick), IBMF_SUCCESS);
 }
 
-TEST_P(Transactions, AMessageIsBusyWhileItIsSent) {
+TEST_P(IbmfTransactions, MessageDuringSend_IsBusy) {
     const wire joined;
     const client_scope manager(0, PERF_MANAGER);
     test_message msg(manager.handle, performance);
@@ -144,7 +144,7 @@ TEST_P(Transactions, AMessageIsBusyWhileItIsSent) {
     EXPECT_EQ(msg.status(), IBMF_TRANS_TIMEOUT);
 }
 
-TEST_P(Transactions, CancellingEndsItOnceAndALateAnswerIsStale) {
+TEST_P(IbmfTransactions, CancelledTransaction_EndsOnce) {
     wire joined;
     joined.set_faults({0, 0, 5000});
     const echo_agent agent(1);
@@ -158,7 +158,7 @@ TEST_P(Transactions, CancellingEndsItOnceAndALateAnswerIsStale) {
     EXPECT_EQ(msg.calls(), 1);
 }
 
-TEST_P(Transactions, WhatCanNotBeSentIsRefusedByName) {
+TEST_P(IbmfTransactions, InvalidSend_ReturnsItsStatus) {
     wire joined;
     const client_scope manager(0, PERF_MANAGER);
     test_message msg(manager.handle, performance);
@@ -189,7 +189,7 @@ TEST_P(Transactions, WhatCanNotBeSentIsRefusedByName) {
 }
 
 // A limited and a full member of one partition.
-TEST_P(Transactions, AnyPKeyOfThePortWillDo) {
+TEST_P(IbmfTransactions, AnyPKeyOfPort_IsAccepted) {
     const wire joined;
     const echo_agent agent(1);
     const client_scope manager(0, PERF_MANAGER);
@@ -200,7 +200,7 @@ TEST_P(Transactions, AnyPKeyOfThePortWillDo) {
     }
 }
 
-TEST_P(Transactions, ADriverThatCanNotSendSaysSo) {
+TEST_P(IbmfTransactions, DriverSendFails_ReturnsTransportFailure) {
     wire joined;
     joined.fail_sends(STATUS_IO_DEVICE_ERROR);
     const client_scope manager(0, PERF_MANAGER);
@@ -210,7 +210,7 @@ TEST_P(Transactions, ADriverThatCanNotSendSaysSo) {
     EXPECT_EQ(manager.stats().st_send_failures, 2u);
 }
 
-TEST_P(Transactions, AnHcaThatFailsEndsThemAll) {
+TEST_P(IbmfTransactions, HcaFails_AllTransactionsEnd) {
     const wire joined;
     const client_scope manager(0, PERF_MANAGER, 0, [](auto...) {});
     test_message msg(manager.handle, performance);
@@ -221,7 +221,7 @@ TEST_P(Transactions, AnHcaThatFailsEndsThemAll) {
 }
 
 // Reuse rule 1: the received buffers may be sent as a response, but not as a new request.
-TEST_P(Transactions, ReceivedBuffersAreNotSentInSequence) {
+TEST_P(IbmfTransactions, ReceivedBuffersInSequencedSend_AreRefused) {
     const wire joined;
     const echo_agent agent(1);
     const client_scope manager(0, PERF_MANAGER);
@@ -235,7 +235,7 @@ TEST_P(Transactions, ReceivedBuffersAreNotSentInSequence) {
     EXPECT_EQ(msg.send_and_wait(), IBMF_SUCCESS); // rule 2: the old ones are freed
 }
 
-TEST_P(Transactions, AnAnswerIsCutAtTheClientsLimit) {
+TEST_P(IbmfTransactions, ResponseBeyondLimit_IsTruncated) {
     const wire joined;
     const echo_agent agent(1);
     const client_scope manager(0, PERF_MANAGER);
@@ -245,7 +245,7 @@ TEST_P(Transactions, AnAnswerIsCutAtTheClientsLimit) {
     EXPECT_EQ(msg.received().size(), 10u);
 }
 
-TEST_P(Transactions, TheBoundHoldsAndTheQueueIsServedUrgentFirstThenClientByClient) {
+TEST_P(IbmfTransactions, PortAtLimit_QueueIsServedUrgentFirst) {
     wire joined;
     std::vector<UCHAR> order;
     joined.tap = [&](unsigned from, auto& bytes) {
@@ -281,7 +281,7 @@ TEST_P(Transactions, TheBoundHoldsAndTheQueueIsServedUrgentFirstThenClientByClie
     EXPECT_EQ(order[1], 4);
 }
 
-TEST_P(Transactions, QueuedOnesGoWhenTheBoundIsRaised) {
+TEST_P(IbmfTransactions, PortLimitRaised_QueuedRequestsAreSent) {
     const wire joined;
     const echo_agent agent(1);
     const client_scope manager(0, PERF_MANAGER);
@@ -332,7 +332,7 @@ bool same(const ib_gid_t& left, const ib_gid_t& right) {
     return left.gid_prefix == right.gid_prefix && left.gid_guid == right.gid_guid;
 }
 
-TEST_P(Transactions, GlobalRoute_OfAReceivedMessage_NamesItsSenderAndLeadsBackTurnedOrNot) {
+TEST_P(IbmfTransactions, GlobalRoute_OfAReceivedMessage_NamesItsSenderAndLeadsBackTurnedOrNot) {
     wire joined;
     std::atomic<bool> back{true};
     joined.sending = [&](unsigned from, const IB_MAD_SEND& what) {
@@ -355,7 +355,7 @@ TEST_P(Transactions, GlobalRoute_OfAReceivedMessage_NamesItsSenderAndLeadsBackTu
 }
 
 // A message to the own port, and one without a source, go where their address says.
-TEST_P(Transactions, GlobalRoute_ToThePortItself_IsNotTurned) {
+TEST_P(IbmfTransactions, GlobalRoute_ToThePortItself_IsNotTurned) {
     wire joined;
     ib_gid_t sent_to{};
     joined.sending = [&](unsigned, const IB_MAD_SEND& what) { sent_to = what.To.Gid; };

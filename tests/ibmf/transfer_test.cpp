@@ -9,14 +9,14 @@ namespace {
 using namespace irpverbs::testing;
 namespace ibmf = irpverbs::ibmf;
 
-class Transfers : public BothMachines {};
+class IbmfTransfers : public BothMachines {};
 
 constexpr request_of table_query{MAD_MGMT_CLASS_SUBN_ADM, 0x12, 5};
 constexpr request_of multi_query{MAD_MGMT_CLASS_SUBN_ADM, 0x14, 5, wire::lids[1], 5000};
 
 // Defect D2: reallocation of the block of a response without an announced length left its pointers
 // dangling.
-TEST_P(Transfers, ATableOfAnyLengthComesInOneBlock) {
+TEST_P(IbmfTransfers, TableOfAnyLength_ReceivedInOneBlock) {
     const wire joined;
     table_agent agent(1);
     const client_scope manager(0, SUBN_ADM_MANAGER, IBMF_REG_FLAG_RMPP);
@@ -86,11 +86,11 @@ void expect_held_up(const request_of& what, uint_t flags) {
     EXPECT_TRUE(std::ranges::equal(std::span(reader.got).subspan(headers), agent.table()));
 }
 
-TEST_P(Transfers, AResponseIsReadWhileItComesAndHeldUpWhenItIsNot) {
+TEST_P(IbmfTransfers, UnreadStreamedResponse_HoldsPeer) {
     expect_held_up(table_query, IBMF_MSG_TRANS_FLAG_SEQ);
 }
 
-TEST_P(Transfers, AndSoIsThatToARequestInManyDatagrams) {
+TEST_P(IbmfTransfers, UnreadStreamedResponseToLongRequest_HoldsPeer) {
     expect_held_up(multi_query, IBMF_MSG_TRANS_FLAG_SEQ | IBMF_MSG_TRANS_FLAG_RMPP);
 }
 
@@ -113,7 +113,7 @@ struct paused_reader {
 
 // No segment arrives while the window is closed, so only ibmf_resume_msg continues the transfer.
 // The tap loses the peer's probes, since they would open the window.
-TEST_P(Transfers, AReaderThatLeftSomeAsksToBeToldAgain) {
+TEST_P(IbmfTransfers, ResumeAfterPausedRead_ContinuesTransfer) {
     wire joined;
     KEVENT closed;
     KeInitializeEvent(&closed, NotificationEvent, FALSE);
@@ -147,7 +147,7 @@ TEST_P(Transfers, AReaderThatLeftSomeAsksToBeToldAgain) {
     EXPECT_EQ(reader.got + msg.received().size(), headers + 200'000);
 }
 
-TEST_P(Transfers, WhatCanNotBeStreamedIsRefused) {
+TEST_P(IbmfTransfers, InvalidStreamCall_IsRefused) {
     const wire joined;
     const client_scope many_at_a_time(0, SUBN_ADM_MANAGER, IBMF_REG_FLAG_RMPP);
     test_message msg(many_at_a_time.handle, table_query);
@@ -163,7 +163,7 @@ TEST_P(Transfers, WhatCanNotBeStreamedIsRefused) {
               IBMF_INVALID_ARG);
 }
 
-TEST_P(Transfers, WhatComesInAndWhatIsHeldIsCounted) {
+TEST_P(IbmfTransfers, ActiveReceivesAndHeldBuffers_AreCounted) {
     wire joined;
     table_agent agent(1);
     agent.resize(50'000);
@@ -186,7 +186,7 @@ TEST_P(Transfers, WhatComesInAndWhatIsHeldIsCounted) {
     EXPECT_EQ(manager.stats(B_TRUE).st_buffers, 0u);
 }
 
-TEST_P(Transfers, ARequestOfManyDatagramsIsAnsweredByMany) {
+TEST_P(IbmfTransfers, LongRequest_GetsLongResponse) {
     const wire joined;
     table_agent agent(1);
     agent.resize(3000);
@@ -198,7 +198,7 @@ TEST_P(Transfers, ARequestOfManyDatagramsIsAnsweredByMany) {
 }
 
 // A transfer that only acknowledges repeated segments does not count against the limit.
-TEST_P(Transfers, MoreRequestsInManyDatagramsAreServedThanMayComeInAtOnce) {
+TEST_P(IbmfTransfers, ManyLongRequests_TimeWaitDoesNotCountAgainstLimit) {
     const wire joined;
     table_agent agent(1);
     agent.resize(10);
@@ -218,7 +218,7 @@ TEST_P(Transfers, MoreRequestsInManyDatagramsAreServedThanMayComeInAtOnce) {
     EXPECT_GT(agent.stats().st_transactions, 256u);
 }
 
-TEST_P(Transfers, AResponseIsCutAtTheClientsLimitAndTheReasonIsKept) {
+TEST_P(IbmfTransfers, ResponseBeyondLimit_IsTruncatedWithReason) {
     const wire joined;
     table_agent agent(1);
     agent.resize(5000);
@@ -236,7 +236,7 @@ TEST_P(Transfers, AResponseIsCutAtTheClientsLimitAndTheReasonIsKept) {
 }
 
 // A hundred thousand datagrams are too many for a simulated run.
-TEST(LongTransfers, WhatNobodyAskedForIsCutAtALimitAndSaysSo) {
+TEST(IbmfLongTransfers, UnsolicitedMessageBeyondLimit_IsTruncated) {
     irpverbs::dispatch::asio_machine machine({.processors = 2});
     const irpverbs::dispatch::machine::scope inside(machine);
     const wire joined;
@@ -258,7 +258,7 @@ TEST(LongTransfers, WhatNobodyAskedForIsCutAtALimitAndSaysSo) {
 
 // Seed 000, 240: trans_to is ignored for a message that is only sent. The peer acknowledges at
 // last.
-TEST_P(Transfers, TransactionTimeOut_OfATransferThatIsOnlySent_IsIgnored) {
+TEST_P(IbmfTransfers, TransactionTimeOut_OfATransferThatIsOnlySent_IsIgnored) {
     wire joined;
     int tries = 0;
     joined.tap = [&](unsigned from, const auto& bytes) {
@@ -285,7 +285,7 @@ void refuse(wire& on, int answers) {
     };
 }
 
-TEST_P(Transfers, ARequestInManyDatagramsIsSentAgainToABusyPeer) {
+TEST_P(IbmfTransfers, LongRequestToBusyPeer_IsRepeated) {
     wire joined;
     refuse(joined, 1);
     table_agent agent(1);
@@ -297,7 +297,7 @@ TEST_P(Transfers, ARequestInManyDatagramsIsSentAgainToABusyPeer) {
     EXPECT_EQ(manager.stats().st_busy, 1u);
 }
 
-TEST_P(Transfers, AndEndsAtItsDeadlineWhenThatStaysBusy) {
+TEST_P(IbmfTransfers, LongRequestAndPeerStaysBusy_EndsAtDeadline) {
     wire joined;
     refuse(joined, 1'000'000);
     table_agent agent(1);
@@ -310,7 +310,7 @@ TEST_P(Transfers, AndEndsAtItsDeadlineWhenThatStaysBusy) {
     EXPECT_GE(manager.stats().st_busy, 2u);
 }
 
-TEST_P(Transfers, APeerThatFallsSilentInMidTransferEndsAtTheTotalTime) {
+TEST_P(IbmfTransfers, PeerSilentInTransfer_EndsAtTotalTime) {
     wire joined;
     int data = 0;
     joined.tap = [&](unsigned from, const auto& bytes) {
@@ -326,7 +326,7 @@ TEST_P(Transfers, APeerThatFallsSilentInMidTransferEndsAtTheTotalTime) {
 }
 
 // Defect D1: after a single datagram in the middle of a transfer the client was never called.
-TEST_P(Transfers, ASingleDatagramInMidTransferEndsItAsUnexpected) {
+TEST_P(IbmfTransfers, SingleDatagramInTransfer_IsUnexpected) {
     wire joined;
     int data = 0;
     joined.tap = [&](unsigned from, auto& bytes) {
@@ -340,7 +340,7 @@ TEST_P(Transfers, ASingleDatagramInMidTransferEndsItAsUnexpected) {
     EXPECT_EQ(msg.send_and_wait(), IBMF_UNEXP_TRANS_RECVD);
 }
 
-TEST_P(Transfers, ATransferToAClientWithoutRmppIsUnexpected) {
+TEST_P(IbmfTransfers, TransferToClientWithoutRmpp_IsUnexpected) {
     const wire joined;
     table_agent agent(1);
     agent.resize(5000);
@@ -350,7 +350,7 @@ TEST_P(Transfers, ATransferToAClientWithoutRmppIsUnexpected) {
     EXPECT_EQ(msg.send_and_wait(IBMF_MSG_TRANS_FLAG_RMPP), IBMF_BAD_RMPP_OPT);
 }
 
-TEST_P(Transfers, ThePeersAbortReachesTheRequester) {
+TEST_P(IbmfTransfers, AbortFromPeer_ReachesRequester) {
     wire joined;
     int data = 0;
     joined.tap = [&](unsigned from, auto& bytes) {
@@ -371,7 +371,7 @@ TEST_P(Transfers, ThePeersAbortReachesTheRequester) {
     EXPECT_EQ(end.tr_by_peer, B_TRUE);
 }
 
-TEST_P(Transfers, CancellingInMidTransferTellsThePeer) {
+TEST_P(IbmfTransfers, CancelInTransfer_StopsPeer) {
     wire joined;
     KEVENT under_way;
     KeInitializeEvent(&under_way, NotificationEvent, FALSE);
@@ -413,7 +413,7 @@ std::array<UCHAR, IB_MAD_SIZE> half_open(std::uint8_t method, std::uint64_t tid)
     return bytes;
 }
 
-TEST_P(Transfers, HalfOpenTransfers_OfOnePeer_LeaveRoomForOthers) {
+TEST_P(IbmfTransfers, HalfOpenTransfers_OfOnePeer_LeaveRoomForOthers) {
     constexpr ib_lid_t attacker = 77;
     constexpr std::uint64_t attempts = 300; // the limit is 256 transfers at once
     wire joined;
@@ -443,7 +443,7 @@ std::array<UCHAR, IB_MAD_SIZE> ack_of(const std::array<UCHAR, IB_MAD_SIZE>& data
 }
 
 // The port has 1024 datagrams in all. The peer acknowledges the first and the last segment only.
-TEST_P(Transfers, UnboundedWindow_OfAPeer_TakesASmallShareOfThePortsDatagrams) {
+TEST_P(IbmfTransfers, UnboundedWindow_OfAPeer_TakesASmallShareOfThePortsDatagrams) {
     constexpr std::uint32_t segments = 5000;
     wire joined;
     const client_scope agent(1, SUBN_ADM_AGENT, IBMF_REG_FLAG_RMPP);

@@ -20,7 +20,7 @@ struct mixed {
 };
 constexpr const char* mixed_format = "cscLl";
 
-TEST(IbmfUtils, UnpackTurnsBytesAndPaddingIntoFields) {
+TEST(IbmfUtils, Unpack_ConvertsBytesAndPaddingToFields) {
     const std::array<uchar_t, 16> wire{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
     mixed fields{};
     ASSERT_EQ(
@@ -32,7 +32,7 @@ TEST(IbmfUtils, UnpackTurnsBytesAndPaddingIntoFields) {
     EXPECT_EQ(fields.word, 0x0D0E0F10u);
 }
 
-TEST(IbmfUtils, PackIsTheReverse) {
+TEST(IbmfUtils, Pack_ReversesUnpack) {
     const mixed fields{1, 0x0203, 4, 0x05060708090A0B0Cu, 0x0D0E0F10};
     std::array<uchar_t, 16> wire{};
     ASSERT_EQ(ibmf_utils_pack_data(mixed_format, &fields, sizeof fields, wire.data(), wire.size()),
@@ -42,7 +42,7 @@ TEST(IbmfUtils, PackIsTheReverse) {
 }
 
 // Each length of either buffer: whole items, and no byte past the end.
-TEST(IbmfUtils, ShortBuffersStopAtAnItem) {
+TEST(IbmfUtils, ShortBuffer_StopsAtWholeItem) {
     const std::array<int, 17> whole{0, 1, 1, 3, 4, 4, 4, 4, 4, 4, 4, 4, 12, 12, 12, 12, 16};
     for (std::size_t length = 0; length <= 16; ++length) {
         const std::vector<uchar_t> wire(length, 0xAB); // of exactly that size, for the sanitizer
@@ -64,7 +64,7 @@ TEST(IbmfUtils, ShortBuffersStopAtAnItem) {
     }
 }
 
-TEST(IbmfUtils, CountsRepeatAnItem) {
+TEST(IbmfUtils, RepeatCount_RepeatsItem) {
     const std::array<uchar_t, 9> wire{0, 1, 0, 2, 0, 3, 7, 8, 9};
     struct {
         std::uint16_t halves[3];
@@ -75,7 +75,7 @@ TEST(IbmfUtils, CountsRepeatAnItem) {
     EXPECT_EQ(fields.bytes[2], 9);
 }
 
-TEST(IbmfUtils, FormatsThatAreNoneTouchNothing) {
+TEST(IbmfUtils, InvalidFormat_ChangesNothing) {
     const std::array<uchar_t, 8> wire{1, 2, 3, 4, 5, 6, 7, 8};
     for (const char* format : {"x", "c2", "0c", "99999999999c", "cc-", "2 c", "65536c", "S"}) {
         std::uint64_t room = 0;
@@ -90,7 +90,7 @@ TEST(IbmfUtils, FormatsThatAreNoneTouchNothing) {
 }
 
 // Sizes as the SA's records have them on the wire.
-TEST(IbmfUtils, FormatsOfTheSpecificationHaveItsSizes) {
+TEST(IbmfUtils, FormatsOfSpecification_HaveItsSizes) {
     EXPECT_EQ(ibmf_utils_wire_size(""), 0);
     EXPECT_EQ(ibmf_utils_wire_size("2csl2Ll2s2l2Ll2s2l"), 72);
     EXPECT_EQ(ibmf_utils_wire_size("4c3s54c2L"), 80);
@@ -100,7 +100,7 @@ TEST(IbmfUtils, FormatsOfTheSpecificationHaveItsSizes) {
 }
 
 // Bit-fields have the wire's positions once their word is in host order.
-TEST(IbmfUtils, BitFieldsOfUnpackedAttributesAreInPlace) {
+TEST(IbmfUtils, UnpackedBitFields_AreInPlace) {
     std::array<uchar_t, 72> wire{};
     wire[0] = 1;
     wire[24] = 0xAB; // traffic class, then SL 0xC, then flow label 0x12345
@@ -135,7 +135,7 @@ TEST(IbmfUtils, BitFieldsOfUnpackedAttributesAreInPlace) {
     EXPECT_EQ(wanted.ProducerType_VendorID, 4u);
 }
 
-TEST(IbmfUtils, TheTwinsDoTheSame) {
+TEST(IbmfUtils, CxxWrappers_MatchCApi) {
     const std::array<std::uint8_t, 16> wire{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
     mixed fields{};
     ASSERT_EQ(irpverbs::ibmf::utils_unpack_data(mixed_format, wire, fields),
@@ -157,7 +157,7 @@ static_assert(
                                                      ib_pkey_t*, ib_qkey_t*, uint8_t*, uint_t)>);
 
 // Values that the binary of a client of the original contains.
-TEST(IbmfConstants, HaveTheValuesOfTheOriginal) {
+TEST(IbmfConstants, Values_MatchOriginal) {
     EXPECT_EQ(IBMF_SUCCESS, 0);
     EXPECT_EQ(IBMF_BUSY, -13);
     EXPECT_EQ(IBMF_PARTIAL_TRANSFER, -16);

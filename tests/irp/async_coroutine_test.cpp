@@ -78,7 +78,7 @@ asio::awaitable<void> use_all(devices& device) {
 }
 
 // Tests that a coroutine may await a call by each of Asio's ways, and that a failure is thrown.
-TEST_P(AsyncCoroutine, AwaitsCalls) {
+TEST_P(AsyncCoroutine, EachAwaitForm_ReturnsResultOrThrows) {
     run([this] { return use_all(device); });
 }
 
@@ -91,7 +91,7 @@ asio::awaitable<void> first_of_two(devices& device) {
 }
 
 // Tests that the loser of a race of two awaited calls is cancelled.
-TEST_P(AsyncCoroutine, LoserIsCancelled) {
+TEST_P(AsyncCoroutine, FirstOfTwoAwaitsCompletes_OtherIsCancelled) {
     run([this] { return first_of_two(device); });
 }
 
@@ -135,7 +135,7 @@ void cancel_anywhere(dispatch::sim_machine& sim) {
     EXPECT_TRUE(device.queue.empty());
 }
 
-TEST(AsyncCoroutineRaces, CancelAnywhere) {
+TEST(AsyncCoroutineRaces, TerminalCancelAtAnyStep_EndsCoroutineOnce) {
     irpverbs::testing::expect_explored({}, cancel_anywhere);
 }
 
@@ -169,7 +169,7 @@ plain_coroutine send_one(DEVICE_OBJECT* device, IRP* irp, sent_end& end) {
     KeSetEvent(&end.done, IO_NO_INCREMENT, FALSE);
 }
 
-class SentPacket : public irpverbs::testing::BothMachines {
+class CoroutineSend : public irpverbs::testing::BothMachines {
 protected:
     ~SentPacket() override { IoFreeIrp(irp); }
     devices device;
@@ -178,14 +178,14 @@ protected:
 };
 
 // Tests that a request that completes inside the call does not suspend the coroutine.
-TEST_P(SentPacket, GoesOnAtOnce) {
+TEST_P(CoroutineSend, InlineCompletion_DoesNotSuspend) {
     send_one(device.at_once.get(), irp, end);
     EXPECT_EQ(end.result.information, 42u);
     EXPECT_EQ(end.thread, KeGetCurrentThread());
 }
 
 // Tests that a completion at PASSIVE_LEVEL resumes the coroutine on the completing thread.
-TEST_P(SentPacket, ResumesWhereItIsCompleted) {
+TEST_P(CoroutineSend, CompletionAtPassiveLevel_ResumesOnCompletingThread) {
     send_one(device.pending_device.get(), irp, end);
     EXPECT_EQ(end.thread, nullptr);
     device.serve();
@@ -195,7 +195,7 @@ TEST_P(SentPacket, ResumesWhereItIsCompleted) {
 }
 
 // Tests that a completion at DISPATCH_LEVEL resumes the coroutine on a worker, at PASSIVE_LEVEL.
-TEST_P(SentPacket, IsNotResumedAtDispatch) {
+TEST_P(CoroutineSend, CompletionAtDispatchLevel_ResumesOnWorkerAtPassiveLevel) {
     send_one(device.pending_device.get(), irp, end);
     {
         const irpverbs::testing::at_dispatch_level raised;
@@ -215,7 +215,7 @@ plain_coroutine send_many(DEVICE_OBJECT* device, IRP* irp, int count, int& done)
 }
 
 // Tests that the stack does not grow with a driver that pends and completes before it returns.
-TEST_P(SentPacket, IsNotResumedInsideTheCall) {
+TEST_P(CoroutineSend, PendedAndCompletedInsideCall_StackDoesNotGrow) {
     const test_device hasty([](pending_irp owed) -> NTSTATUS {
         IoMarkIrpPending(owed.get());
         std::move(owed).complete(STATUS_SUCCESS);
@@ -237,7 +237,7 @@ plain_coroutine send_and_catch(DEVICE_OBJECT* device, IRP* irp, bool& caught) {
 
 // A bug check's handler may throw through IoCallDriver. The processor then removes the record of
 // that call, since a completion searches the processor's current calls for its own.
-TEST_P(SentPacket, Send_ThatThrows_LeavesNoCallBehind) {
+TEST_P(CoroutineSend, Send_ThatThrows_LeavesNoCallBehind) {
     const test_device throwing([](pending_irp owed) -> NTSTATUS {
         static_cast<void>(std::move(owed).release());
         throw std::runtime_error("reported");
@@ -277,7 +277,9 @@ void served_by_two(dispatch::sim_machine& sim) {
     IoFreeIrp(irp);
 }
 
-TEST(SentPacketRaces, ServedByTwo) { irpverbs::testing::expect_explored({}, served_by_two); }
+TEST(CoroutineSendRaces, PassiveAndDispatchCompletersRace_EachSendResumesOnce) {
+    irpverbs::testing::expect_explored({}, served_by_two);
+}
 
 } // namespace
 #endif

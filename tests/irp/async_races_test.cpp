@@ -75,7 +75,7 @@ void race(dispatch::sim_machine& sim, meanwhile others, tally& ends) {
     ++ends[status];
 }
 
-TEST(AsyncRaces, DeadlineAgainstResult) {
+TEST(AsyncRaces, DeadlineRacesWithResult_EndsWithOneOfThem) {
     tally ends;
     dispatch::explore_options options;
     options.exhaustive_runs = 30'000;
@@ -89,7 +89,7 @@ TEST(AsyncRaces, DeadlineAgainstResult) {
     EXPECT_EQ(ends[STATUS_CANCELLED], 0);
 }
 
-TEST(AsyncRaces, DeadlineAgainstCancel) {
+TEST(AsyncRaces, DeadlineRacesWithCancel_EndsWithOneOfThem) {
     tally ends;
     irpverbs::testing::expect_explored({}, [&](dispatch::sim_machine& sim) {
         race(sim, {false, true}, ends);
@@ -99,7 +99,7 @@ TEST(AsyncRaces, DeadlineAgainstCancel) {
     EXPECT_EQ(ends[STATUS_SUCCESS], 0);
 }
 
-TEST(AsyncRaces, AllThree) {
+TEST(AsyncRaces, DeadlineResultAndCancelRace_EndsWithOneOfThem) {
     tally ends;
     irpverbs::testing::expect_explored({}, [&](dispatch::sim_machine& sim) {
         race(sim, {true, true}, ends);

@@ -38,7 +38,7 @@ void ask(IRP* irp) {
     IoGetNextIrpStackLocation(irp)->MajorFunction = IRP_MJ_INTERNAL_DEVICE_CONTROL;
 }
 
-class Async : public irpverbs::testing::BothMachines {
+class AsyncCall : public irpverbs::testing::BothMachines {
 protected:
     // The result of a call, and where its handler ran.
     struct end {
@@ -82,7 +82,7 @@ protected:
 
 // Tests that the handler runs on the machine's context at PASSIVE_LEVEL, never inside the call,
 // even when the request completes inside it.
-TEST_P(Async, CallbackIsPosted) {
+TEST_P(AsyncCall, InlineCompletion_HandlerIsPosted) {
     irp::call(at_once(), ask, ended.handler());
     ended.done.wait();
     EXPECT_FALSE(ended.error);
@@ -93,7 +93,7 @@ TEST_P(Async, CallbackIsPosted) {
 
 // Tests that the handler runs at PASSIVE_LEVEL although the pending request is completed at
 // DISPATCH_LEVEL.
-TEST_P(Async, HandlerIsNeverAtDispatch) {
+TEST_P(AsyncCall, CompletionAtDispatchLevel_HandlerRunsAtPassiveLevel) {
     irp::call(pending_device(), ask, ended.handler());
     {
         const irpverbs::testing::at_dispatch_level raised;
@@ -105,7 +105,7 @@ TEST_P(Async, HandlerIsNeverAtDispatch) {
 }
 
 // Tests that a failure arrives as an error_code of the NTSTATUS category.
-TEST_P(Async, FailureIsAnErrorCode) {
+TEST_P(AsyncCall, FailureStatus_ArrivesAsNtstatusErrorCode) {
     irp::call(pending_device(), ask, ended.handler());
     serve(STATUS_INVALID_DEVICE_STATE, 0);
     ended.done.wait();
@@ -114,7 +114,7 @@ TEST_P(Async, FailureIsAnErrorCode) {
 }
 
 // Tests that statuses that are no failures produce no error.
-TEST_P(Async, InformationalStatusIsNoError) {
+TEST_P(AsyncCall, InformationalStatus_IsNoError) {
     irp::call(pending_device(), ask, ended.handler());
     serve(STATUS_ALERTED);
     ended.done.wait();
@@ -123,7 +123,7 @@ TEST_P(Async, InformationalStatusIsNoError) {
 }
 
 // Tests that a deferred call starts only when it is invoked, and that it can be invoked again.
-TEST_P(Async, Deferred) {
+TEST_P(AsyncCall, DeferredCall_StartsAtEachInvocation) {
     auto later = irp::call(pending_device(), ask);
     EXPECT_TRUE(queue.empty());
     later(ended.handler());
@@ -136,7 +136,7 @@ TEST_P(Async, Deferred) {
 }
 
 // Tests that as_tuple adapts this call as it adapts any other.
-TEST_P(Async, AsTuple) {
+TEST_P(AsyncCall, AsTuple_HandlerReceivesTuple) {
     irp::call(at_once(), ask, asio::as_tuple([&](std::tuple<error_code, ULONG_PTR> all) {
                   ended.note(std::get<0>(all), std::get<1>(all));
               }));
@@ -145,7 +145,7 @@ TEST_P(Async, AsTuple) {
 }
 
 // Tests that a detached call is sent and completes.
-TEST_P(Async, Detached) {
+TEST_P(AsyncCall, DetachedCall_IsSentAndCompletes) {
     irp::call(pending_device(), ask, asio::detached);
     EXPECT_FALSE(queue.empty());
     serve();
@@ -155,7 +155,7 @@ TEST_P(Async, Detached) {
 }
 
 // Tests that the handler runs on its associated executor.
-TEST_P(Async, ExecutorIsHonoured) {
+TEST_P(AsyncCall, BoundExecutor_RunsHandler) {
     auto strand = asio::make_strand(machine().context());
     bool inside = false;
     irp::call(at_once(), ask,
@@ -168,7 +168,7 @@ TEST_P(Async, ExecutorIsHonoured) {
 }
 
 // Tests that the request keeps the program's own context running, and that its handler runs there.
-TEST_P(Async, ForeignContextIsHonoured) {
+TEST_P(AsyncCall, HandlerBoundToOwnContext_KeepsContextBusyAndRunsThere) {
     asio::io_context own;
     irp::call(pending_device(), ask, asio::bind_executor(own, ended.handler()));
     EXPECT_EQ(own.poll(), 0u);
@@ -210,7 +210,7 @@ struct block_allocator {
 
 // Tests that memory comes from the associated allocator, in one allocation at the start, and is
 // freed before the handler runs: the handler starts the next call from the same block.
-TEST_P(Async, MemoryIsBackBeforeTheHandler) {
+TEST_P(AsyncCall, AssociatedAllocator_MemoryIsFreedBeforeHandler) {
     one_block block;
     const auto with_block = [&](auto handler) {
         return asio::bind_allocator(block_allocator<void>(&block), std::move(handler));
@@ -242,7 +242,7 @@ struct read_text {
 
 // Tests that the objects that fill holds live until the request is completed, and that fill's
 // result is delivered.
-TEST_P(Async, FillProvidesTheResult) {
+TEST_P(AsyncCall, FillWithResult_ResultReachesHandler) {
     irp::call(pending_device(), read_text{}, [&](error_code error, const std::string& text) {
         EXPECT_EQ(text, "hello");
         ended.note(error, text.size());
@@ -257,7 +257,7 @@ TEST_P(Async, FillProvidesTheResult) {
 
 // Tests that the cancellation slot cancels the IRP, and that emitting to it after the end has no
 // effect.
-TEST_P(Async, SlotCancels) {
+TEST_P(AsyncCall, CancellationSlotEmitted_CompletesCancelled) {
     asio::cancellation_signal cancel;
     irp::call(pending_device(), ask, asio::bind_cancellation_slot(cancel.slot(), ended.handler()));
     cancel.emit(asio::cancellation_type::none);
@@ -271,7 +271,7 @@ TEST_P(Async, SlotCancels) {
 }
 
 // Tests that a result that is already available wins over a cancellation.
-TEST_P(Async, ResultWinsOverCancel) {
+TEST_P(AsyncCall, CancelAfterCompletion_ResultWins) {
     asio::io_context own; // its handler waits until this context runs
     asio::cancellation_signal cancel;
     irp::call(
@@ -286,7 +286,7 @@ TEST_P(Async, ResultWinsOverCancel) {
 }
 
 // Tests that a request that is not completed in time is cancelled and ends with STATUS_IO_TIMEOUT.
-TEST_P(Async, DeadlinePasses) {
+TEST_P(AsyncCall, DeadlineExpires_CompletesWithIoTimeout) {
     irp::call(pending_device(), ask, irp::within(2ms, ended.handler()));
     ended.done.wait();
     EXPECT_EQ(ended.error, dispatch::make_error_code(STATUS_IO_TIMEOUT));
@@ -295,7 +295,7 @@ TEST_P(Async, DeadlinePasses) {
 }
 
 // Tests that a deadline passes through token adapters, outside and inside them.
-TEST_P(Async, DeadlineIsAssociated) {
+TEST_P(AsyncCall, DeadlineThroughTokenAdapters_CompletesWithIoTimeout) {
     irp::call(pending_device(), ask,
               irp::within(2ms, asio::as_tuple([&](std::tuple<error_code, ULONG_PTR> all) {
                               ended.note(std::get<0>(all), std::get<1>(all));
@@ -316,7 +316,7 @@ TEST_P(Async, DeadlineIsAssociated) {
 }
 
 // Tests that a result in time ends the call at once, and that the deadline leaves no timer behind.
-TEST_P(Async, ResultComesInTime) {
+TEST_P(AsyncCall, ResultBeforeDeadline_CompletesAtOnce) {
     irp::call(pending_device(), ask, irp::within(1h, ended.handler()));
     serve();
     ended.done.wait();
@@ -325,7 +325,7 @@ TEST_P(Async, ResultComesInTime) {
 }
 
 // Tests that a limit beyond the range of machine time becomes the longest limit, not none.
-TEST_P(Async, Within_MoreThanMachineTimeHolds_Waits) {
+TEST_P(AsyncCall, Within_MoreThanMachineTimeHolds_Waits) {
     irp::call(pending_device(), ask, irp::within(std::chrono::seconds::max(), ended.handler()));
     serve();
     ended.done.wait();
@@ -342,7 +342,7 @@ TEST(Within, LimitsOutOfRange_AreTheNearestInRange) {
 }
 
 // Tests that a cancellation by the slot is reported as one when the call also has a deadline.
-TEST_P(Async, CancelIsNoTimeout) {
+TEST_P(AsyncCall, CancelBeforeDeadline_CompletesCancelled) {
     asio::cancellation_signal cancel;
     irp::call(pending_device(), ask,
               irp::within(1h, asio::bind_cancellation_slot(cancel.slot(), ended.handler())));
@@ -352,7 +352,7 @@ TEST_P(Async, CancelIsNoTimeout) {
 }
 
 // Tests that a call with a deadline of zero is still sent.
-TEST_P(Async, DeadlineAtOnce) {
+TEST_P(AsyncCall, ZeroDeadline_CompletesWithIoTimeout) {
     irp::call(pending_device(), ask, irp::within(0ms, ended.handler()));
     ended.done.wait();
     EXPECT_EQ(ended.error, dispatch::make_error_code(STATUS_IO_TIMEOUT));
@@ -360,7 +360,7 @@ TEST_P(Async, DeadlineAtOnce) {
 
 // Tests that a call whose executor's context is destroyed first frees its handler without calling
 // it.
-TEST_P(Async, ContextMayEndFirst) {
+TEST_P(AsyncCall, ContextDestroyedFirst_HandlerIsFreedUncalled) {
     auto alive = std::make_shared<int>(1);
     {
         asio::io_context gone;
@@ -375,10 +375,10 @@ TEST_P(Async, ContextMayEndFirst) {
 IRPVERBS_ON_BOTH_MACHINES(Async);
 
 // A future blocks its thread, which in the simulator is the thread that runs the simulation.
-class RealAsync : public Async {};
+class AsyncCallOnRealThreads : public AsyncCall {};
 
 // Tests that a future becomes ready.
-TEST_P(RealAsync, Future) {
+TEST_P(AsyncCallOnRealThreads, UseFuture_ReturnsResultOrThrows) {
     std::future<ULONG_PTR> good = irp::call(at_once(), ask, asio::use_future);
     EXPECT_EQ(good.get(), 42u);
     std::future<ULONG_PTR> bad = irp::call(pending_device(), ask, asio::use_future);

@@ -56,7 +56,7 @@ protected:
     std::array<char, 8> output{};
 };
 
-TEST_P(BuildRequest, ControlRequestHasItsFields) {
+TEST_P(BuildRequest, IoBuildDeviceIoControlRequest_FillsFields) {
     test_driver bottom(answer_ping);
     IRP* irp = control(bottom, METHOD_NEITHER);
     const IO_STACK_LOCATION* next = IoGetNextIrpStackLocation(irp);
@@ -76,7 +76,7 @@ TEST_P(BuildRequest, ControlRequestHasItsFields) {
     IoCallDriver(bottom.device, irp);
 }
 
-TEST_P(BuildRequest, EveryMethodCarriesInputAndOutput) {
+TEST_P(BuildRequest, EachTransferMethod_CarriesInputAndOutput) {
     test_driver bottom(answer_ping);
     for (const ULONG method : {ULONG{METHOD_BUFFERED}, ULONG{METHOD_IN_DIRECT},
                                ULONG{METHOD_OUT_DIRECT}, ULONG{METHOD_NEITHER}}) {
@@ -93,7 +93,7 @@ TEST_P(BuildRequest, EveryMethodCarriesInputAndOutput) {
 
 // Tests that output smaller than the input buffer is copied to the caller, limited to Information
 // bytes.
-TEST_P(BuildRequest, OnlyInformationBytesComeBack) {
+TEST_P(BuildRequest, BufferedOutput_CopiesInformationBytesOnly) {
     test_driver bottom([](DEVICE_OBJECT*, IRP* irp) {
         std::memset(irp->AssociatedIrp.SystemBuffer, 'x', 8);
         return complete(irp, STATUS_BUFFER_OVERFLOW, 3); // a warning: the part that fits is copied
@@ -103,7 +103,7 @@ TEST_P(BuildRequest, OnlyInformationBytesComeBack) {
     EXPECT_STREQ(output.data(), "xxx");
 }
 
-TEST_P(BuildRequest, ErrorsCopyNothingBackAndAreTold) {
+TEST_P(BuildRequest, ErrorStatus_CopiesNoOutputAndSetsEvent) {
     test_driver bottom([](DEVICE_OBJECT*, IRP* irp) {
         std::memset(irp->AssociatedIrp.SystemBuffer, 'x', 8);
         return complete(irp, STATUS_IO_DEVICE_ERROR, 8);
@@ -116,7 +116,7 @@ TEST_P(BuildRequest, ErrorsCopyNothingBackAndAreTold) {
 }
 
 // Tests that a system buffer larger than the input is zeroed behind it.
-TEST_P(BuildRequest, SystemBufferIsCleanBehindTheInput) {
+TEST_P(BuildRequest, OutputLargerThanInput_SystemBufferIsZeroed) {
     test_driver bottom([](DEVICE_OBJECT*, IRP* irp) {
         const auto* buffer = static_cast<const char*>(irp->AssociatedIrp.SystemBuffer);
         for (int i = 4; i < 8; ++i)
@@ -127,7 +127,7 @@ TEST_P(BuildRequest, SystemBufferIsCleanBehindTheInput) {
     EXPECT_EQ(output[3], 'g');
 }
 
-TEST_P(BuildRequest, MoreInformationThanRoomIsReported) {
+TEST_P(BuildRequest, InformationAboveOutputLength_IsReported) {
     test_driver bottom([](DEVICE_OBJECT*, IRP* irp) { return complete(irp, STATUS_SUCCESS, 9); });
     IRP* irp = control(bottom, METHOD_BUFFERED);
     const auto report = report_of([&] { IoCallDriver(bottom.device, irp); });
@@ -138,7 +138,7 @@ TEST_P(BuildRequest, MoreInformationThanRoomIsReported) {
     IoFreeIrp(irp);
 }
 
-TEST_P(BuildRequest, RequestForNoDeviceIsReported) {
+TEST_P(BuildRequest, NullDevice_IsReported) {
     EXPECT_EQ(bug_check_of([&] {
                   IoBuildDeviceIoControlRequest(code_of(METHOD_BUFFERED), nullptr, nullptr, 0,
                                                 nullptr, 0, FALSE, nullptr, &status);
@@ -146,7 +146,7 @@ TEST_P(BuildRequest, RequestForNoDeviceIsReported) {
               DRIVER_VERIFIER_IOMANAGER_VIOLATION);
 }
 
-TEST_P(BuildRequest, MdlsDescribeTheBuffer) {
+TEST_P(BuildRequest, DirectTransferMethod_MdlDescribesBuffer) {
     test_driver bottom([](DEVICE_OBJECT*, IRP* irp) {
         const MDL* mdl = irp->MdlAddress;
         EXPECT_EQ(MmGetMdlByteCount(mdl), 8u);
@@ -166,7 +166,7 @@ TEST_P(BuildRequest, MdlsDescribeTheBuffer) {
 }
 
 // Tests that a request is not built at all when any of its allocations fails.
-TEST_P(BuildRequest, ShortOfMemoryThereIsNoRequest) {
+TEST_P(BuildRequest, AnyAllocationFails_ReturnsNull) {
     const test_driver driver(complete_at_once);
     int refused = 0;
     const auto ask = [&] {
@@ -183,7 +183,7 @@ TEST_P(BuildRequest, ShortOfMemoryThereIsNoRequest) {
 }
 
 // Tests that a waiting sender is woken when a system thread completes the request later.
-TEST_P(BuildRequest, EventIsSetWhenAPendedRequestEnds) {
+TEST_P(BuildRequest, PendedRequestCompletes_EventIsSet) {
     IRP* pended = nullptr;
     test_driver bottom(pend, &pended);
     EXPECT_EQ(IoCallDriver(bottom.device, control(bottom, METHOD_BUFFERED)), STATUS_PENDING);
@@ -198,7 +198,7 @@ TEST_P(BuildRequest, EventIsSetWhenAPendedRequestEnds) {
 }
 
 // Tests that UserIosb and UserEvent set by the originator itself are honoured at the end.
-TEST_P(BuildRequest, OwnIosbAndEventAreTold) {
+TEST_P(BuildRequest, OwnIosbAndEvent_AreSetAtCompletion) {
     test_driver bottom(complete_at_once);
     IRP* irp = IoAllocateIrp(1, FALSE);
     irp->UserIosb = &status;
@@ -227,7 +227,7 @@ NTSTATUS serve_transfer(DEVICE_OBJECT* device, IRP* irp) {
     return complete(irp, STATUS_SUCCESS, 4);
 }
 
-TEST_P(BuildRequest, TransfersUseTheDevicesKindOfBuffer) {
+TEST_P(BuildRequest, SynchronousFsdRequest_UsesDeviceBufferMethod) {
     test_driver bottom(serve_transfer);
     LARGE_INTEGER offset;
     offset.QuadPart = 512;
@@ -266,7 +266,7 @@ NTSTATUS free_transfer(DEVICE_OBJECT*, IRP* irp, void* information) {
     return STATUS_MORE_PROCESSING_REQUIRED;
 }
 
-TEST_P(BuildRequest, AsynchronousTransfersAreTheirOriginatorsToFree) {
+TEST_P(BuildRequest, AsynchronousFsdRequest_IsFreedByOriginator) {
     test_driver bottom(serve_transfer);
     LARGE_INTEGER offset;
     offset.QuadPart = 512;
@@ -293,7 +293,7 @@ NTSTATUS forward_and_complete(DEVICE_OBJECT* device, IRP* irp) {
     return complete(irp, irp->IoStatus.Status, irp->IoStatus.Information + 1);
 }
 
-TEST_P(BuildRequest, ForwardComesBackWithTheLowersAnswer) {
+TEST_P(BuildRequest, IoForwardIrpSynchronously_ReturnsLowerStatus) {
     NTSTATUS answer = STATUS_DEVICE_NOT_READY;
     test_driver bottom(complete_at_once, &answer);
     forwarded seen;
@@ -309,7 +309,7 @@ TEST_P(BuildRequest, ForwardComesBackWithTheLowersAnswer) {
     IoFreeIrp(irp);
 }
 
-TEST_P(BuildRequest, ForwardWithoutALocationBelowSaysSo) {
+TEST_P(BuildRequest, ForwardWithoutNextLocation_ReturnsFalse) {
     test_driver bottom([](DEVICE_OBJECT* device, IRP* irp) {
         EXPECT_FALSE(IoForwardIrpSynchronously(device, irp));
         return complete(irp, STATUS_SUCCESS);
@@ -336,7 +336,7 @@ NTSTATUS split(DEVICE_OBJECT* device, IRP* irp) {
     return STATUS_PENDING;
 }
 
-TEST_P(BuildRequest, MasterEndsWithItsLastAssociatedIrp) {
+TEST_P(BuildRequest, LastAssociatedIrpCompletes_MasterIrpCompletes) {
     IRP* pended = nullptr;
     test_driver bottom(pend, &pended);
     LONG parts = 1;
@@ -354,7 +354,7 @@ TEST_P(BuildRequest, MasterEndsWithItsLastAssociatedIrp) {
     IoFreeIrp(irp);
 }
 
-TEST_P(BuildRequest, AssociatedIrpsMayEndInsideTheCall) {
+TEST_P(BuildRequest, AssociatedIrpsCompleteInline_MasterIrpCompletesOnce) {
     test_driver bottom(complete_at_once);
     LONG parts = 3;
     test_driver top(split, bottom, &parts);
@@ -388,7 +388,7 @@ struct collector {
 };
 
 // Two actors complete the two parts of one request: the request completes once, after both.
-TEST(BuildRequestRaces, AssociatedIrpsOfTwoActors) {
+TEST(BuildRequestRaces, TwoAssociatedIrpsCompleteConcurrently_MasterCompletesOnce) {
     expect_exhausted(thorough(), [](sim_machine& sim) {
         collector below;
         test_driver bottom(collector::dispatch, &below);
@@ -413,7 +413,7 @@ TEST(BuildRequestRaces, AssociatedIrpsOfTwoActors) {
 
 // A lower driver pends the requests that a filter forwards, and another actor completes them at any
 // time.
-TEST(BuildRequestRaces, ForwardAndACompleter) {
+TEST(BuildRequestRaces, ForwardRacesWithCompletion_CompletesOnce) {
     expect_exhausted(thorough(), [](sim_machine& sim) {
         IRP* pended = nullptr;
         test_driver bottom(pend, &pended);
@@ -437,7 +437,7 @@ TEST(BuildRequestRaces, ForwardAndACompleter) {
 
 // A sender whose event and IOSB are on its stack returns as soon as the event is set: neither is
 // accessed afterwards.
-TEST(BuildRequestRaces, SenderLeavesAtOnce) {
+TEST(BuildRequestRaces, SenderReturnsOnEvent_EventAndIosbNotAccessedAfterwards) {
     expect_exhausted(thorough(), [](sim_machine& sim) {
         IRP* pended = nullptr;
         test_driver bottom(pend, &pended);

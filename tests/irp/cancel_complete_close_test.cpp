@@ -36,7 +36,7 @@ void cancel_complete_close(sim_machine& sim, endings& seen) {
     EXPECT_EQ(late.send(), STATUS_DELETE_PENDING);
 }
 
-TEST(CancelCompleteClose, CompletesOnceUnderEverySchedule) {
+TEST(CancelCompleteClose, EverySchedule_CompletesOnce) {
     endings seen;
     explore_options options;
     options.random_runs = options.pct_runs = 0;

@@ -134,30 +134,30 @@ void pop_and_destroy(sim_machine& sim) {
     EXPECT_EQ(std::memcmp(left, memory, sizeof memory), 0);
 }
 
-TEST(QueueRaces, Destructor_AfterTheLastRequest_WaitsForTheOneThatParked) {
+TEST(CancelSafeQueueRaces, Destructor_AfterTheLastRequest_WaitsForTheOneThatParked) {
     explore_options options;
     options.exhaustive_runs = 20'000;
     options.preemption_bound = 2;
     irpverbs::testing::expect_explored(options, pop_and_destroy);
 }
 
-TEST(QueueRaces, ParkCancelServe) {
+TEST(CancelSafeQueueRaces, InsertCancelAndRemoveRace_CompletesOnce) {
     irpverbs::testing::expect_exhausted(
         thorough({"queue.cancelled_before_pend", "queue.canceller_waits_to_unlink",
                   "queue.pend_waits_for_the_lock", "queue.canceller_waits_for_the_lock"}),
         pend_cancel_serve);
 }
-TEST(QueueRaces, CancelBesideADrainHere) {
+TEST(CancelSafeQueueRaces, CancelRacesWithDrainOnSameProcessor_EachIrpCompletesOnce) {
     irpverbs::testing::expect_exhausted(thorough({"queue.claim_skipped_cancelled"}), drained_here);
 }
-TEST(QueueRaces, CancelBesideADrainElsewhere) {
+TEST(CancelSafeQueueRaces, CancelRacesWithDrainOnOtherProcessor_EachIrpCompletesOnce) {
     irpverbs::testing::expect_exhausted(thorough({"queue.claim_skipped_cancelled"}),
                                         drained_elsewhere);
 }
-TEST(QueueRaces, ParkParkDrain) {
+TEST(CancelSafeQueueRaces, TwoInsertersAndDrainRace_EachIrpCompletesOnce) {
     irpverbs::testing::expect_exhausted(thorough(), pend_pend_drain);
 }
-TEST(QueueRaces, ParkCancelClose) {
+TEST(CancelSafeQueueRaces, InsertCancelAndCloseRace_EachIrpCompletesOnce) {
     irpverbs::testing::expect_exhausted(
         thorough({"cancel.found_no_routine", "queue.claim_skipped_cancelled"}), pend_cancel_close);
 }

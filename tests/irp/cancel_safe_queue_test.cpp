@@ -19,7 +19,7 @@ using irpverbs::testing::test_device;
 
 void answer(pending_irp owed, void*) { std::move(owed).complete(STATUS_SUCCESS, 42); }
 
-class Queue : public irpverbs::testing::BothMachines {
+class CsqRaces : public irpverbs::testing::BothMachines {
 protected:
     void send(int count) {
         for (int i = 0; i < count; ++i) {
@@ -36,7 +36,7 @@ protected:
 };
 
 // Tests that requests leave in the order of their arrival, and cannot be cancelled afterwards.
-TEST_P(Queue, IsFirstInFirstOut) {
+TEST_P(CancelSafeQueue, SeveralInserted_RemovedInOrder) {
     send(3);
     for (int i = 0; i < 3; ++i) {
         auto owed = queue.remove_next();
@@ -51,7 +51,7 @@ TEST_P(Queue, IsFirstInFirstOut) {
 }
 
 // Tests that a queued request is completed before the IoCancelIrp that cancels it returns.
-TEST_P(Queue, CancelledRequestLeaves) {
+TEST_P(CancelSafeQueue, CancelQueuedIrp_CompletesBeforeCancelReturns) {
     send(3);
     EXPECT_TRUE(requests[1]->cancel());
     EXPECT_EQ(at(1).completions(), 1);
@@ -64,7 +64,7 @@ TEST_P(Queue, CancelledRequestLeaves) {
 
 // Tests that pend completes a request that is already cancelled, and returns STATUS_PENDING as it
 // must.
-TEST_P(Queue, ParksWhatIsCancelledAlready) {
+TEST_P(CancelSafeQueue, CancelledBeforeInsert_CompletesCancelled) {
     numbered_request early(device);
     EXPECT_FALSE(early.cancel());
     EXPECT_EQ(early.send(), STATUS_PENDING);
@@ -73,7 +73,7 @@ TEST_P(Queue, ParksWhatIsCancelledAlready) {
 }
 
 // Tests that any one chosen request can be removed.
-TEST_P(Queue, GivesUpTheOneAskedFor) {
+TEST_P(CancelSafeQueue, RemoveByIrpOrPredicate_RemovesThatIrp) {
     send(3);
     EXPECT_FALSE(queue.remove(nullptr));
     auto last = queue.remove(at(2).irp());
@@ -87,7 +87,7 @@ TEST_P(Queue, GivesUpTheOneAskedFor) {
 }
 
 // Tests that close cancels in order, and refuses later requests with the given status.
-TEST_P(Queue, ClosesInOrder) {
+TEST_P(CancelSafeQueue, Close_CancelsInOrderAndRejectsLaterIrps) {
     send(3);
     queue.close(STATUS_FILE_FORCED_CLOSED);
     EXPECT_EQ(order, (std::vector{0, 1, 2}));
@@ -99,7 +99,7 @@ TEST_P(Queue, ClosesInOrder) {
 
 // Tests that the drain DPC runs at DISPATCH_LEVEL, once for all requests that were queued before it
 // ran.
-TEST_P(Queue, DrainsItself) {
+TEST_P(CancelSafeQueue, SeveralQueuedAtDispatch_DrainDpcCompletesAll) {
     static int at_dispatch;
     at_dispatch = 0;
     cancel_safe_queue drained(
@@ -122,7 +122,7 @@ TEST_P(Queue, DrainsItself) {
 }
 
 // Tests that a queue may be destroyed while its DPC waits for a processor.
-TEST_P(Queue, EndsBeforeItsDpc) {
+TEST_P(CancelSafeQueue, DestroyedWithDrainDpcQueued_QueuedIrpIsCancelled) {
     auto drained = std::make_unique<cancel_safe_queue>(answer, nullptr);
     const test_device other([&](pending_irp owed) { return drained->pend(std::move(owed)); });
     numbered_request one(other);
@@ -136,7 +136,7 @@ TEST_P(Queue, EndsBeforeItsDpc) {
 }
 
 // Tests that dropping a list of removed requests is reported.
-TEST_P(Queue, TakenRequestsAreOwed) {
+TEST_P(CancelSafeQueue, RemovedIrpsDropped_IsReported) {
     send(1);
     const auto report = report_of([&] { static_cast<void>(queue.remove_all()); });
     ASSERT_TRUE(report);
@@ -146,7 +146,7 @@ TEST_P(Queue, TakenRequestsAreOwed) {
 
 // Tests real contention: threads queue and cancel while the DPC drains; each request completes
 // once.
-TEST_P(Queue, ServesThreads) {
+TEST_P(CancelSafeQueue, ThreadsInsertAndCancelDuringDrain_EachCompletesOnce) {
     cancel_safe_queue drained(answer, nullptr);
     const test_device other([&](pending_irp owed) { return drained.pend(std::move(owed)); });
     const int rounds = simulated() ? 20 : 2000;
@@ -168,7 +168,7 @@ TEST_P(Queue, ServesThreads) {
 IRPVERBS_ON_BOTH_MACHINES(Queue);
 
 // Tests that destroying a queue with requests in it is a bug check.
-TEST(QueueDeathTest, EndsEmpty) {
+TEST(CancelSafeQueueDeathTest, DestroyedWithQueuedIrp_BugChecks) {
     const auto end_too_early = [] {
         cancel_safe_queue queue;
         const test_device device([&](pending_irp owed) { return queue.pend(std::move(owed)); });

@@ -32,10 +32,10 @@ NTSTATUS pend_cancelable(DEVICE_OBJECT* device, IRP* irp) {
     return STATUS_PENDING;
 }
 
-class Cancel : public BothMachines {
+class IoCancelIrp : public BothMachines {
 protected:
-    Cancel() { seen = {}; }
-    ~Cancel() override { IoFreeIrp(irp); }
+    IoCancelIrp() { seen = {}; }
+    ~IoCancelIrp() override { IoFreeIrp(irp); }
 
     IRP* pended = nullptr;
     test_driver bottom{pend_cancelable, &pended};
@@ -43,14 +43,14 @@ protected:
     IRP* irp = request(bottom.device, result);
 };
 
-TEST_P(Cancel, WithoutARoutineIsFalseAndLeavesAMark) {
+TEST_P(IoCancelIrp, NoCancelRoutine_ReturnsFalseAndSetsCancel) {
     EXPECT_FALSE(IoCancelIrp(irp));
     EXPECT_TRUE(irp->Cancel);
     EXPECT_FALSE(IoCancelIrp(irp));
     EXPECT_EQ(KeGetCurrentIrql(), PASSIVE_LEVEL);
 }
 
-TEST_P(Cancel, CallsTheRoutineOnceWithTheLockHeld) {
+TEST_P(IoCancelIrp, CancelRoutineSet_IsCalledOnceWithLockHeld) {
     EXPECT_EQ(IoCallDriver(bottom.device, irp), STATUS_PENDING);
     EXPECT_TRUE(IoCancelIrp(irp));
     EXPECT_EQ(seen.calls, 1);
@@ -64,14 +64,14 @@ TEST_P(Cancel, CallsTheRoutineOnceWithTheLockHeld) {
 }
 
 // Tests that CancelIrql is the canceller's level.
-TEST_P(Cancel, ComesBackAtTheCallersLevel) {
+TEST_P(IoCancelIrp, CancelAtDispatchLevel_RestoresCallerIrql) {
     IoCallDriver(bottom.device, irp);
     const at_dispatch_level raised;
     EXPECT_TRUE(IoCancelIrp(irp));
     EXPECT_EQ(KeGetCurrentIrql(), DISPATCH_LEVEL);
 }
 
-TEST_P(Cancel, RoutineThatIsWithdrawnIsNotCalled) {
+TEST_P(IoCancelIrp, CancelRoutineCleared_IsNotCalled) {
     IoCallDriver(bottom.device, irp);
     EXPECT_EQ(IoSetCancelRoutine(irp, nullptr), cancel_and_complete);
     EXPECT_EQ(IoSetCancelRoutine(irp, nullptr), nullptr); // only one caller gets it
@@ -81,7 +81,7 @@ TEST_P(Cancel, RoutineThatIsWithdrawnIsNotCalled) {
     EXPECT_EQ(seen.calls, 0);
 }
 
-TEST_P(Cancel, CompletionWithARoutineSetIsReported) {
+TEST_P(IoCancelIrp, CompleteWithCancelRoutineSet_IsReported) {
     IoCallDriver(bottom.device, irp);
     const auto report = report_of([&] { complete(pended, STATUS_SUCCESS); });
     ASSERT_TRUE(report);
@@ -90,7 +90,7 @@ TEST_P(Cancel, CompletionWithARoutineSetIsReported) {
     IoCancelIrp(irp);
 }
 
-TEST_P(Cancel, FreeOfAnIrpThatWaitsIsReported) {
+TEST_P(IoCancelIrp, FreePendingIrp_IsReported) {
     IoCallDriver(bottom.device, irp);
     const auto report = report_of([&] { IoFreeIrp(irp); });
     ASSERT_TRUE(report);
@@ -99,14 +99,14 @@ TEST_P(Cancel, FreeOfAnIrpThatWaitsIsReported) {
     IoCancelIrp(irp);
 }
 
-TEST_P(Cancel, CompletedIrpWithARoutineIsReported) {
+TEST_P(IoCancelIrp, CancelRoutineInCompletedIrp_BugChecks) {
     IoSetCancelRoutine(irp, cancel_and_complete); // it is not sent to any driver
     EXPECT_EQ(bug_check_of([&] { IoCancelIrp(irp); }), CANCEL_STATE_IN_COMPLETED_IRP);
     IoReleaseCancelSpinLock(PASSIVE_LEVEL); // the canceller did not return to do it
 }
 
 // Two machines of one process share no cancel spin lock: a holder on one does not block the other.
-TEST_P(Cancel, EachMachineHasItsOwnLock) {
+TEST_P(IoCancelIrp, TwoMachines_HaveSeparateCancelSpinLocks) {
     KIRQL here = PASSIVE_LEVEL;
     IoAcquireCancelSpinLock(&here);
     {

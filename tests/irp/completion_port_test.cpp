@@ -80,7 +80,7 @@ protected:
     LARGE_INTEGER none = at_once();
 };
 
-TEST_P(CompletionPort, IrpComesOutWithKeyContextAndStatus) {
+TEST_P(CompletionPort, CompletedIrp_PacketHasKeyContextAndStatus) {
     test_driver bottom(
         [](DEVICE_OBJECT*, IRP* irp) { return complete(irp, STATUS_BUFFER_OVERFLOW, 17); });
     IRP* irp = posted_request(bottom.device, port.context(name(7)), name(9));
@@ -95,7 +95,7 @@ TEST_P(CompletionPort, IrpComesOutWithKeyContextAndStatus) {
 }
 
 // Tests that an IRP that fails inside the call is posted too: every result arrives as a packet.
-TEST_P(CompletionPort, FailureInsideTheCallIsPosted) {
+TEST_P(CompletionPort, FailureInsideCall_IsPosted) {
     NTSTATUS answer = STATUS_DEVICE_NOT_READY;
     test_driver bottom(complete_at_once, &answer);
     IRP* irp = posted_request(bottom.device, port.context(nullptr), nullptr);
@@ -105,7 +105,7 @@ TEST_P(CompletionPort, FailureInsideTheCallIsPosted) {
     IoFreeIrp(irp);
 }
 
-TEST_P(CompletionPort, OriginatorsRoutineRunsFirstAndMayKeepTheIrp) {
+TEST_P(CompletionPort, OriginatorCompletionRoutine_RunsFirstAndMayKeepIrp) {
     test_driver bottom(complete_at_once);
     for (const NTSTATUS answer : {STATUS_CONTINUE_COMPLETION, STATUS_MORE_PROCESSING_REQUIRED}) {
         outcome result;
@@ -125,7 +125,7 @@ TEST_P(CompletionPort, OriginatorsRoutineRunsFirstAndMayKeepTheIrp) {
     }
 }
 
-TEST_P(CompletionPort, IrpIsSentAndPostedAgainAndAgain) {
+TEST_P(CompletionPort, ReusedIrp_IsPostedEachTime) {
     IRP* pended = nullptr;
     test_driver bottom(pend, &pended);
     PIO_COMPLETION_CONTEXT context = port.context(name(1));
@@ -143,7 +143,7 @@ TEST_P(CompletionPort, IrpIsSentAndPostedAgainAndAgain) {
 }
 
 // Tests the device's port: a built request without an event is posted after its IOSB is written.
-TEST_P(CompletionPort, DevicesRequestsAreItsPortsAndFreedByRemoval) {
+TEST_P(CompletionPort, DeviceAssociated_PostsRequestsWithoutEvent) {
     test_driver bottom([](DEVICE_OBJECT*, IRP* irp) {
         static_cast<char*>(irp->AssociatedIrp.SystemBuffer)[0] = 'y';
         return complete(irp, STATUS_SUCCESS, 1);
@@ -169,7 +169,7 @@ TEST_P(CompletionPort, DevicesRequestsAreItsPortsAndFreedByRemoval) {
     EXPECT_EQ(IoQueryIoCompletion(port.port), 0);
 }
 
-TEST_P(CompletionPort, PacketsComeOutInOrderManyAtOnce) {
+TEST_P(CompletionPort, ManyPackets_RemovedInOrder) {
     for (ULONG_PTR i = 0; i < 200; ++i)
         EXPECT_EQ(port.post(i), STATUS_SUCCESS);
     ULONG_PTR next = 0;
@@ -182,19 +182,19 @@ TEST_P(CompletionPort, PacketsComeOutInOrderManyAtOnce) {
     EXPECT_TRUE(port.remove_ready(1).empty());
 }
 
-TEST_P(CompletionPort, RemovalOfNoneIsRefused) {
+TEST_P(CompletionPort, RemoveZeroPackets_ReturnsInvalidParameter) {
     ULONG count = 1;
     EXPECT_EQ(IoRemoveIoCompletionEx(port.port, &got, 0, &count, &none, FALSE),
               STATUS_INVALID_PARAMETER);
 }
 
-TEST_P(CompletionPort, TimeoutEndsTheWait) {
+TEST_P(CompletionPort, RemoveFromEmptyPort_TimesOut) {
     LARGE_INTEGER soon;
     soon.QuadPart = -10'000;
     EXPECT_EQ(port.remove(got, &soon), STATUS_TIMEOUT);
 }
 
-TEST_P(CompletionPort, RemovalWaitsForAPacket) {
+TEST_P(CompletionPort, RemoveFromEmptyPort_WaitsForPacket) {
     KEVENT waiting;
     KeInitializeEvent(&waiting, NotificationEvent, FALSE);
     packet seen{};
@@ -211,7 +211,7 @@ TEST_P(CompletionPort, RemovalWaitsForAPacket) {
     EXPECT_EQ(seen.KeyContext, name(12));
 }
 
-TEST_P(CompletionPort, CloseWakesWhoWaits) {
+TEST_P(CompletionPort, Close_WakesWaiters) {
     const PVOID closing = std::exchange(port.port, nullptr);
     KEVENT inside;
     KeInitializeEvent(&inside, NotificationEvent, FALSE);
@@ -241,7 +241,7 @@ TEST_P(CompletionPort, CloseWakesWhoWaits) {
 
 // Tests that packets left at the close, and packets posted later, are freed (a sanitizer reports
 // leaks).
-TEST_P(CompletionPort, CloseDropsPackets) {
+TEST_P(CompletionPort, CloseWithPacketsQueued_FreesPackets) {
     IRP* pended = nullptr;
     test_driver bottom(pend, &pended);
     test_driver quick(complete_at_once);
@@ -255,7 +255,7 @@ TEST_P(CompletionPort, CloseDropsPackets) {
     complete(pended, STATUS_SUCCESS);
 }
 
-TEST_P(CompletionPort, DescriptorIsReadableWhilePacketsWait) {
+TEST_P(CompletionPort, PacketsQueued_DescriptorIsReadable) {
     port.post(1);
     const int descriptor = IoCompletionEventFd(port.port);
     EXPECT_EQ(IoCompletionEventFd(port.port), descriptor);
@@ -274,7 +274,7 @@ TEST_P(CompletionPort, DescriptorIsReadableWhilePacketsWait) {
 }
 
 // The other form: the IRP itself is inserted in a queue of the originator's own.
-TEST_P(CompletionPort, QueueOfOnesOwnGetsTheIrp) {
+TEST_P(CompletionPort, IoSetCompletionQueue_InsertsIrpInOwnQueue) {
     test_driver bottom(complete_at_once);
     KQUEUE queue;
     KeInitializeQueue(&queue, 1);
@@ -289,7 +289,7 @@ TEST_P(CompletionPort, QueueOfOnesOwnGetsTheIrp) {
 
 // Each allocating call fails once and returns a failure status; everything allocated before is
 // freed.
-TEST_P(CompletionPort, FailsWhereResourcesRunShort) {
+TEST_P(CompletionPort, EachAllocationFails_ReturnsFailureStatus) {
     std::map<std::string, int> failed;
     const auto note = [&](const char* call, bool it_failed) { failed[call] += it_failed; };
     DRIVER_OBJECT driver{};
@@ -335,7 +335,7 @@ explore_options thorough() {
 
 // An IRP and a packet are posted, two actors remove: each packet is removed once, and no remover
 // waits for ever.
-TEST(CompletionPortRaces, PostAndRemove) {
+TEST(CompletionPortRaces, PostRacesWithRemove_EachPacketIsRemovedOnce) {
     expect_exhausted(thorough(), [](sim_machine& sim) {
         test_driver bottom(complete_at_once);
         owned_port port(2);
@@ -358,7 +358,7 @@ TEST(CompletionPortRaces, PostAndRemove) {
 }
 
 // A close strands no waiter, sender or poster; no memory is freed twice.
-TEST(CompletionPortRaces, PostRemoveAndClose) {
+TEST(CompletionPortRaces, CloseRacesWithPostAndRemove_NoWaiterHangs) {
     explore_options options = thorough();
     options.required_probes = {"port.packet_after_close"};
     expect_exhausted(options, [](sim_machine& sim) {
@@ -388,7 +388,7 @@ TEST(CompletionPortRaces, PostRemoveAndClose) {
 }
 
 // The descriptor is readable whenever a packet is queued.
-TEST(CompletionPortRaces, DescriptorTellsOfEveryPacket) {
+TEST(CompletionPortRaces, PostRacesWithRemove_DescriptorReadableWhilePacketQueued) {
     expect_exhausted(thorough(), [](sim_machine& sim) {
         owned_port port(2);
         int descriptor = -1;

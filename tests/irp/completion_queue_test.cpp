@@ -65,7 +65,7 @@ protected:
 };
 
 // Tests that IRPs are removed in the order of their completion, one by one or many at once.
-TEST_P(CompletionQueue, IsFirstInFirstOut) {
+TEST_P(CompletionQueue, SeveralCompleted_RemovedInOrder) {
     std::array<IRP*, 3> sent{};
     for (IRP*& each : sent)
         each = send(queue, device);
@@ -82,7 +82,7 @@ TEST_P(CompletionQueue, IsFirstInFirstOut) {
 }
 
 // Tests that a removal waits for an IRP, and that waiters are served in order.
-TEST_P(CompletionQueue, RemovalWaits) {
+TEST_P(CompletionQueue, RemovalsBeforeIrps_CompleteInOrder) {
     removal first, second;
     queue.async_remove(first.handler());
     queue.async_remove(second.handler());
@@ -97,7 +97,7 @@ TEST_P(CompletionQueue, RemovalWaits) {
 }
 
 // Tests that a removal of many returns the available IRPs, at most as many as it has room for.
-TEST_P(CompletionQueue, RemovesMany) {
+TEST_P(CompletionQueue, RemoveMany_ReturnsAvailableUpToRoom) {
     for (int i = 0; i < 3; ++i)
         send(queue, device);
     std::array<IRP*, 2> into{};
@@ -123,7 +123,7 @@ TEST_P(CompletionQueue, RemovesMany) {
 
 // Tests that removals end by cancel, by their slot, by a deadline and by close; later IRPs still
 // arrive.
-TEST_P(CompletionQueue, RemovalsEnd) {
+TEST_P(CompletionQueue, CancelSlotDeadlineOrClose_EndsRemoval) {
     removal cancelled, by_slot, late, closed, after;
     asio::cancellation_signal cancel;
     queue.async_remove(cancelled.handler());
@@ -151,10 +151,10 @@ TEST_P(CompletionQueue, RemovalsEnd) {
 IRPVERBS_ON_BOTH_MACHINES(CompletionQueue);
 
 // A future blocks its thread, which in the simulator is the thread that runs the simulation.
-class RealCompletionQueue : public CompletionQueue {};
+class CompletionQueueOnRealThreads : public CompletionQueue {};
 
 // Tests a future as a completion token.
-TEST_P(RealCompletionQueue, Future) {
+TEST_P(CompletionQueueOnRealThreads, UseFuture_ReturnsIrp) {
     auto later = queue.async_remove(asio::use_future);
     IRP* irp = send(queue, device);
     EXPECT_EQ(later.get(), irp);
@@ -323,7 +323,7 @@ TEST(CompletionQueueRaces, Cancel_WhileAnIrpArrives_EndsTheRemoval) {
     irpverbs::testing::expect_explored(options, cancel_beside_arrival);
 }
 
-TEST(CompletionQueueRaces, NobodyMisses) {
+TEST(CompletionQueueRaces, SendRacesWithRemovals_NoIrpLost) {
     dispatch::explore_options options;
     options.exhaustive_runs = 5000;
     options.preemption_bound = 2;

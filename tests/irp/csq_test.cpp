@@ -34,7 +34,7 @@ std::optional<std::string> race(sim_machine& sim) {
     return std::nullopt;
 }
 
-TEST(CancelSafeQueue, CompletesOnceUnderRandomAndPctSchedules) {
+TEST(CsqRaces, InsertCancelAndRemoveNextRace_CompletesOnce) {
     explore_options options;
     options.exhaustive_runs = 200000;
     options.preemption_bound = 2;
@@ -113,7 +113,7 @@ protected:
                              request(driver.device(), outcomes[2])};
 };
 
-TEST_P(Csq, HoldsIrpsInOrderAndMarksThem) {
+TEST_P(Csq, SeveralInserted_RemovedInOrderAndMarkedPending) {
     for (std::size_t i = 0; i < 3; ++i)
         EXPECT_EQ(send(i), STATUS_PENDING);
     for (std::size_t i = 0; i < 3; ++i) {
@@ -128,7 +128,7 @@ TEST_P(Csq, HoldsIrpsInOrderAndMarksThem) {
     EXPECT_EQ(IoCsqRemoveNextIrp(driver.csq(), nullptr), nullptr);
 }
 
-TEST_P(Csq, PeekContextChooses) {
+TEST_P(Csq, PeekContext_SelectsMatchingIrp) {
     send(0, 1);
     send(1, 2);
     send(2, 1);
@@ -139,7 +139,7 @@ TEST_P(Csq, PeekContextChooses) {
     irpverbs::testing::complete(irp, STATUS_SUCCESS);
 }
 
-TEST_P(Csq, CancelTakesItOutAndCompletesIt) {
+TEST_P(Csq, CancelQueuedIrp_IsRemovedAndCompletesCancelled) {
     send(0);
     send(1);
     EXPECT_TRUE(IoCancelIrp(irps[0]));
@@ -150,7 +150,7 @@ TEST_P(Csq, CancelTakesItOutAndCompletesIt) {
     EXPECT_EQ(KeGetCurrentIrql(), PASSIVE_LEVEL);
 }
 
-TEST_P(Csq, CancelledBeforeItIsQueued) {
+TEST_P(Csq, CancelledBeforeInsert_CompletesCancelled) {
     EXPECT_FALSE(IoCancelIrp(irps[0]));
     EXPECT_EQ(send(0), STATUS_PENDING);
     EXPECT_EQ(outcomes[0].status, STATUS_CANCELLED);
@@ -158,7 +158,7 @@ TEST_P(Csq, CancelledBeforeItIsQueued) {
     EXPECT_TRUE(driver.empty());
 }
 
-TEST_P(Csq, RefusedIrpIsNeitherQueuedNorMarked) {
+TEST_P(Csq, RejectedByInsertIrpEx_NotQueuedNorMarkedPending) {
     driver.refused = 7;
     EXPECT_EQ(send(0, 7), STATUS_DEVICE_BUSY);
     EXPECT_EQ(driver.insert_context_seen, &driver);
@@ -169,7 +169,7 @@ TEST_P(Csq, RefusedIrpIsNeitherQueuedNorMarked) {
 
 // Tests the context of one IRP: it removes that IRP once, and nothing when the IRP has left
 // otherwise.
-TEST_P(Csq, KeyRemovesItsIrp) {
+TEST_P(Csq, IrpContext_RemovesItsIrpOnce) {
     driver.with_key = true;
     send(0);
     driver.with_key = false;
@@ -185,7 +185,7 @@ TEST_P(Csq, KeyRemovesItsIrp) {
     EXPECT_EQ(IoCsqRemoveIrp(driver.csq(), &driver.key), nullptr);
 }
 
-TEST_P(Csq, KeyIsSpentWhenItsIrpIsTheNext) {
+TEST_P(Csq, IoCsqRemoveNextIrp_InvalidatesIrpContext) {
     driver.with_key = true;
     send(0);
     IRP* irp = IoCsqRemoveNextIrp(driver.csq(), nullptr);
@@ -217,7 +217,7 @@ std::optional<std::string> race_for_key(sim_machine& sim) {
     return std::nullopt;
 }
 
-TEST(CancelSafeQueue, KeyCancelAndServeCompleteOnce) {
+TEST(CsqRaces, RemoveByContextCancelAndRemoveNextRace_CompletesOnce) {
     explore_options options;
     options.random_runs = options.pct_runs = 500;
     options.required_probes = {"csq.cancelled_before_pend", "csq.cancelled_during_pend",

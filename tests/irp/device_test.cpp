@@ -14,7 +14,7 @@ using namespace irpverbs::testing;
 
 class Device : public BothMachines {};
 
-TEST_P(Device, NewDeviceHasItsFields) {
+TEST_P(Device, IoCreateDevice_FillsFields) {
     DRIVER_OBJECT driver{};
     DEVICE_OBJECT* device = nullptr;
     EXPECT_EQ(IoCreateDevice(&driver, 40, nullptr, FILE_DEVICE_UNKNOWN, 0, FALSE, &device),
@@ -33,7 +33,7 @@ TEST_P(Device, NewDeviceHasItsFields) {
     IoDeleteDevice(device);
 }
 
-TEST_P(Device, DriverListsItsDevices) {
+TEST_P(Device, SeveralDevices_AreLinkedInDriverObject) {
     DRIVER_OBJECT driver{};
     DEVICE_OBJECT* devices[3] = {};
     for (DEVICE_OBJECT*& each : devices)
@@ -47,7 +47,7 @@ TEST_P(Device, DriverListsItsDevices) {
     EXPECT_EQ(driver.DeviceObject, nullptr);
 }
 
-TEST_P(Device, AttachGoesOnTopOfTheStack) {
+TEST_P(Device, AttachToStack_AttachesAboveTopDevice) {
     test_driver bottom(complete_at_once);
     test_driver middle(forward, bottom);
     test_driver top(forward);
@@ -64,7 +64,7 @@ TEST_P(Device, AttachGoesOnTopOfTheStack) {
     IoFreeIrp(irp);
 }
 
-TEST_P(Device, DetachTakesOffWhatIsAbove) {
+TEST_P(Device, IoDetachDevice_DetachesUpperDevice) {
     test_driver bottom(complete_at_once);
     test_driver top(forward, bottom);
     IoDetachDevice(bottom.device);
@@ -73,7 +73,7 @@ TEST_P(Device, DetachTakesOffWhatIsAbove) {
     EXPECT_EQ(IoAttachDeviceToDeviceStack(top.device, bottom.device), bottom.device);
 }
 
-TEST_P(Device, ReferenceToTheTopKeepsIt) {
+TEST_P(Device, TopDeviceReferenced_OutlivesDelete) {
     test_driver bottom(complete_at_once);
     DRIVER_OBJECT driver{};
     DEVICE_OBJECT* top = nullptr;
@@ -140,7 +140,7 @@ TEST_P(Device, KeWaitForSingleObject_OnADevice_IsABugCheck) {
               ULONG{INVALID_DATA_ACCESS_TRAP});
 }
 
-TEST_P(Device, NothingAttachesToADeletedDevice) {
+TEST_P(Device, AttachToDeletedDevice_ReturnsNull) {
     test_driver top(forward);
     DRIVER_OBJECT driver{};
     DEVICE_OBJECT* gone = nullptr;
@@ -198,7 +198,7 @@ TEST_P(Device, EachFunction_OfANullIrp_IsABugCheckUnderTheVerifier) {
         EXPECT_EQ(bug_check_of(calls[i]), ULONG{DRIVER_VERIFIER_IOMANAGER_VIOLATION}) << i;
 }
 
-TEST_P(Device, EachMisuseIsReported) {
+TEST_P(Device, DeleteOrDetachMisuse_IsReported) {
     test_driver bottom(complete_at_once);
     test_driver top(forward, bottom);
     auto report = report_of([&] { IoDeleteDevice(bottom.device); });

@@ -34,11 +34,11 @@ void program(sim_machine& machine) {
     machine.note(trace);
 }
 
-TEST(GoldenHashesOfIrps, RandomSeeds) {
+TEST(IrpGoldenHashes, RandomSeeds_HashesAreUnchanged) {
     expect_golden(golden_run(random_choices(0), program), {0xb7ed0cc7f604753f, 0xa14c51dfd4c965d8});
 }
 
-TEST(GoldenHashesOfIrps, PctSeeds) {
+TEST(IrpGoldenHashes, PctSeeds_HashesAreUnchanged) {
     expect_golden(golden_run(pct_choices(0, 3, 60), program),
                   {0xce0bf3925bce8c7, 0xfb31eca788e8b69c});
 }

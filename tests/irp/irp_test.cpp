@@ -13,7 +13,7 @@ namespace {
 
 using namespace irpverbs::testing;
 
-class IrpLife : public BothMachines {};
+class IrpLifetime : public BothMachines {};
 
 void expect_new(const IRP* irp, CCHAR locations) {
     EXPECT_EQ(irp->Size, IoSizeOfIrp(static_cast<std::size_t>(locations)));
@@ -36,12 +36,12 @@ void expect_new(const IRP* irp, CCHAR locations) {
         EXPECT_EQ(bytes[i], 0);
 }
 
-TEST_P(IrpLife, SizeIsHeaderAndLocations) {
+TEST_P(IrpLifetime, IoSizeOfIrp_IsHeaderPlusLocations) {
     EXPECT_EQ(IoSizeOfIrp(1), 128 + 64);
     EXPECT_EQ(IoSizeOfIrp(5), 128 + 5 * 64);
 }
 
-TEST_P(IrpLife, AllocatedIsNew) {
+TEST_P(IrpLifetime, IoAllocateIrp_ReturnsClearedIrp) {
     for (const CCHAR locations : std::initializer_list<CCHAR>{1, 2, 8, 9, 40}) {
         IRP* irp = IoAllocateIrp(locations, FALSE);
         ASSERT_NE(irp, nullptr);
@@ -56,13 +56,13 @@ TEST_P(IrpLife, AllocatedIsNew) {
     }
 }
 
-TEST_P(IrpLife, AllocationOfNoLocationFails) {
+TEST_P(IrpLifetime, AllocateWithInvalidStackSize_ReturnsNull) {
     EXPECT_EQ(IoAllocateIrp(0, FALSE), nullptr);
     EXPECT_EQ(IoAllocateIrp(-1, FALSE), nullptr);
     EXPECT_EQ(IoAllocateIrp(std::numeric_limits<CCHAR>::max(), FALSE), nullptr);
 }
 
-TEST_P(IrpLife, InitializedInMemoryOfTheCallersOwn) {
+TEST_P(IrpLifetime, IoInitializeIrp_WorksInCallerMemory) {
     alignas(64) std::array<std::byte, IoSizeOfIrp(3)> memory{};
     memory.fill(std::byte{0xee});
     auto* irp = reinterpret_cast<IRP*>(memory.data());
@@ -74,7 +74,7 @@ TEST_P(IrpLife, InitializedInMemoryOfTheCallersOwn) {
     EXPECT_EQ(irp->CurrentLocation, 4);
 }
 
-TEST_P(IrpLife, ReusedIsNewButForItsStatus) {
+TEST_P(IrpLifetime, IoReuseIrp_ReinitializesAndSetsStatus) {
     test_driver bottom(complete_at_once);
     outcome result;
     IRP* irp = request(bottom.device, result);
@@ -86,7 +86,7 @@ TEST_P(IrpLife, ReusedIsNewButForItsStatus) {
     IoFreeIrp(irp);
 }
 
-TEST_P(IrpLife, LocationsStandAboveOneAnother) {
+TEST_P(IrpLifetime, SeveralStackLocations_UsedFromTheTopDown) {
     IRP* irp = IoAllocateIrp(3, FALSE);
     auto* first = reinterpret_cast<IO_STACK_LOCATION*>(irp + 1);
     EXPECT_EQ(IoGetNextIrpStackLocation(irp), first + 2);
@@ -98,7 +98,7 @@ TEST_P(IrpLife, LocationsStandAboveOneAnother) {
     IoFreeIrp(irp);
 }
 
-TEST_P(IrpLife, CopiedLocationHasNoRoutineAndNoControl) {
+TEST_P(IrpLifetime, IoCopyCurrentIrpStackLocationToNext_OmitsRoutineAndControl) {
     IRP* irp = IoAllocateIrp(2, FALSE);
     outcome result;
     IoSetCompletionRoutine(irp, record_outcome, &result, TRUE, FALSE, TRUE);
@@ -120,7 +120,7 @@ TEST_P(IrpLife, CopiedLocationHasNoRoutineAndNoControl) {
     IoFreeIrp(irp);
 }
 
-TEST_P(IrpLife, CallGivesTheDriverItsDeviceAndLocation) {
+TEST_P(IrpLifetime, IoCallDriver_PassesDeviceAndLocation) {
     test_driver bottom([](DEVICE_OBJECT* device, IRP* irp) {
         const IO_STACK_LOCATION* mine = IoGetCurrentIrpStackLocation(irp);
         EXPECT_EQ(mine->DeviceObject, device);
@@ -140,7 +140,7 @@ TEST_P(IrpLife, CallGivesTheDriverItsDeviceAndLocation) {
     IoFreeIrp(irp);
 }
 
-TEST_P(IrpLife, HoleOfMajorFunctionAnswers) {
+TEST_P(IrpLifetime, MissingMajorFunction_CompletesInvalidDeviceRequest) {
     test_driver bottom(complete_at_once);
     bottom.driver.MajorFunction[IRP_MJ_READ] = nullptr;
     for (const UCHAR major : {UCHAR{IRP_MJ_READ}, UCHAR{IRP_MJ_MAXIMUM_FUNCTION + 1}}) {
@@ -155,7 +155,7 @@ TEST_P(IrpLife, HoleOfMajorFunctionAnswers) {
 }
 
 // Conditions of a completion routine: every combination of its InvokeOn flags and the IRP's end.
-TEST_P(IrpLife, InvokeOnSelectsTheRoutine) {
+TEST_P(IrpLifetime, InvokeOnFlags_SelectCompletionRoutine) {
     constexpr NTSTATUS ends[] = {STATUS_SUCCESS, STATUS_TIMEOUT, STATUS_BUFFER_OVERFLOW,
                                  STATUS_IO_DEVICE_ERROR};
     for (int asked = 0; asked < 8; ++asked)
@@ -231,7 +231,7 @@ struct two_levels {
 
 // The bottom driver's pending mark reaches the originator through a filter: by itself when the
 // filter has no routine, else only if the routine passes it on.
-TEST_P(IrpLife, PendingTravelsThroughTwoLevels) {
+TEST_P(IrpLifetime, PendedBelowFilter_MarkPropagatesUnlessRoutineOmitsIt) {
     struct {
         bool routine, passes_on, arrives;
     } const cases[] = {{false, false, true}, {true, true, true}, {true, false, false}};
@@ -253,7 +253,7 @@ TEST_P(IrpLife, PendingTravelsThroughTwoLevels) {
 }
 
 // Tests that a routine that is set but not invoked does not stop the mark either.
-TEST_P(IrpLife, PendingPassesARoutineThatWasNotChosen) {
+TEST_P(IrpLifetime, CompletionRoutineNotInvoked_PendingMarkPropagates) {
     two_levels stack;
     stack.routine.set = false;
     stack.top.driver.MajorFunction[IRP_MJ_INTERNAL_DEVICE_CONTROL] = [](DEVICE_OBJECT* device,
@@ -270,7 +270,7 @@ TEST_P(IrpLife, PendingPassesARoutineThatWasNotChosen) {
 }
 
 // Tests that completed locations are cleared but marked when the status is an error.
-TEST_P(IrpLife, ErrorIsMarkedInLocationsLeftBehind) {
+TEST_P(IrpLifetime, ErrorStatus_MarksCompletedLocations) {
     for (const NTSTATUS end : {STATUS_SUCCESS, STATUS_IO_DEVICE_ERROR}) {
         two_levels stack;
         IoCallDriver(stack.top.device, stack.irp);
@@ -287,7 +287,7 @@ TEST_P(IrpLife, ErrorIsMarkedInLocationsLeftBehind) {
 
 // Tests that completion stops where a routine returns STATUS_MORE_PROCESSING_REQUIRED, and
 // continues when its driver completes the IRP.
-TEST_P(IrpLife, WalkStopsAndGoesOn) {
+TEST_P(IrpLifetime, MoreProcessingRequired_StopsUntilCompletedAgain) {
     two_levels stack;
     stack.routine.answer = STATUS_MORE_PROCESSING_REQUIRED;
     IoCallDriver(stack.top.device, stack.irp);
@@ -301,7 +301,7 @@ TEST_P(IrpLife, WalkStopsAndGoesOn) {
     EXPECT_EQ(stack.result.information, 6u);
 }
 
-TEST_P(IrpLife, RoutineMaySendTheIrpDownAgain) {
+TEST_P(IrpLifetime, IrpReclaimedByRoutine_CanBeSentAgain) {
     two_levels stack;
     stack.routine.answer = STATUS_MORE_PROCESSING_REQUIRED;
     IoCallDriver(stack.top.device, stack.irp);
@@ -315,7 +315,7 @@ TEST_P(IrpLife, RoutineMaySendTheIrpDownAgain) {
 
 // Tests that an IRP without an originator's routine is freed (a sanitizer reports leaks), also when
 // locations are skipped.
-TEST_P(IrpLife, NobodysIrpIsFreedInTheEnd) {
+TEST_P(IrpLifetime, NoOriginatorRoutine_IrpIsFreed) {
     test_driver bottom(complete_at_once);
     test_driver top(
         [](DEVICE_OBJECT* device, IRP* irp) {
@@ -329,7 +329,7 @@ TEST_P(IrpLife, NobodysIrpIsFreedInTheEnd) {
 
 // IoSetCompletionRoutineEx: the same conditions, and the device is referenced until the IRP has
 // passed.
-TEST_P(IrpLife, RoutineExKeepsItsDevice) {
+TEST_P(IrpLifetime, IoSetCompletionRoutineEx_ReferencesDevice) {
     for (const NTSTATUS end : {STATUS_SUCCESS, STATUS_IO_DEVICE_ERROR}) {
         IRP* pended = nullptr;
         test_driver bottom(pend, &pended);
@@ -352,7 +352,7 @@ TEST_P(IrpLife, RoutineExKeepsItsDevice) {
 #if defined(ADDRESS_SANITIZER)
 // A freed IRP's memory waits on its processor for the next IoAllocateIrp; AddressSanitizer guards
 // it.
-TEST_P(IrpLife, IoFreeIrp_WithoutTheVerifier_PoisonsThePacket) {
+TEST_P(IrpLifetime, IoFreeIrp_WithoutTheVerifier_PoisonsThePacket) {
     IRP* irp = IoAllocateIrp(2, FALSE);
     IoFreeIrp(irp);
     EXPECT_DEATH(irp->IoStatus.Information = 1, "use-after-poison");
@@ -364,7 +364,7 @@ TEST_P(IrpLife, IoFreeIrp_WithoutTheVerifier_PoisonsThePacket) {
 }
 #endif
 
-TEST_P(IrpLife, EachMisuseHasItsBugCheck) {
+TEST_P(IrpLifetime, EachMisuse_BugChecks) {
     test_driver bottom(complete_at_once);
     outcome result;
     IRP* irp = request(bottom.device, result);
@@ -395,7 +395,7 @@ TEST_P(IrpLife, EachMisuseHasItsBugCheck) {
     IoFreeIrp(irp);
 }
 
-TEST_P(IrpLife, PacketSizeThatHoldsTooLittleIsReported) {
+TEST_P(IrpLifetime, IoInitializeIrpSizeTooSmall_IsReported) {
     alignas(64) std::array<std::byte, IoSizeOfIrp(2)> memory{};
     auto* irp = reinterpret_cast<IRP*>(memory.data());
     const auto report = report_of([&] { IoInitializeIrp(irp, IoSizeOfIrp(1), 2); });

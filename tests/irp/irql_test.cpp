@@ -41,7 +41,7 @@ struct packet_memory {
     IRP* irp() { return reinterpret_cast<IRP*>(bytes.data()); }
 };
 
-class IrqlRules : public BothMachines {
+class IrpIrqlRules : public BothMachines {
 protected:
     static void expect_reported(const std::vector<precondition>& all) {
         const checks_scope watching{check::irql};
@@ -66,7 +66,7 @@ protected:
 
 constexpr KIRQL above_dispatch = CLOCK_LEVEL;
 
-TEST_P(IrqlRules, IrpsAndCancel) {
+TEST_P(IrpIrqlRules, IrpAndCancelCallsAtWrongIrql_AreReported) {
     IRP* irp = IoAllocateIrp(1, FALSE);
     expect_reported({
         {"IoReuseIrp", above_dispatch, "IrqlIoDispatch", [&] { IoReuseIrp(irp, 0); }},
@@ -100,7 +100,7 @@ TEST_P(IrqlRules, IrpsAndCancel) {
     IoFreeIrp(irp);
 }
 
-TEST_P(IrqlRules, AllocationAboveDispatchLevel) {
+TEST_P(IrpIrqlRules, IoAllocateIrpAboveDispatchLevel_IsReported) {
     const findings seen{check::irql};
     const KIRQL before = KeGetCurrentIrql();
     irpverbs::dispatch::detail::this_processor().irql = above_dispatch;
@@ -111,7 +111,7 @@ TEST_P(IrqlRules, AllocationAboveDispatchLevel) {
     IoFreeIrp(irp);
 }
 
-TEST_P(IrqlRules, DevicesAndRemoveLocks) {
+TEST_P(IrpIrqlRules, DeviceAndRemoveLockCallsAtWrongIrql_AreReported) {
     DEVICE_OBJECT* device = nullptr;
     expect_reported({
         {"IoCreateDevice", DISPATCH_LEVEL, "IrqlIoPassive1",
@@ -135,7 +135,7 @@ TEST_P(IrqlRules, DevicesAndRemoveLocks) {
     });
 }
 
-TEST_P(IrqlRules, BuiltRequestsAndMdls) {
+TEST_P(IrpIrqlRules, RequestAndMdlCallsAtWrongIrql_AreReported) {
     expect_reported({
         {"IoBuildDeviceIoControlRequest", DISPATCH_LEVEL, "IrqlIoPassive1",
          [&] {
@@ -165,7 +165,7 @@ TEST_P(IrqlRules, BuiltRequestsAndMdls) {
     });
 }
 
-TEST_P(IrqlRules, DeviceQueuesAndStartIo) {
+TEST_P(IrpIrqlRules, DeviceQueueAndStartIoCallsAtWrongIrql_AreReported) {
     IRP* irp = nullptr;
     expect_reported({
         {"KeInitializeDeviceQueue", above_dispatch, "IrqlKeDispatchLte",
@@ -193,7 +193,7 @@ TEST_P(IrqlRules, DeviceQueuesAndStartIo) {
     });
 }
 
-TEST_P(IrqlRules, WorkItemsAndCompletionPorts) {
+TEST_P(IrpIrqlRules, WorkItemAndPortCallsAtWrongIrql_AreReported) {
     PVOID port = nullptr;
     PIO_COMPLETION_CONTEXT context = nullptr;
     FILE_IO_COMPLETION_INFORMATION got{};
@@ -228,7 +228,7 @@ TEST_P(IrqlRules, WorkItemsAndCompletionPorts) {
 }
 
 // Tests that sending and completing a request at DISPATCH_LEVEL is within the rules.
-TEST_P(IrqlRules, AreKeptAtDispatchLevel) {
+TEST_P(IrpIrqlRules, SendAndCompleteAtDispatchLevel_NothingIsReported) {
     const findings seen{check::irql};
     outcome result;
     {
@@ -246,7 +246,7 @@ TEST_P(IrqlRules, AreKeptAtDispatchLevel) {
 }
 
 // Tests that no call is checked while the verifier is off.
-TEST_P(IrqlRules, AreNotCheckedWhenOff) {
+TEST_P(IrpIrqlRules, VerifierOff_NothingIsReported) {
     EXPECT_FALSE(report_at(above_dispatch, [&] {
         ObReferenceObject(bottom.device);
         ObDereferenceObject(bottom.device);

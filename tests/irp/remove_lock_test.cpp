@@ -20,7 +20,7 @@ protected:
     IO_REMOVE_LOCK lock;
 };
 
-TEST_P(RemoveLock, LetsInUntilRemoved) {
+TEST_P(RemoveLock, AcquireAfterRemoval_ReturnsDeletePending) {
     EXPECT_EQ(IoAcquireRemoveLock(&lock, tag()), STATUS_SUCCESS);
     EXPECT_EQ(IoAcquireRemoveLock(&lock, this + 1), STATUS_SUCCESS);
     IoReleaseRemoveLock(&lock, this + 1);
@@ -30,13 +30,13 @@ TEST_P(RemoveLock, LetsInUntilRemoved) {
     EXPECT_EQ(IoAcquireRemoveLock(&lock, tag()), STATUS_DELETE_PENDING);
 }
 
-TEST_P(RemoveLock, IsTakenAndReleasedAtDispatchLevel) {
+TEST_P(RemoveLock, AtDispatchLevel_AcquiresAndReleases) {
     const at_dispatch_level raised;
     EXPECT_EQ(IoAcquireRemoveLock(&lock, tag()), STATUS_SUCCESS);
     IoReleaseRemoveLock(&lock, tag());
 }
 
-TEST_P(RemoveLock, WaitEndsWithTheLastRelease) {
+TEST_P(RemoveLock, ReleaseAndWait_WaitsForLastRelease) {
     EXPECT_EQ(IoAcquireRemoveLock(&lock, tag()), STATUS_SUCCESS);
     EXPECT_EQ(IoAcquireRemoveLock(&lock, &lock), STATUS_SUCCESS);
     bool released = false;
@@ -48,7 +48,7 @@ TEST_P(RemoveLock, WaitEndsWithTheLastRelease) {
     EXPECT_TRUE(released);
 }
 
-TEST_P(RemoveLock, ReleasedTooOftenIsReported) {
+TEST_P(RemoveLock, ReleaseTooOften_IsReported) {
     EXPECT_EQ(IoAcquireRemoveLock(&lock, tag()), STATUS_SUCCESS);
     IoReleaseRemoveLockAndWait(&lock, tag());
     EXPECT_EQ(bug_check_of([&] { IoReleaseRemoveLock(&lock, tag()); }),
@@ -58,7 +58,7 @@ TEST_P(RemoveLock, ReleasedTooOftenIsReported) {
 IRPVERBS_ON_BOTH_MACHINES(RemoveLock);
 
 // A user races with removal: the user either acquires the lock and is waited for, or is refused.
-TEST(RemoveLockRaces, UserAndRemover) {
+TEST(RemoveLockRaces, AcquireRacesWithRemoval_RemovalWaitsOrAcquireFails) {
     explore_options options;
     options.random_runs = options.pct_runs = 300;
     options.exhaustive_runs = 20'000;

@@ -28,7 +28,7 @@ protected:
     std::array<KDEVICE_QUEUE_ENTRY, 5> entries{};
 };
 
-TEST_P(DeviceQueue, FirstIsServedOthersWaitInOrder) {
+TEST_P(DeviceQueue, InsertWhileBusy_QueuesInOrder) {
     const at_dispatch_level raised;
     EXPECT_FALSE(queue.Busy);
     EXPECT_FALSE(KeInsertDeviceQueue(&queue, &entries[0]));
@@ -45,7 +45,7 @@ TEST_P(DeviceQueue, FirstIsServedOthersWaitInOrder) {
     EXPECT_FALSE(queue.Busy);
 }
 
-TEST_P(DeviceQueue, KeysSortAndEqualOnesKeepTheirOrder) {
+TEST_P(DeviceQueue, InsertByKey_SortsAndKeepsOrderOfEqualKeys) {
     const at_dispatch_level raised;
     KeInsertByKeyDeviceQueue(&queue, &entries[0], 9);
     EXPECT_TRUE(KeInsertByKeyDeviceQueue(&queue, &entries[1], 20));
@@ -59,7 +59,7 @@ TEST_P(DeviceQueue, KeysSortAndEqualOnesKeepTheirOrder) {
 }
 
 // Tests the elevator: the next key at or above, and the lowest when there is none.
-TEST_P(DeviceQueue, RemovalByKeyWrapsAround) {
+TEST_P(DeviceQueue, RemoveByKey_WrapsAroundToLowestKey) {
     const at_dispatch_level raised;
     KeInsertByKeyDeviceQueue(&queue, &entries[0], 0);
     KeInsertByKeyDeviceQueue(&queue, &entries[1], 10);
@@ -72,7 +72,7 @@ TEST_P(DeviceQueue, RemovalByKeyWrapsAround) {
     EXPECT_FALSE(queue.Busy);
 }
 
-TEST_P(DeviceQueue, RemovalIfBusyLeavesAnIdleQueueAlone) {
+TEST_P(DeviceQueue, RemoveByKeyIfBusyOnIdleQueue_ReturnsNull) {
     const at_dispatch_level raised;
     EXPECT_EQ(removed(KeRemoveByKeyDeviceQueueIfBusy(&queue, 0)), -1);
     KeInsertDeviceQueue(&queue, &entries[0]);
@@ -82,7 +82,7 @@ TEST_P(DeviceQueue, RemovalIfBusyLeavesAnIdleQueueAlone) {
     EXPECT_FALSE(queue.Busy);
 }
 
-TEST_P(DeviceQueue, OneThatWaitsCanBeTakenOutOnce) {
+TEST_P(DeviceQueue, RemoveQueuedEntry_SucceedsOnce) {
     {
         const at_dispatch_level raised;
         KeInsertDeviceQueue(&queue, &entries[0]);
@@ -212,7 +212,7 @@ protected:
     }
 };
 
-TEST_P(StartIo, ServesOneAfterTheOther) {
+TEST_P(StartIo, SeveralPackets_AreStartedOneByOne) {
     send_all();
     EXPECT_EQ(driver.started.size(), 1u);
     EXPECT_EQ(driver.device->CurrentIrp, sent.irps[0]);
@@ -226,7 +226,7 @@ TEST_P(StartIo, ServesOneAfterTheOther) {
     EXPECT_TRUE(sent.outcomes[0].pending_returned);
 }
 
-TEST_P(StartIo, KeysSayWhoIsNext) {
+TEST_P(StartIo, IoStartNextPacketByKey_SelectsByKey) {
     driver.key = 5;
     IoCallDriver(driver.device, sent.irps[0]);
     driver.key = 3;
@@ -242,7 +242,7 @@ TEST_P(StartIo, KeysSayWhoIsNext) {
     EXPECT_EQ(sent.completions(), 3);
 }
 
-TEST_P(StartIo, OneThatWaitsIsCancelledInItsQueue) {
+TEST_P(StartIo, CancelQueuedPacket_CompletesCancelled) {
     send_all();
     EXPECT_TRUE(IoCancelIrp(sent.irps[1]));
     EXPECT_EQ(sent.outcomes[1].status, STATUS_CANCELLED);
@@ -253,7 +253,7 @@ TEST_P(StartIo, OneThatWaitsIsCancelledInItsQueue) {
 }
 
 // Tests that StartIo's current IRP has no cancel routine.
-TEST_P(StartIo, OneThatIsServedIsNotCancelled) {
+TEST_P(StartIo, CancelCurrentIrp_ReturnsFalse) {
     send_all();
     EXPECT_FALSE(IoCancelIrp(sent.irps[0]));
     while (driver.finish()) {
@@ -262,7 +262,7 @@ TEST_P(StartIo, OneThatIsServedIsNotCancelled) {
 }
 
 // Tests that an IRP that was cancelled before it was queued is not queued.
-TEST_P(StartIo, CancelledBeforeItWouldWait) {
+TEST_P(StartIo, CancelledBeforeStartPacket_IsNotQueued) {
     IoCallDriver(driver.device, sent.irps[0]);
     EXPECT_FALSE(IoCancelIrp(sent.irps[1]));
     EXPECT_EQ(IoCallDriver(driver.device, sent.irps[1]), STATUS_PENDING);
@@ -274,7 +274,7 @@ TEST_P(StartIo, CancelledBeforeItWouldWait) {
     EXPECT_EQ(sent.completions(), 3);
 }
 
-TEST_P(StartIo, NonCancelableTakesTheRoutineBeforeStartIo) {
+TEST_P(StartIo, NonCancelable_ClearsRoutineBeforeStartIo) {
     IoSetStartIoAttributes(driver.device, FALSE, TRUE);
     driver.driver.DriverStartIo = [](DEVICE_OBJECT* device, IRP* irp) {
         EXPECT_EQ(irp->CancelRoutine, nullptr);
@@ -288,7 +288,7 @@ TEST_P(StartIo, NonCancelableTakesTheRoutineBeforeStartIo) {
 }
 
 // Tests recursion: IoStartNextPacket from inside DriverStartIo nests without DeferredStartIo.
-TEST_P(StartIo, DeferredStartIoDoesNotNest) {
+TEST_P(StartIo, DeferredStartIo_DoesNotRecurse) {
     for (const bool deferred : {false, true}) {
         IoSetStartIoAttributes(driver.device, deferred, FALSE);
         requests<3> more(driver.device);
@@ -340,11 +340,11 @@ void race(sim_machine& sim, bool deferred) {
     EXPECT_EQ(driver.device->CurrentIrp, nullptr);
 }
 
-TEST(StartIoRaces, SendCancelServe) {
+TEST(StartIoRaces, SendCancelAndStartNextRace_EachIrpCompletesOnce) {
     expect_exhausted(thorough(), [](sim_machine& sim) { race(sim, false); });
 }
 
-TEST(StartIoRaces, SendCancelServeDeferred) {
+TEST(StartIoRaces, DeferredStartIoRace_EachIrpCompletesOnce) {
     explore_options options = thorough();
     options.required_probes.push_back("start_io.left_to_running_call");
     expect_exhausted(options, [](sim_machine& sim) { race(sim, true); });

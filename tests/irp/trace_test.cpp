@@ -70,7 +70,7 @@ recorded run(std::uint64_t seed, bool trace = true) {
     return result;
 }
 
-TEST(Trace, OfEachScheduleIsWellFormed) {
+TEST(IrpTrace, EachSchedule_TraceIsWellFormed) {
     std::size_t crossed = 0;
     std::size_t cancelled = 0;
     for (std::uint64_t seed = 0; seed < 50; ++seed) {
@@ -85,18 +85,18 @@ TEST(Trace, OfEachScheduleIsWellFormed) {
     EXPECT_GT(cancelled, 0u);
 }
 
-TEST(Trace, SameSeedSameTrace) {
+TEST(IrpTrace, SameSeed_TraceIsEqual) {
     for (std::uint64_t seed = 0; seed < 20; ++seed)
         EXPECT_EQ(run(seed).text, run(seed).text) << "seed " << seed;
     EXPECT_NE(run(1).text, run(2).text);
 }
 
-TEST(Trace, DoesNotChangeTheRun) {
+TEST(IrpTrace, RecorderAttached_RunIsUnchanged) {
     for (std::uint64_t seed = 0; seed < 20; ++seed)
         EXPECT_EQ(run(seed).hash, run(seed, false).hash) << "seed " << seed;
 }
 
-TEST(Trace, OfAPendedRequestHasAnArrowToAnotherTrack) {
+TEST(IrpTrace, PendedRequest_ArrowCrossesTracks) {
     random_choices chance(3);
     sim_machine sim(chance);
     const dispatch::machine::scope here(sim);
@@ -126,7 +126,7 @@ TEST(Trace, OfAPendedRequestHasAnArrowToAnotherTrack) {
 
 // A request that is still outstanding when the trace is written has no arrow, and every slice is
 // closed.
-TEST(Trace, OfWhatIsNotOverIsClosed) {
+TEST(IrpTrace, OutstandingRequest_HasNoArrowAndSlicesAreClosed) {
     random_choices chance(1);
     sim_machine sim(chance);
     const dispatch::machine::scope here(sim);
@@ -149,7 +149,7 @@ TEST(Trace, OfWhatIsNotOverIsClosed) {
     EXPECT_EQ(expect_trace(text_of(recorder)).arrows, 1u);
 }
 
-TEST(Trace, KeepsTheBeginningAndCountsTheRest) {
+TEST(IrpTrace, LimitReached_KeepsFirstEventsAndCountsDropped) {
     random_choices chance(1);
     sim_machine sim(chance);
     const dispatch::machine::scope here(sim);
@@ -167,7 +167,7 @@ TEST(Trace, KeepsTheBeginningAndCountsTheRest) {
 }
 
 // A device's name may contain bytes from the fabric.
-TEST(Trace, DeviceNameOfAnyBytes_JsonStaysValid) {
+TEST(IrpTrace, DeviceNameOfAnyBytes_JsonStaysValid) {
     random_choices chance(1);
     sim_machine sim(chance);
     const dispatch::machine::scope here(sim);
@@ -182,7 +182,7 @@ TEST(Trace, DeviceNameOfAnyBytes_JsonStaysValid) {
     EXPECT_TRUE(found.has("Ask to h\xC3\xB4te\xEF\xBF\xBD\x1B"));
 }
 
-TEST(Trace, OneRecorderAMachineAndOffAfterwards) {
+TEST(IrpTrace, SecondRecorderOnMachine_Throws) {
     random_choices chance(1);
     sim_machine sim(chance);
     const dispatch::machine::scope here(sim);
@@ -200,9 +200,9 @@ TEST(Trace, OneRecorderAMachineAndOffAfterwards) {
     EXPECT_FALSE(dispatch::detail::verifying());
 }
 
-class TraceOn : public BothMachines {};
+class IrpTraceOnBothMachines : public BothMachines {};
 
-TEST_P(TraceOn, MachinesAlike) {
+TEST_P(IrpTraceOnBothMachines, EachMachine_RecordsSameEvents) {
     const trace_recorder recorder(machine());
     lambda_driver driver(succeed_at_once);
     request asked;

@@ -121,7 +121,7 @@ std::vector<reported_finding> complete_in_lock(bool inside) {
         request(1).send(driver);
     });
 }
-TEST(SpinLockSafe, NamesWhereTheLockWasAcquired) {
+TEST(SpinLockSafe, CompleteUnderLock_ReportHasAcquireStack) {
     for (const PDRIVER_CANCEL wrong : {finish_under_lock, keep_lock}) {
         const auto found = cancel_one(wrong, "locks,io,cancel");
         ASSERT_FALSE(found.empty());
@@ -204,7 +204,7 @@ std::vector<reported_finding> arm_one_of_two(bool at_declared, BOOLEAN required)
         send_and_cancel(other);
     });
 }
-TEST(CancelLock, IsRequiredOfTheDevicesThatDeclareIt) {
+TEST(CancelLockRequirement, RequiredForOneDevice_OnlyThatDeviceIsReported) {
     EXPECT_TRUE(is(arm_one_of_two(true, TRUE), "CancelLockRequired", detected, 0x49521016));
     EXPECT_EQ(arm_one_of_two(true, TRUE).size(), 1u);
     EXPECT_TRUE(nothing(arm_one_of_two(false, TRUE)));
@@ -314,7 +314,7 @@ void race_to_arm(sim_machine& sim, bool looks) {
     sim.spawn("cancel", [&] { IoCancelIrp(asked.irp()); });
     sim.run();
 }
-TEST(IrpCancelField, IsFoundInARace) {
+TEST(IrpCancelField, CancelRacesWithSetCancelRoutine_UncheckedFieldIsReported) {
     const irpverbs::irp::verifier_scope verified("default");
     const auto summary = expect_found({}, [](sim_machine& sim) { race_to_arm(sim, false); });
     EXPECT_NE(summary.failure->what.find("rule: IrpCancelField"), std::string::npos)

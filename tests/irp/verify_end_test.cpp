@@ -371,7 +371,7 @@ TEST(keeps, RemoveLockForward) {
 
 // The first request is still below when the second one is completed; both dispatch routines ran at
 // the same stack depth.
-TEST(RemoveLockReleaseRule, IsKeptByARequestThatIsStillBelow) {
+TEST(RemoveLockReleaseRule, EarlierRequestStillBelow_IsAccepted) {
     EXPECT_TRUE(nothing(found_in([](sim_machine&) {
         IO_REMOVE_LOCK lock;
         IoInitializeRemoveLock(&lock, lock_tag, 0, 0);
@@ -393,7 +393,7 @@ TEST(RemoveLockReleaseRule, IsKeptByARequestThatIsStillBelow) {
 }
 
 // A hold under a tag that is no request may protect all requests.
-TEST(RemoveLockForwardRule, IsKeptByOneHoldForAll) {
+TEST(RemoveLockForwardRule, OneHoldForAllRequests_IsAccepted) {
     EXPECT_TRUE(nothing(found_in([](sim_machine&) {
         IO_REMOVE_LOCK lock;
         IoInitializeRemoveLock(&lock, lock_tag, 0, 0);
@@ -415,7 +415,7 @@ TEST(RemoveLockForwardRule, IsKeptByOneHoldForAll) {
 }
 
 // A hold under the tag of another request does not protect this one.
-TEST(RemoveLockForwardRule, IsBrokenBesideAHoldUnderAnothersTag) {
+TEST(RemoveLockForwardRule, HoldUnderTagOfOtherRequest_IsReported) {
     const auto found = found_in([](sim_machine&) {
         IO_REMOVE_LOCK lock;
         IoInitializeRemoveLock(&lock, lock_tag, 0, 0);
@@ -446,7 +446,7 @@ TEST(RemoveLockForwardRule, IsBrokenBesideAHoldUnderAnothersTag) {
 
 // A request that is created for another one and sent through the driver's own device is protected
 // by the other one's hold.
-TEST(RemoveLockForwardRule, IsKeptByTheRequestAround) {
+TEST(RemoveLockForwardRule, NestedRequestUnderOuterHold_IsAccepted) {
     EXPECT_TRUE(nothing(found_in([](sim_machine&) {
         IO_REMOVE_LOCK lock;
         IoInitializeRemoveLock(&lock, lock_tag, 0, 0);

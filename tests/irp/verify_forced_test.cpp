@@ -40,7 +40,7 @@ NTSTATUS ask_once(NTSTATUS (*filter_answer)(NTSTATUS), const findings* seen = nu
 }
 
 // Both call sites return inline in the first run; each is then pended in a run of its own.
-TEST(ForcePending, SweepPendsEachCallSite) {
+TEST(ForcePending, Sweep_PendsEachCallSite) {
     const verifier_scope verified("default");
     std::multiset<NTSTATUS> answers;
     const auto summary = force_pending_sweep(
@@ -60,7 +60,7 @@ TEST(ForcePending, SweepThatEnds_KeepsWhatWasConfiguredMeanwhile) {
 }
 
 // A filter that assumes success works only as long as the driver below completes inline.
-TEST(ForcePending, FindsTheFilterThatDoesNotExpectPending) {
+TEST(ForcePending, FilterAssumesInlineCompletion_IsReported) {
     const verifier_scope verified("default");
     const auto wrong = [](NTSTATUS) -> NTSTATUS { return STATUS_SUCCESS; };
     EXPECT_EQ(ask_once(wrong), STATUS_SUCCESS);
@@ -107,7 +107,7 @@ TEST(ForcePending, OnProcessor130_TheNextOneCompletes) {
 }
 
 // Random choice in an exploration: a deferred completion is delivered once under every schedule.
-TEST(ForcePending, ByChanceUnderAllSchedules) {
+TEST(ForcePending, RandomForcePending_CompletesOnceInEverySchedule) {
     const verifier_scope verified("default,force_pending,force_pending_percent=50");
     explore_options options;
     options.random_runs = 300;
@@ -132,7 +132,7 @@ TEST(ForcePending, ByChanceUnderAllSchedules) {
 }
 
 // On real threads the completion comes from another processor, and the sender waits for it.
-TEST(ForcePending, OnRealThreads) {
+TEST(ForcePending, RealThreads_EachCallPendsAndCompletes) {
     const verifier_scope verified("default,force_pending,force_pending_percent=100");
     const findings seen(dispatch::detail::enabled_checks.load());
     {

@@ -180,7 +180,7 @@ TEST(keeps, WriteAfterSend) {
 
 #if defined(ADDRESS_SANITIZER)
 // Loads are trapped too, exactly as long as a lower driver has the IRP.
-TEST(HandedOn, LocationIsPoisonedUntilItComesBack) {
+TEST(SentIrpAccess, SentIrp_LocationIsPoisonedUntilReturned) {
     EXPECT_TRUE(nothing(found_with("io", [](sim_machine&) {
         IO_STACK_LOCATION* own = nullptr;
         const auto poisoned = [&] { return __asan_address_is_poisoned(own) != 0; };
@@ -197,7 +197,7 @@ TEST(HandedOn, LocationIsPoisonedUntilItComesBack) {
 }
 
 // Switching off the verifier while a location is poisoned leaves no location poisoned.
-TEST(HandedOn, LocationIsReadableWhenTheVerifierIsOff) {
+TEST(SentIrpAccess, VerifierTurnedOff_LocationIsReadable) {
     filtered* stack = nullptr;
     {
         const irpverbs::irp::verifier_scope verified("io");
@@ -213,7 +213,7 @@ TEST(HandedOn, LocationIsReadableWhenTheVerifierIsOff) {
 
 // A cancel routine belongs to the lower driver as long as that driver has the IRP: clearing it is
 // reported too.
-TEST(HandedOn, CancelRoutineOfTheDriverBelowIsNotTaken) {
+TEST(SentIrpAccess, ClearCancelRoutineOfLowerDriver_IsReported) {
     const auto all = found_with("io,cancel", [](sim_machine&) {
         filtered stack(go_on_up, [](DEVICE_OBJECT*, IRP* irp, NTSTATUS status) {
             IoSetCancelRoutine(irp, nullptr);

@@ -29,7 +29,7 @@ void set_routine(IRP* irp) { IoSetCompletionRoutine(irp, nullptr, nullptr, TRUE,
 void mark(IRP* irp) { IoMarkIrpPending(irp); }
 
 // Source: WDK reference pages, "IRQL" row.
-TEST(InlineFunctions, AreReportedAboveDispatchLevel) {
+TEST(InlineIrpFunctionsIrql, CallAboveDispatchLevel_IsReported) {
     for (const auto call : {set_routine, IoCopyCurrentIrpStackLocationToNext}) {
         EXPECT_TRUE(is(found_at(above_dispatch, call), "IrqlIoDispatch",
                        DRIVER_VERIFIER_DETECTED_VIOLATION, 0x00020022));
@@ -37,7 +37,7 @@ TEST(InlineFunctions, AreReportedAboveDispatchLevel) {
     }
 }
 
-TEST(InlineFunctions, MarkAndSkipAtAnyLevel) {
+TEST(InlineIrpFunctionsIrql, MarkOrSkipAtAnyIrql_IsAccepted) {
     EXPECT_TRUE(nothing(found_at(above_dispatch, mark)));
     EXPECT_TRUE(nothing(found_at(above_dispatch, IoSkipCurrentIrpStackLocation)));
 }

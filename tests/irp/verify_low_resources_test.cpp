@@ -37,7 +37,7 @@ std::string asked_again(int times) {
     return all;
 }
 
-TEST(SystematicLowResources, EachStackFailsWhereItIsFirstSeen) {
+TEST(SystematicLowResources, EachNewStack_FailsOnce) {
     irpverbs::dispatch::random_choices chance(1);
     sim_machine sim(chance);
     const irpverbs::dispatch::machine::scope here(sim);
@@ -53,7 +53,7 @@ TEST(SystematicLowResources, EachStackFailsWhereItIsFirstSeen) {
     EXPECT_EQ(ask_thrice(), "abc") << "off";
 }
 
-TEST(SystematicLowResources, ChanceIsTheOtherOrder) {
+TEST(SystematicLowResources, ChanceOrder_FailsAtRandom) {
     const verifier_scope verified("io,low_resources=stacks,low_resources=chance");
     irpverbs::dispatch::random_choices chance(1);
     sim_machine sim(chance);
@@ -64,7 +64,7 @@ TEST(SystematicLowResources, ChanceIsTheOtherOrder) {
     EXPECT_LT(failed, 250);
 }
 
-TEST(SystematicLowResources, UnknownOrderIsRefused) {
+TEST(SystematicLowResources, UnknownOrder_ReturnsInvalidParameter) {
     EXPECT_EQ(VerifierConfigure("low_resources=often"), STATUS_INVALID_PARAMETER);
     EXPECT_STREQ(VerifierMessage(), "low_resources=often: chance or stacks was expected");
 }
@@ -72,7 +72,7 @@ TEST(SystematicLowResources, UnknownOrderIsRefused) {
 // Appends as C code does.
 void note_one(void* context) { *static_cast<std::string*>(context) += ask_thrice() + ' '; }
 
-TEST(SystematicLowResources, SweepFailsEachStackThenEachPair) {
+TEST(SystematicLowResources, Sweep_FailsEachStackThenEachPair) {
     std::string seen;
     VERIFIER_SWEEP summary{};
     VerifierSweepLowResources(note_one, &seen, TRUE, &summary);

@@ -18,7 +18,7 @@ using ::testing::Not;
 using ::testing::StartsWith;
 namespace dispatch = irpverbs::dispatch;
 
-TEST(VerifierOptions, UnknownOnesAreRefusedAndNothingChanges) {
+TEST(VerifierOptions, UnknownOption_IsRejectedAndChangesNothing) {
     const verifier_scope verified("io,-io,cancel");
     const std::uint32_t before = dispatch::detail::enabled_checks.load();
     for (const char* wrong : {"spells", "-spells", "pended_completed=maybe", "cancel_limit_ms=x",
@@ -36,7 +36,7 @@ TEST(VerifierOptions, UnknownOnesAreRefusedAndNothingChanges) {
     EXPECT_THROW(verifier_scope("spells"), std::invalid_argument);
 }
 
-TEST(VerifierOptions, NothingIsOff) {
+TEST(VerifierOptions, EmptyOptions_TurnVerifierOff) {
     EXPECT_EQ(VerifierConfigure("default, trace ,-lifetime"), STATUS_SUCCESS);
     EXPECT_STREQ(VerifierMessage(), "");
     EXPECT_TRUE(dispatch::detail::verifying());
@@ -45,7 +45,7 @@ TEST(VerifierOptions, NothingIsOff) {
     EXPECT_EQ(dispatch::detail::enabled_checks.load(), 0u);
 }
 
-TEST(VerifierOptionsDeathTest, EnvironmentIsReadOnceAndMustBeRight) {
+TEST(VerifierOptionsDeathTest, EnvironmentVariable_ConfiguresOrExitsWith2) {
     EXPECT_EXIT(
         {
             setenv("IRPVERBS_VERIFIER", "spells", 1);
@@ -63,7 +63,7 @@ TEST(VerifierOptionsDeathTest, EnvironmentIsReadOnceAndMustBeRight) {
 
 // The program continues after a finding that the callback handles; the bug check handler is not
 // called.
-TEST(Verifier, CallbackDealsWithFindings) {
+TEST(Verifier, FindingHandledByCallback_ProgramContinues) {
     static std::string reported;
     const verifier_scope verified("default");
     const findings unheard(dispatch::detail::enabled_checks.load());
@@ -88,7 +88,7 @@ TEST(Verifier, CallbackDealsWithFindings) {
     EXPECT_TRUE(unheard.none());
 }
 
-TEST(Verifier, CountsAndLogs) {
+TEST(Verifier, CountersAndLog_ShowEachIrp) {
     const verifier_scope verified("default,log,trace");
     const findings seen(dispatch::detail::enabled_checks.load());
     dispatch::random_choices chance(1);
@@ -125,7 +125,7 @@ TEST(Verifier, CountsAndLogs) {
 }
 
 // WDK pages and SDV differ on the level at which devices may be created.
-TEST(Verifier, StrictIrqlIsAQuestionOfTaste) {
+TEST(Verifier, StrictSdvIrql_ReportsLevelsThatWdkAllows) {
     const auto create = [](sim_machine&) {
         KIRQL old = PASSIVE_LEVEL;
         KeRaiseIrql(APC_LEVEL, &old);
@@ -160,7 +160,7 @@ void use_zeroed_locks(sim_machine&) {
     KeReleaseSpinLock(&zeroed, KeAcquireSpinLockRaiseToDpc(&zeroed));
 }
 
-TEST(VerifierOptions, LocksMustBeInitialisedWhenAskedFor) {
+TEST(VerifierOptions, LockInitialisationOption_ReportsUninitialisedLock) {
     EXPECT_TRUE(nothing(found_with("default", use_zeroed_locks)));
     const std::vector<reported_finding> reported =
         found_with("default,lock_initialisation", use_zeroed_locks);
@@ -168,7 +168,7 @@ TEST(VerifierOptions, LocksMustBeInitialisedWhenAskedFor) {
     EXPECT_EQ(reported.size(), 1u) << text_of(reported);
 }
 
-TEST(VerifierOptions, LocksAreReleasedInReverseOrderWhenAskedFor) {
+TEST(VerifierOptions, ReleaseOrderOption_ReportsOutOfOrderRelease) {
     const auto hand_over_hand = [](sim_machine&) {
         KSPIN_LOCK first;
         KSPIN_LOCK second;
@@ -201,7 +201,7 @@ void take_five_milliseconds(sim_machine& sim) {
     sim.run();
 }
 
-TEST(VerifierOptions, LimitsOfTheWatchdogAreSet) {
+TEST(VerifierOptions, WatchdogLimitExceeded_IsReported) {
     EXPECT_TRUE(
         nothing(found_with("default,dpc_limit_ms=5,raised_limit_ms=5", take_five_milliseconds)));
     EXPECT_TRUE(is(found_with("default,dpc_limit_ms=4", take_five_milliseconds), "DpcTooLong",
@@ -231,7 +231,7 @@ std::string trace_of(int requests, const std::string& options) {
 }
 
 // The trace has all events, not only the last 20 of each device.
-TEST(VerifierTrace, HoldsMoreThanTheRingOfADevice) {
+TEST(VerifierTrace, MoreEventsThanDeviceRing_AllAreKept) {
     const std::string text = trace_of(1000, "io,trace");
     EXPECT_THAT(text, HasSubstr("irp#1  main at IRQL 0: allocated\n"));
     EXPECT_THAT(text, HasSubstr("irp#1000  main at IRQL 0: freed\n"));
@@ -239,7 +239,7 @@ TEST(VerifierTrace, HoldsMoreThanTheRingOfADevice) {
     EXPECT_THAT(text, Not(HasSubstr("dropped")));
 }
 
-TEST(VerifierTrace, KeepsTheLastOfItsLimitAndSaysSo) {
+TEST(VerifierTrace, TraceLimitReached_KeepsLastEventsAndCountsDropped) {
     const std::string text = trace_of(1000, "io,trace,trace_limit=50");
     EXPECT_THAT(text, StartsWith("4950 earlier events were dropped (trace_limit)\n"));
     EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 51);
@@ -248,14 +248,14 @@ TEST(VerifierTrace, KeepsTheLastOfItsLimitAndSaysSo) {
     EXPECT_THAT(text, HasSubstr("irp#1000  main at IRQL 0: freed\n"));
 }
 
-TEST(VerifierTrace, MayHoldMoreThanItsDefaultLimit) {
+TEST(VerifierTrace, TraceLimitAboveDefault_AllAreKept) {
     const std::string text = trace_of(21'000, "io,trace,trace_limit=200000");
     EXPECT_THAT(text, HasSubstr("irp#1  main at IRQL 0: allocated\n"));
     EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 105'000);
 }
 
 // Two requests, one of them cancelled, and one serving actor: no schedule has a finding.
-TEST(Verifier, IsSilentAboutAStackOfThree) {
+TEST(Verifier, ThreeDriverStackInEverySchedule_NothingIsReported) {
     const verifier_scope verified("default");
     explore_options options;
     options.random_runs = 500;
@@ -279,7 +279,7 @@ TEST(Verifier, IsSilentAboutAStackOfThree) {
 }
 
 // Correct drivers on real threads have no finding either.
-TEST(Verifier, IsSilentAboutAStackOfThreeOnRealThreads) {
+TEST(Verifier, ThreeDriverStackOnRealThreads_NothingIsReported) {
     const verifier_scope verified("default");
     const findings seen(dispatch::detail::enabled_checks.load());
     {
@@ -300,7 +300,7 @@ TEST(Verifier, IsSilentAboutAStackOfThreeOnRealThreads) {
 }
 
 // The report of a hung run lists the outstanding IRPs and their drivers.
-TEST(Verifier, HungRunListsOutstandingIrps) {
+TEST(Verifier, HungRun_ReportListsOutstandingIrps) {
     const verifier_scope verified("default");
     dispatch::random_choices chance(1);
     std::string report;

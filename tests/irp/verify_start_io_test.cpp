@@ -104,7 +104,7 @@ std::vector<reported_finding> take_at(KIRQL level, const std::string& options) {
         KeLowerIrql(before);
     });
 }
-TEST(DeviceQueueIrql, IsExactUnlessOneAsksForLess) {
+TEST(DeviceQueueIrql, BelowDispatchLevel_IsReportedUnlessLax) {
     EXPECT_TRUE(nothing(take_at(DISPATCH_LEVEL, "default")));
     EXPECT_TRUE(is(take_at(APC_LEVEL, "default"), "IrqlDispatch", detected, 0x00020003));
     EXPECT_TRUE(nothing(take_at(APC_LEVEL, "default,lax_device_queue_irql")));

@@ -56,7 +56,7 @@ protected:
     work job;
 };
 
-TEST_P(WorkItem, RunsOnceAtPassiveLevelWithItsDevice) {
+TEST_P(WorkItem, QueuedAtDispatchLevel_RunsOnceAtPassiveLevel) {
     PIO_WORKITEM item = IoAllocateWorkItem(bottom.device);
     {
         const at_dispatch_level raised;
@@ -69,7 +69,7 @@ TEST_P(WorkItem, RunsOnceAtPassiveLevelWithItsDevice) {
     IoFreeWorkItem(item);
 }
 
-TEST_P(WorkItem, MayQueueAndFreeItself) {
+TEST_P(WorkItem, RequeuedByItsRoutine_RunsAgainAndCanBeFreed) {
     job.wanted = 3;
     job.item = IoAllocateWorkItem(bottom.device);
     IoQueueWorkItemEx(job.item, again_and_free, DelayedWorkQueue, &job);
@@ -79,7 +79,7 @@ TEST_P(WorkItem, MayQueueAndFreeItself) {
 
 // Tests that a device that is deleted while its item is queued lasts until the routine has
 // returned.
-TEST_P(WorkItem, KeepsItsDevice) {
+TEST_P(WorkItem, DeviceDeletedBeforeRoutineReturns_StaysReferenced) {
     DRIVER_OBJECT driver{};
     DEVICE_OBJECT* device = nullptr;
     IoCreateDevice(&driver, 0, nullptr, FILE_DEVICE_UNKNOWN, 0, FALSE, &device);
@@ -95,7 +95,7 @@ TEST_P(WorkItem, KeepsItsDevice) {
     KeSetEvent(&job.may_end, IO_NO_INCREMENT, FALSE);
 }
 
-TEST_P(WorkItem, WorksInMemoryOfTheCallersOwn) {
+TEST_P(WorkItem, IoInitializeWorkItem_WorksInCallerMemory) {
     std::vector<std::byte> memory(IoSizeofWorkItem());
     auto* item = reinterpret_cast<PIO_WORKITEM>(memory.data());
     IoInitializeWorkItem(bottom.device, item);
@@ -138,7 +138,7 @@ TEST_P(WorkItem, IoInitializeWorkItem_OfWhatIsNoObject_IsABugCheck) {
 }
 
 // Tests low memory: a sweep finds one place to fail, and that failure leaves no work item.
-TEST_P(WorkItem, MayBeRefused) {
+TEST_P(WorkItem, AllocationFails_ReturnsNull) {
     int refused = 0;
     const auto summary = irpverbs::dispatch::fault_sweep([&] {
         if (PIO_WORKITEM item = IoAllocateWorkItem(bottom.device))
@@ -153,7 +153,7 @@ TEST_P(WorkItem, MayBeRefused) {
 IRPVERBS_ON_BOTH_MACHINES(WorkItem);
 
 // On the simulated machine no item runs before the test waits, so the item is still queued.
-TEST(WorkItemMisuse, WhileQueuedIsReported) {
+TEST(WorkItemMisuse, FreeOrRequeueWhileQueued_BugChecks) {
     irpverbs::dispatch::random_choices chance(1);
     irpverbs::dispatch::sim_machine sim(chance);
     const irpverbs::dispatch::machine::scope inside(sim);

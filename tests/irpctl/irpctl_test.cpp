@@ -21,7 +21,7 @@ json::value parsed(const std::vector<std::string>& arguments) {
     return json::parse(how.out);
 }
 
-TEST(Irpctl, JsonTellsTheSame) {
+TEST(Irpctl, JsonOption_PrintsDevicesAndPort) {
     const json::array devices = parsed({"devices", "--json"}).as_array();
     ASSERT_EQ(devices.size(), 4u);
     EXPECT_EQ(devices[0].at("device"), "host1");
@@ -36,7 +36,7 @@ TEST(Irpctl, JsonTellsTheSame) {
     EXPECT_EQ(port.at("flags"), json::array({"MAD_QPS"}));
 }
 
-TEST(Irpctl, LimitsAreShownWhenAskedFor) {
+TEST(Irpctl, AllOption_PrintsLimits) {
     const json::array devices = parsed({"--json", "devices"}).as_array();
     const json::value& most = devices.at(3).at("limits").at("max_cqs");
     EXPECT_GT(most.as_int64(), 0);
@@ -45,7 +45,7 @@ TEST(Irpctl, LimitsAreShownWhenAskedFor) {
                 ContainsRegex("\nhost4\n(.+\n)*  max cqs +" + json::serialize(most) + "\n"));
 }
 
-TEST(Irpctl, PortIsFoundByNameByGuidAndByNumberAlone) {
+TEST(Irpctl, PortArgument_AcceptsNameGuidOrNumber) {
     const json::value second = parsed({"--json", "port", "2"});
     EXPECT_EQ(second.at("device"), "host1");
     EXPECT_EQ(second.at("port"), 2);
@@ -54,7 +54,7 @@ TEST(Irpctl, PortIsFoundByNameByGuidAndByNumberAlone) {
     EXPECT_EQ(parsed({"--json", "port", "host1", "2"}), second);
 }
 
-TEST(Irpctl, HelpTellsWhatThereIs) {
+TEST(Irpctl, HelpOption_ListsCommandsAndOptions) {
     const ended how = run({"--help"});
     EXPECT_EQ(how.status, 0);
     for (const char* word : {"devices", "port", "events", "trace", "--hca", "--json"})
@@ -62,7 +62,7 @@ TEST(Irpctl, HelpTellsWhatThereIs) {
     EXPECT_THAT(run({"events", "--help"}).out, HasSubstr("software fabric only"));
 }
 
-TEST(Irpctl, WrongCommandLinesAreStatus2AndALine) {
+TEST(Irpctl, InvalidCommandLine_ExitsWith2AndOneLine) {
     const std::vector<std::vector<std::string>> wrong = {
         {},
         {"nonsense"},
@@ -103,7 +103,7 @@ TEST(Irpctl, WrongCommandLinesAreStatus2AndALine) {
     }
 }
 
-TEST(Irpctl, WrongCommandLinesAreTalkedOfInPlainWords) {
+TEST(Irpctl, InvalidCommandLine_ErrorNamesExpectedArgument) {
     for (const char* text : {"0", "x", "-1", "1.5"})
         for (const char* command : {"events", "ping"})
             EXPECT_THAT(run({command, "--count", text}).err,
@@ -127,7 +127,7 @@ TEST(Irpctl, WrongCommandLinesAreTalkedOfInPlainWords) {
         EXPECT_THAT(run({"port", text}).err, HasSubstr("PORT: a number from 1 to 255"));
 }
 
-TEST(Irpctl, WhatIsNotThereIsStatus1AndALine) {
+TEST(Irpctl, MissingDeviceOrFile_ExitsWith1AndOneLine) {
     const std::vector<std::vector<std::string>> missing = {
         {"port", "host9"},
         {"port", "0x123456"},
@@ -149,7 +149,7 @@ TEST(Irpctl, WhatIsNotThereIsStatus1AndALine) {
     }
 }
 
-TEST(Irpctl, EventsAreToldAsTheyCome) {
+TEST(Irpctl, EventsCommand_PrintsEventsInOrder) {
     const ended how = run({"events", "--provoke", "--count", "4"});
     EXPECT_EQ(how.status, 0) << how.err;
     EXPECT_THAT(how.out, StartsWith("TIME"));
@@ -160,7 +160,7 @@ TEST(Irpctl, EventsAreToldAsTheyCome) {
                                       "[0-9.]+ +host1 +1 +PORT_ACTIVE\n"));
 }
 
-TEST(Irpctl, EventsAsJsonAreALineEach) {
+TEST(Irpctl, EventsJsonOption_PrintsOneObjectPerLine) {
     program events({"events", "--json", "--provoke", "--count", "2"});
     double before = 0;
     for (const char* name : {"PORT_ERR", "PORT_ACTIVE"}) {
@@ -174,7 +174,7 @@ TEST(Irpctl, EventsAsJsonAreALineEach) {
     EXPECT_EQ(events.wait().status, 0);
 }
 
-TEST(Irpctl, EventsEndInTime) {
+TEST(Irpctl, EventsTimeLimit_ExitsWith0) {
     const ended how = run({"events", "--for", "0"});
     EXPECT_EQ(how.status, 0) << how.err;
     EXPECT_EQ(how.err, "");
@@ -182,7 +182,7 @@ TEST(Irpctl, EventsEndInTime) {
 }
 
 // The command waits for five ports and four adapters.
-TEST(Irpctl, CtrlCCancelsTheWaitsAndSaysSo) {
+TEST(Irpctl, EventsInterrupted_CancelsWaitsAndReportsThem) {
     for (const int signal : {SIGINT, SIGTERM}) {
         program events({"events"});
         EXPECT_THAT(events.line(), StartsWith("TIME"));
@@ -194,7 +194,7 @@ TEST(Irpctl, CtrlCCancelsTheWaitsAndSaysSo) {
 }
 
 // The command has not received the requested number of events.
-TEST(Irpctl, CtrlCBeforeTheLastEventIsAFailure) {
+TEST(Irpctl, EventsInterruptedBeforeCount_ExitsWith1) {
     program events({"events", "--count", "1"});
     EXPECT_THAT(events.line(), StartsWith("TIME"));
     events.send(SIGINT);

@@ -64,7 +64,7 @@ std::vector<std::string> decoded_by_tshark(const std::string& path) {
                          "-e infiniband.mad.attributeid -E separator=,");
 }
 
-TEST(IrpctlMad, AnAttributeIsDecoded) {
+TEST(IrpctlMad, KnownAttribute_IsDecoded) {
     const json::value node = answer_to({"--class", "smp", "--attribute", "nodeinfo", "--lid", "3"});
     EXPECT_EQ(node.at("attribute"), "NodeInfo");
     EXPECT_EQ(node.at("method"), "GetResp");
@@ -76,7 +76,7 @@ TEST(IrpctlMad, AnAttributeIsDecoded) {
 }
 
 // From one host's GID to another's: SGIDCount 1, DGIDCount 1, which the mask selects.
-TEST(IrpctlMad, ARequestThatIsATransferIsAnswered) {
+TEST(IrpctlMad, GetMultiRequest_ReturnsRecords) {
     const std::string header = std::string(30, '0') + "0101" + std::string(14, '0');
     const std::string prefix = "fe80000000000000";
     const json::value paths = answer_to(
@@ -86,14 +86,14 @@ TEST(IrpctlMad, ARequestThatIsATransferIsAnswered) {
     EXPECT_GE(paths.at("records").as_array().size(), 1u);
 }
 
-TEST(IrpctlMad, ADirectedRouteIsFollowed) {
+TEST(IrpctlMad, DirectedRoute_ReachesNeighbour) {
     const json::value here = answer_to({"--route", "", "--attribute", "NodeInfo"});
     EXPECT_EQ(here.at("records").at(0).at("NodeGUID"), "0x0200000000000100");
     const json::value neighbour = answer_to({"--route", "1", "--attribute", "NodeInfo"});
     EXPECT_EQ(neighbour.at("records").at(0).at("NodeType"), 2); // a switch
 }
 
-TEST(IrpctlMad, WhatIsNotKnownIsShownAsBytes) {
+TEST(IrpctlMad, UnknownAttribute_PrintedAsBytes) {
     const ended how = run({"mad", "--json", "--class", "0x30", "--oui", "0x1405", "--attribute",
                            "0x20", "--data", "0001", "--lid", "3"});
     EXPECT_EQ(how.status, 1); // no port has this LID
@@ -102,14 +102,14 @@ TEST(IrpctlMad, WhatIsNotKnownIsShownAsBytes) {
     EXPECT_EQ(refused.at("data").at(0).at("offset"), "0x000");
 }
 
-TEST(IrpctlMad, ARefusalIsStatus1AndSaysWhy) {
+TEST(IrpctlMad, ResponseWithErrorStatus_ExitsWith1AndReason) {
     const ended how = run({"mad", "--class", "baseboard"});
     EXPECT_EQ(how.status, 1);
     EXPECT_THAT(how.out, HasSubstr("0x000c"));
     EXPECT_TRUE(is_one_line(how.err)) << how.err;
 }
 
-TEST(IrpctlMad, WhatHasNoAnswerIsSent) {
+TEST(IrpctlMad, MethodWithoutResponse_IsSent) {
     for (const char* method : {"Send", "TrapRepress", "0x81", "0x86"}) {
         const capture_path file;
         const ended how =
@@ -122,14 +122,14 @@ TEST(IrpctlMad, WhatHasNoAnswerIsSent) {
     }
 }
 
-TEST(IrpctlMad, NoAnswerIsStatus1AndALine) {
+TEST(IrpctlMad, NoResponse_ExitsWith1AndOneLine) {
     const ended how = run({"mad", "--lid", "99", "--timeout", "5", "--retries", "1"});
     EXPECT_EQ(how.status, 1);
     EXPECT_EQ(how.out, "");
     EXPECT_THAT(how.err, HasSubstr("no answer within 5 ms, asked 2 times"));
 }
 
-TEST(IrpctlMad, WrongWordsAreStatus2AndALine) {
+TEST(IrpctlMad, InvalidArguments_ExitsWith2AndOneLine) {
     const std::vector<std::vector<std::string>> wrong = {
         {"mad", "--class", "none"},
         {"mad", "--class", "0"},
@@ -167,7 +167,7 @@ TEST(IrpctlMad, WrongWordsAreStatus2AndALine) {
     }
 }
 
-TEST(IrpctlMad, EachCommandHasHelp) {
+TEST(IrpctlMad, HelpOption_PrintsPcapOption) {
     for (const char* each : {"mad", "ping", "stats"}) {
         const ended how = run({each, "--help"});
         EXPECT_EQ(how.status, 0);
@@ -175,7 +175,7 @@ TEST(IrpctlMad, EachCommandHasHelp) {
     }
 }
 
-TEST(IrpctlPing, TellsEachAndAll) {
+TEST(IrpctlPing, SeveralPings_PrintsEachAndTotals) {
     const ended how =
         run({"--json", "ping", "host1", "--lid", "3", "--count", "3", "--interval", "0"});
     EXPECT_EQ(how.status, 0) << how.err;
@@ -195,7 +195,7 @@ TEST(IrpctlPing, TellsEachAndAll) {
     EXPECT_GT(all.at("milliseconds").at("max").as_double(), 0);
 }
 
-TEST(IrpctlPing, NobodyThereIsStatus1) {
+TEST(IrpctlPing, NoResponse_ExitsWith1) {
     const ended how =
         run({"ping", "--lid", "99", "--count", "2", "--interval", "0", "--timeout", "5"});
     EXPECT_EQ(how.status, 1);
@@ -203,7 +203,7 @@ TEST(IrpctlPing, NobodyThereIsStatus1) {
     EXPECT_TRUE(is_one_line(how.err)) << how.err;
 }
 
-TEST(IrpctlPing, CtrlCEndsItWithItsStatistics) {
+TEST(IrpctlPing, Interrupted_PrintsStatistics) {
     program pinging({"ping"});
     EXPECT_THAT(pinging.line(), StartsWith("answer from LID 1: sequence 1"));
     pinging.send(SIGINT);
@@ -213,7 +213,7 @@ TEST(IrpctlPing, CtrlCEndsItWithItsStatistics) {
     EXPECT_THAT(how.err, HasSubstr("1 adapters closed"));
 }
 
-TEST(IrpctlStats, CountsWhatWasAskedAndWhatNobodyAnswered) {
+TEST(IrpctlStats, ResponsesAndTimeouts_AreCounted) {
     const auto statistics = [](std::vector<std::string> more) {
         // Without a subnet manager, whose messages use the same port.
         more.insert(more.begin(), {"--json", "--hca", "software:?static", "stats"});
@@ -233,7 +233,7 @@ TEST(IrpctlStats, CountsWhatWasAskedAndWhatNobodyAnswered) {
     EXPECT_EQ(lost.at("client").at("retries"), 3);
 }
 
-TEST(IrpctlPcap, HasEveryDatagramBothWaysAndTsharkReadsThem) {
+TEST(IrpctlPcap, EachDatagramBothWays_IsCapturedAndDecodedByTshark) {
     const capture_path file;
     EXPECT_EQ(run({"mad", "--lid", "3", "--pcap", file.path}).status, 0);
     EXPECT_EQ(decoded_by_tshark(file.path),
@@ -250,7 +250,7 @@ TEST(IrpctlPcap, HasEveryDatagramBothWaysAndTsharkReadsThem) {
 }
 
 // The check of the tests above detects a malformed packet.
-TEST(IrpctlPcap, IsMalformedForTsharkWhenADatagramIsCut) {
+TEST(IrpctlPcap, TruncatedDatagram_IsMalformedForTshark) {
     const capture_path file;
     ASSERT_EQ(run({"mad", "--lid", "3", "--pcap", file.path}).status, 0);
     std::ifstream capture(file.path, std::ios::binary);
@@ -268,7 +268,7 @@ TEST(IrpctlPcap, IsMalformedForTsharkWhenADatagramIsCut) {
 }
 
 // Every segment of a table is captured, and so are its acknowledgements.
-TEST(IrpctlPcap, HasTransfersAndTheClassesOfVendors) {
+TEST(IrpctlPcap, RmppAndVendorClasses_AreCaptured) {
     const capture_path file;
     EXPECT_EQ(run({"mad", "--class", "sa", "--method", "GetTable", "--attribute", "NodeRecord",
                    "--pcap", file.path})
@@ -293,7 +293,7 @@ TEST(IrpctlPcap, HasTransfersAndTheClassesOfVendors) {
     EXPECT_EQ(decoded_by_tshark(file.path).size(), 2u);
 }
 
-TEST(IrpctlPcap, HasDirectedRoutes) {
+TEST(IrpctlPcap, DirectedRoute_IsCaptured) {
     const capture_path file;
     EXPECT_EQ(run({"mad", "--route", "1", "--attribute", "NodeInfo", "--pcap", file.path}).status,
               0);
@@ -303,7 +303,7 @@ TEST(IrpctlPcap, HasDirectedRoutes) {
               (std::vector<std::string>{"0x0f,65535,0x000000", "0x0f,65535,0x000000"}));
 }
 
-TEST(IrpctlPcap, HasWhatWasSentWhenTheProgramIsKilled) {
+TEST(IrpctlPcap, ProgramKilled_SentDatagramsAreCaptured) {
     const capture_path file;
     {
         program pinging({"ping", "--lid", "3", "--interval", "0.01", "--pcap", file.path});
@@ -316,7 +316,7 @@ TEST(IrpctlPcap, HasWhatWasSentWhenTheProgramIsKilled) {
     EXPECT_GE(decoded_by_tshark(file.path).size(), 8u);
 }
 
-TEST(IrpctlPcap, AFileThatCanNotBeWrittenIsStatus1) {
+TEST(IrpctlPcap, UnwritableFile_ExitsWith1) {
     for (const char* path : {"/no/such/folder/x.pcap", "/", "/dev/full"}) {
         const ended how = run({"mad", "--pcap", path});
         EXPECT_EQ(how.status, 1) << path;

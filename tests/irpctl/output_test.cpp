@@ -25,7 +25,7 @@ ended shell(const std::string& line) {
     return how;
 }
 
-TEST(IrpctlOutput, AFullDeviceIsAFailureAndALine) {
+TEST(IrpctlOutput, FullDevice_ExitsWith1AndOneLine) {
     for (const char* words :
          {"devices", "--json devices", "port", "events --provoke --count 1", "--help", "sa node"}) {
         const ended how = shell(std::string(IRPCTL " ") + words + " 2>&1 >/dev/full");
@@ -36,7 +36,7 @@ TEST(IrpctlOutput, AFullDeviceIsAFailureAndALine) {
 }
 
 // Events of four seconds, on a pipe without a reader.
-TEST(IrpctlOutput, AClosedPipeIsAFailureAndALine) {
+TEST(IrpctlOutput, ClosedPipe_ExitsWith1AndOneLine) {
     const ended how =
         shell("{ sh -c '" IRPCTL " events --provoke --count 8 2>&3; echo $? >&3' | true; } 3>&1");
     EXPECT_THAT(how.out, HasSubstr("irpctl: standard output: Broken pipe"));
@@ -45,7 +45,7 @@ TEST(IrpctlOutput, AClosedPipeIsAFailureAndALine) {
 }
 
 /// A fabric of one host whose description has bytes of all kinds.
-class IrpctlHostileText : public ::testing::Test {
+class IrpctlOutputEscaping : public ::testing::Test {
 protected:
     IrpctlHostileText() {
         std::ofstream file(path_, std::ios::binary);
@@ -63,7 +63,7 @@ private:
     std::string path_ = ::testing::TempDir() + "irpctl_text_" + std::to_string(getpid());
 };
 
-TEST_F(IrpctlHostileText, ReachesATerminalEscaped) {
+TEST_F(IrpctlOutputEscaping, PlainOutput_IsEscaped) {
     for (const char* command : {"devices", "port"}) {
         const ended how = irpctl({command});
         EXPECT_EQ(how.status, 0) << how.err;
@@ -72,7 +72,7 @@ TEST_F(IrpctlHostileText, ReachesATerminalEscaped) {
     EXPECT_THAT(irpctl({"port", "2"}).err, Not(HasSubstr("\x1b")));
 }
 
-TEST_F(IrpctlHostileText, IsUtf8InJson) {
+TEST_F(IrpctlOutputEscaping, JsonOutput_IsValidUtf8) {
     for (const char* command : {"devices", "port"}) {
         const ended how = irpctl({"--json", command});
         EXPECT_EQ(how.status, 0) << how.err;

@@ -34,7 +34,7 @@ std::set<std::string> names(const std::vector<json::value>& records, const char*
     return found;
 }
 
-TEST(IrpctlSa, EveryRecordIsAskedForByNameAndIsAValueALine) {
+TEST(IrpctlSa, EachRecordName_PrintsOneRecordPerLine) {
     const std::pair<const char*, std::size_t> counts[]{
         {"NodeRecord", 7},       {"node", 7},  {"smi", 1},   {"link", 14},
         {"SwitchInfoRecord", 2}, {"guid", 28}, {"path", 49}, {"classportinfo", 1}};
@@ -45,7 +45,7 @@ TEST(IrpctlSa, EveryRecordIsAskedForByNameAndIsAValueALine) {
     EXPECT_EQ(names(values({"sa", "node"}), "NodeDescription").count("switch1"), 1u);
 }
 
-TEST(IrpctlSa, FieldsChooseTheRecords) {
+TEST(IrpctlSa, FieldOption_SelectsRecords) {
     EXPECT_EQ(values({"sa", "node", "--field", "LID=3"}).at(0).at("NodeDescription"), "host2");
     EXPECT_EQ(values({"sa", "node", "--field", "NodeType=Switch"}).size(), 2u);
     EXPECT_EQ(values({"sa", "path", "--field", "SLID=1", "--field", "DLID=4"}).size(), 1u);
@@ -53,21 +53,21 @@ TEST(IrpctlSa, FieldsChooseTheRecords) {
     EXPECT_EQ(run({"sa", "node", "--field", "LID=99"}).out, "no record matches\n");
 }
 
-TEST(IrpctlSa, PathsOfManyEnds) {
+TEST(IrpctlSa, MultiPathRecord_ReturnsPathsToEachDestination) {
     const auto paths = values({"sa", "multipath", "--field", "SGID=fe80::200:0:0:101", "--field",
                                "DGID=fe80::200:0:0:201", "--field", "DGID=fe80::200:0:0:301"});
     EXPECT_EQ(names(paths, "DGID"),
               (std::set<std::string>{"fe80::200:0:0:201", "fe80::200:0:0:301"}));
 }
 
-TEST(IrpctlSa, ListsRecordsAndTheirFields) {
+TEST(IrpctlSa, NoRecordOrFieldsOption_ListsNames) {
     EXPECT_THAT(run({"sa"}).out, HasSubstr("MCMemberRecord"));
     const std::string fields = run({"sa", "port", "--fields"}).out;
     EXPECT_THAT(fields, HasSubstr("PortState"));
     EXPECT_THAT(fields, HasSubstr("Active"));
 }
 
-TEST(IrpctlSa, WrongWordsAreStatus2AndALine) {
+TEST(IrpctlSa, InvalidArguments_ExitsWith2AndOneLine) {
     const std::vector<std::vector<std::string>> wrong = {
         {"sa", "nonsense"},
         {"sa", "p"}, // the prefix of three names
@@ -86,7 +86,7 @@ TEST(IrpctlSa, WrongWordsAreStatus2AndALine) {
     }
 }
 
-TEST(IrpctlSa, WhereNobodyAnswersItIsStatus1AndALine) {
+TEST(IrpctlSa, SaUnavailableOrRecordUnsupported_ExitsWith1AndOneLine) {
     const ended alone = run({"--hca", "software:?static", "paths", "--timeout", "20"});
     EXPECT_EQ(alone.status, 1);
     EXPECT_THAT(alone.err, HasSubstr("does not answer"));
@@ -99,7 +99,7 @@ TEST(IrpctlSa, WhereNobodyAnswersItIsStatus1AndALine) {
     EXPECT_THAT(refused.err, HasSubstr("does not serve that record"));
 }
 
-TEST(IrpctlPaths, LeadToEveryPort) {
+TEST(IrpctlPaths, PathsCommand_ReachesEveryPort) {
     const json::array all = values({"paths", "host2"}).at(0).as_array();
     ASSERT_EQ(all.size(), 7u);
     for (const json::value& each : all) {
@@ -117,7 +117,7 @@ struct partitions_file {
     const std::string path = ::testing::TempDir() + "irpctl." + std::to_string(getpid()) + ".conf";
 };
 
-TEST(IrpctlPartitions, DecideWhoReachesWhom) {
+TEST(IrpctlPartitions, LimitedMembership_RestrictsPaths) {
     const partitions_file apart("Default=0x7fff : ALL=limited, SELF=full ;\n");
     const json::array from_host2 =
         values({"--partitions", apart.path, "paths", "host2"}).at(0).as_array();
@@ -138,7 +138,7 @@ TEST(IrpctlLmc, OfTheSubnetManager_EachPortHasThatManyLids) {
     EXPECT_EQ(run({"--hca", "software:?static", "--lmc", "1", "devices"}).status, 2);
 }
 
-TEST(IrpctlPartitions, MistakesAreTold) {
+TEST(IrpctlPartitions, InvalidPartitionsFile_ExitsWith1AndLineNumber) {
     const partitions_file wrong("Default=0x7fff : ALL=full ;\nsomething else\n");
     const ended read = run({"--partitions", wrong.path, "devices"});
     EXPECT_EQ(read.status, 1);
@@ -148,7 +148,7 @@ TEST(IrpctlPartitions, MistakesAreTold) {
     EXPECT_EQ(run({"--hca", "software:?static", "--partitions", wrong.path, "devices"}).status, 2);
 }
 
-TEST(IrpctlFabric, ShowsHostsSwitchesLinksAndTheManager) {
+TEST(IrpctlFabric, FabricCommand_PrintsNodesLinksAndMaster) {
     const std::string text = run({"fabric"}).out;
     EXPECT_THAT(text, StartsWith("2 switches, 4 hosts, 7 links\n"
                                  "subnet manager: host1 port 1, LID 1 (Master)\n"));
@@ -158,7 +158,7 @@ TEST(IrpctlFabric, ShowsHostsSwitchesLinksAndTheManager) {
     EXPECT_EQ(output.at("nodes").as_array().size(), 6u);
 }
 
-TEST(IrpctlFabric, DrawsIt) {
+TEST(IrpctlFabric, DotOrSvgOption_DrawsFabric) {
     const std::string dot = run({"fabric", "--dot"}).out;
     EXPECT_THAT(dot, StartsWith("graph fabric {"));
     EXPECT_THAT(dot, HasSubstr("n0 -- n1 [taillabel=7 headlabel=7 label=\"4X QDR\""));
@@ -167,7 +167,7 @@ TEST(IrpctlFabric, DrawsIt) {
     EXPECT_THAT(svg, HasSubstr("switch1 port 1 - host1 port 1: 4X QDR Active"));
 }
 
-TEST(IrpctlEvents, OfTheSubnetTellWhoComesAndGoes) {
+TEST(IrpctlEvents, SubnetOption_PrintsGidOutOfService) {
     const auto output = values({"events", "--subnet", "--provoke", "--count", "5"});
     std::set<std::string> seen;
     for (const json::value& each : output)
@@ -177,7 +177,7 @@ TEST(IrpctlEvents, OfTheSubnetTellWhoComesAndGoes) {
     EXPECT_EQ(seen.count("GID_OUT_OF_SERVICE fe80::200:0:0:401 (host4 port 1)"), 1u);
 }
 
-TEST(IrpctlEvents, OfTheSubnetEndWithTheTimeAndWithCtrlC) {
+TEST(IrpctlEvents, SubnetOption_EndsAtTimeLimitOrInterrupt) {
     EXPECT_EQ(run({"events", "--subnet", "--for", "0.1"}).status, 0);
     program events({"events", "--subnet"});
     EXPECT_THAT(events.line(), StartsWith("TIME"));

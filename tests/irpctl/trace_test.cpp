@@ -40,7 +40,7 @@ private:
 // A subnet manager would have IRPs of its own.
 const std::string without_manager = "software:?static";
 
-TEST_F(IrpctlTrace, NamesVerbsAndDevices) {
+TEST_F(IrpctlTrace, TracedCommand_NamesVerbsAndDevices) {
     const ended how = run({"--hca", without_manager, "trace", "-o", file(), "port", "1"});
     EXPECT_EQ(how.status, 0) << how.err;
     EXPECT_EQ(how.out, run({"--hca", without_manager, "port", "1"}).out);
@@ -52,7 +52,7 @@ TEST_F(IrpctlTrace, NamesVerbsAndDevices) {
     EXPECT_EQ(found.spans, 4u);
 }
 
-TEST_F(IrpctlTrace, OfAnInterruptedWaitShowsTheCancels) {
+TEST_F(IrpctlTrace, InterruptedWait_TraceHasCancels) {
     program events({"--hca", without_manager, "trace", "-o", file(), "events"});
     EXPECT_THAT(events.line(), StartsWith("TIME"));
     EXPECT_TRUE(is_empty());
@@ -64,12 +64,12 @@ TEST_F(IrpctlTrace, OfAnInterruptedWaitShowsTheCancels) {
     EXPECT_TRUE(found.has("cancel routine of host1"));
 }
 
-TEST_F(IrpctlTrace, OfAFailureIsWrittenToo) {
+TEST_F(IrpctlTrace, FailedCommand_TraceIsWritten) {
     EXPECT_EQ(run({"trace", "-o", file(), "port", "host1", "99"}).status, 1);
     EXPECT_TRUE(read().has("CiCloseCa to host1"));
 }
 
-TEST_F(IrpctlTrace, KilledHalfWayLeavesNothing) {
+TEST_F(IrpctlTrace, KilledCommand_WritesNoTrace) {
     program events({"trace", "-o", file(), "events"});
     EXPECT_THAT(events.line(), StartsWith("TIME"));
     events.send(SIGKILL);
@@ -78,7 +78,7 @@ TEST_F(IrpctlTrace, KilledHalfWayLeavesNothing) {
 }
 
 // The target of the link may exist or not.
-TEST_F(IrpctlTrace, FollowsALink) {
+TEST_F(IrpctlTrace, OutputIsSymlink_WritesTarget) {
     link_to("run.json");
     for (int i = 0; i < 2; ++i) {
         EXPECT_EQ(run({"trace", "-o", link(), "devices"}).status, 0);
@@ -87,7 +87,7 @@ TEST_F(IrpctlTrace, FollowsALink) {
     }
 }
 
-TEST_F(IrpctlTrace, IsWrittenToAFifoAsItIs) {
+TEST_F(IrpctlTrace, OutputIsFifo_WritesToFifo) {
     ASSERT_EQ(mkfifo(file().c_str(), 0600), 0);
     program traced({"trace", "-o", file(), "devices"});
     EXPECT_TRUE(read().has("CiCloseCa to host1"));
@@ -95,7 +95,7 @@ TEST_F(IrpctlTrace, IsWrittenToAFifoAsItIs) {
     EXPECT_TRUE(std::filesystem::is_fifo(file()));
 }
 
-TEST_F(IrpctlTrace, OnAFullDeviceIsAFailure) {
+TEST_F(IrpctlTrace, FullDevice_ExitsWith1) {
     link_to("/dev/full");
     const std::vector<std::vector<std::string>> commands = {
         {"trace", "-o", link(), "devices"}, {"ping", "--count", "1", "--pcap", link()}};

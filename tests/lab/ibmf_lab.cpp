@@ -11,7 +11,7 @@ namespace irpverbs::testing {
 namespace {
 
 // Each of 200 simultaneous requests is answered once, by its own record.
-TEST_F(IbmfLab, NothingIsLostAndNothingAnsweredTwice) {
+TEST_F(IbmfLab, ConcurrentRequests_EachAnsweredOnce) {
     constexpr std::uint64_t count = 200;
     const client_scope manager(as(SUBN_ADM_MANAGER), IBMF_REG_FLAG_RMPP);
     std::vector<std::unique_ptr<sa_request>> all;
@@ -38,7 +38,7 @@ TEST_F(IbmfLab, NothingIsLostAndNothingAnsweredTwice) {
 }
 
 // Fetches tables under the same conditions.
-TEST_F(IbmfLab, ATableComesThrough) {
+TEST_F(IbmfLab, GetTable_MatchesRawResponse) {
     const client_scope manager(as(SUBN_ADM_MANAGER), IBMF_REG_FLAG_RMPP);
     for (std::uint64_t i = 1; i <= 5; ++i) {
         sa_request nodes(manager.handle, sm_lid, SA_NODERECORD_ATTRID, get_table, i);
@@ -48,7 +48,7 @@ TEST_F(IbmfLab, ATableComesThrough) {
 }
 
 // ibmf_test.py makes the shim or the link drop datagrams, from the start or after the first table.
-TEST_F(IbmfLab, ATableComesThroughLoss) {
+TEST_F(IbmfLab, GetTableUnderLoss_ReceivedWhole) {
     constexpr std::uint64_t times = 3;
     constexpr std::size_t segment_data = 200;
     constexpr std::size_t stride = 112;
@@ -71,7 +71,7 @@ TEST_F(IbmfLab, ATableComesThroughLoss) {
 }
 
 // An agent that answers another host without OpenSM. ibmf_test.py starts both, and ends this test.
-TEST_F(IbmfLab, AnAgentServes) {
+TEST_F(IbmfLab, AgentWithLargeTable_ServesRemoteHost) {
     table_agent agent(as(SUBN_ADM_AGENT));
     agent.resize(100'000);
     std::cout << "serves at " << lid << std::endl;
@@ -81,7 +81,7 @@ TEST_F(IbmfLab, AnAgentServes) {
     EXPECT_EQ(agent.stats().st_rmpp_errors, 0u);
 }
 
-TEST_F(IbmfLab, AnAgentIsAsked) {
+TEST_F(IbmfLab, GetTableFromRemoteAgent_ReceivedWhole) {
     const char* const where = std::getenv("IBMF_LAB_AGENT");
     ASSERT_NE(where, nullptr);
     const auto agent = static_cast<ib_lid_t>(std::stoi(where));

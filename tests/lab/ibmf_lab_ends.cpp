@@ -22,9 +22,9 @@ void pass(LONGLONG milliseconds) {
     KeDelayExecutionThread(KernelMode, FALSE, &interval);
 }
 
-class IbmfLabEnds : public IbmfLab {
+class IbmfLabFailures : public IbmfLab {
 protected:
-    IbmfLabEnds() { EXPECT_EQ(ibmf_limit_port(manager.handle, standing_gets::count + 1), 0); }
+    IbmfLabFailures() { EXPECT_EQ(ibmf_limit_port(manager.handle, standing_gets::count + 1), 0); }
 
     static void say(const char* what) { std::cout << what << std::endl; }
     static void await_line() {
@@ -115,7 +115,7 @@ protected:
 };
 
 // The cable of this host is pulled in the middle of a transfer and not put back.
-TEST_F(IbmfLabEnds, ATransferEndsWhenItsLinkDoes) {
+TEST_F(IbmfLabFailures, LinkDownDuringTransfer_CompletesWithTimeout) {
     const std::size_t whole = all_paths().size();
     held_table paths(manager.handle, sm_lid, 1);
     paths.watched.send({3, 200'000, 50'000, table_limit_us});
@@ -136,7 +136,7 @@ TEST_F(IbmfLabEnds, ATransferEndsWhenItsLinkDoes) {
     EXPECT_EQ(manager.stats().st_timeouts, 1u);
 }
 
-TEST_F(IbmfLabEnds, AStoppedSaThatGoesOnAnswersAll) {
+TEST_F(IbmfLabFailures, SaStoppedAndContinued_AllRequestsAnswered) {
     const std::vector<std::uint8_t> whole = all_paths();
     open_both(stubborn, 0);
     table->read_on();
@@ -149,7 +149,7 @@ TEST_F(IbmfLabEnds, AStoppedSaThatGoesOnAnswersAll) {
     EXPECT_EQ(manager.stats().st_timeouts, 0u);
 }
 
-TEST_F(IbmfLabEnds, ASilentSaIsGivenUpInTime) {
+TEST_F(IbmfLabFailures, SaStopped_RequestsTimeOutInTime) {
     open_both(brief, table_limit_us);
     table->read_on();
     expect_gets_are_given_up_in_time();
@@ -162,7 +162,7 @@ TEST_F(IbmfLabEnds, ASilentSaIsGivenUpInTime) {
 }
 
 // The restarted OpenSM answers the Gets, but does not know the old one's table.
-TEST_F(IbmfLabEnds, AKilledSaThatComesAgainAnswersWhatIsOpen) {
+TEST_F(IbmfLabFailures, SaRestarted_GetsSucceedAndTableTimesOut) {
     open_both(stubborn, table_limit_us);
     table->read_on();
     say("comes again");
@@ -173,7 +173,7 @@ TEST_F(IbmfLabEnds, AKilledSaThatComesAgainAnswersWhatIsOpen) {
 }
 
 // The master is killed; the standby has another LID.
-TEST_F(IbmfLabEnds, TheStandbyAnswersOnceItIsMaster) {
+TEST_F(IbmfLabFailures, MasterKilled_StandbyAnswersOnceMaster) {
     const ib_lid_t first = sm_lid;
     open_both(brief, table_limit_us);
     table->read_on();

@@ -132,7 +132,7 @@ protected:
     std::uint64_t transaction = 0;
 };
 
-TEST_F(IbmfLabRecords, EachAttributeIsAnsweredAsLibibumadHearsIt) {
+TEST_F(IbmfLabRecords, EachAttribute_MatchesLibibumadResponse) {
     const std::string own = std::to_string(lid);
     const std::string sm = std::to_string(sm_lid);
     const std::string leaf =
@@ -229,7 +229,7 @@ TEST_F(IbmfLabRecords, EachAttributeIsAnsweredAsLibibumadHearsIt) {
 }
 
 // Repeats the request of saquery, whose answer is in a file, and compares the answers.
-TEST_F(IbmfLabRecords, ATableIsWhatSaqueryReceived) {
+TEST_F(IbmfLabRecords, GetTable_MatchesSaqueryResponse) {
     const char* const name = std::getenv("IBMF_LAB_RECEIVED");
     ASSERT_NE(name, nullptr);
     std::ifstream file(name, std::ios::binary);
@@ -245,7 +245,7 @@ TEST_F(IbmfLabRecords, ATableIsWhatSaqueryReceived) {
 }
 
 // Request and response are both RMPP transfers.
-TEST_F(IbmfLabRecords, PathsToSeveralAreAskedForInOne) {
+TEST_F(IbmfLabRecords, GetMultiWithManyGids_MatchesRawResponse) {
     sa_request nodes(manager.handle, sm_lid, SA_NODERECORD_ATTRID, get_table, ++transaction);
     ASSERT_EQ(nodes.message().send_and_wait(IBMF_MSG_TRANS_FLAG_SEQ, patient), IBMF_SUCCESS);
     std::vector<ib_gid_t> gids{gid};

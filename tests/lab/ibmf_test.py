@@ -61,55 +61,55 @@ class IbmfTest(IbmfCase):
     hosts = 40
 
     def test_many_at_once(self):
-        self.passes(self.start("NothingIsLostAndNothingAnsweredTwice"))
+        self.passes(self.start("ConcurrentRequests_EachAnsweredOnce"))
 
     def test_loss(self):
         self.set_faults({"LAB_DROP": 10, "LAB_SEED": 5})
-        self.passes(self.start("NothingIsLostAndNothingAnsweredTwice"))
+        self.passes(self.start("ConcurrentRequests_EachAnsweredOnce"))
 
     def test_loss_on_the_link(self):
         self.lab.console(f'Error "{HOST}"[1] 10')
-        self.passes(self.start("NothingIsLostAndNothingAnsweredTwice"))
+        self.passes(self.start("ConcurrentRequests_EachAnsweredOnce"))
 
     def test_duplicates(self):
         self.set_faults({"LAB_DUPLICATE": 30})
-        self.passes(self.start("NothingIsLostAndNothingAnsweredTwice"))
+        self.passes(self.start("ConcurrentRequests_EachAnsweredOnce"))
 
     def test_tables_out_of_order_twice_and_late(self):
         self.set_faults({"LAB_REORDER": 10, "LAB_DUPLICATE": 10, "LAB_DELAY": 1})
-        self.passes(self.start("ATableComesThrough"))
+        self.passes(self.start("GetTable_MatchesRawResponse"))
 
     def test_opensm_stops_and_goes_on(self):
-        client = self.opened("AStoppedSaThatGoesOnAnswersAll", signal.SIGSTOP)
+        client = self.opened("SaStoppedAndContinued_AllRequestsAnswered", signal.SIGSTOP)
         self.says(client, "goes on")
         self.opensm(signal.SIGCONT)
         self.passes(client)
 
     def test_opensm_is_silent(self):
-        client = self.opened("ASilentSaIsGivenUpInTime", signal.SIGSTOP)
+        client = self.opened("SaStopped_RequestsTimeOutInTime", signal.SIGSTOP)
         self.says(client, "given up")
         self.opensm(signal.SIGCONT)
         self.tell(client)
         self.passes(client)
 
     def test_opensm_is_killed_and_comes_again(self):
-        client = self.opened("AKilledSaThatComesAgainAnswersWhatIsOpen", signal.SIGKILL)
+        client = self.opened("SaRestarted_GetsSucceedAndTableTimesOut", signal.SIGKILL)
         self.says(client, "comes again")
         self.lab.opensm("H0001").stop()
         self.lab.start_opensm("H0001")
         self.passes(client)
 
     def test_the_link_goes(self):
-        client = self.start("ATransferEndsWhenItsLinkDoes")
+        client = self.start("LinkDownDuringTransfer_CompletesWithTimeout")
         self.says(client, "pull")
         self.lab.console(f'Unlink "{HOST}"[1]')
         self.tell(client)
         self.passes(client)
 
     def test_an_agent_answers_another_host(self):
-        agent = self.start("AnAgentServes", "H0003")
+        agent = self.start("AgentWithLargeTable_ServesRemoteHost", "H0003")
         lid = self.says(agent, "serves at").split()[-1]
-        self.passes(self.start("AnAgentIsAsked", IBMF_LAB_AGENT=lid))
+        self.passes(self.start("GetTableFromRemoteAgent_ReceivedWhole", IBMF_LAB_AGENT=lid))
         self.tell(agent)
         self.passes(agent)
 
@@ -128,7 +128,7 @@ class SaqueryTest(IbmfCase):
             said = saquery.communicate(timeout=60)[0]
             self.assertEqual(saquery.returncode, 0, said)
             self.assertEqual(said.count("Record dump:"), count)
-            said = self.passes(self.start("ATableIsWhatSaqueryReceived",
+            said = self.passes(self.start("GetTable_MatchesSaqueryResponse",
                                           IBMF_LAB_RECEIVED=str(received)))
             self.assertIn(f"records {attribute} {count}\n", said)
 
@@ -142,7 +142,7 @@ class LossTest(IbmfCase):
         super().setUp()
 
     def table_comes_through(self, lose):
-        client = self.start("ATableComesThroughLoss")
+        client = self.start("GetTableUnderLoss_ReceivedWhole")
         self.assertEqual(self.says(client, "nodes").split()[1], str(self.nodes))
         lose()
         self.tell(client)
@@ -160,10 +160,10 @@ class LargeTest(IbmfCase):
     hosts = 1920
 
     def test_each_attribute(self):
-        self.passes(self.start("EachAttributeIsAnsweredAsLibibumadHearsIt"))
+        self.passes(self.start("EachAttribute_MatchesLibibumadResponse"))
 
     def test_a_request_of_many_segments(self):
-        self.passes(self.start("PathsToSeveralAreAskedForInOne"))
+        self.passes(self.start("GetMultiWithManyGids_MatchesRawResponse"))
 
 
 class StandbyTest(IbmfCase):
@@ -172,7 +172,7 @@ class StandbyTest(IbmfCase):
     opensm_options = ("sminfo_polling_timeout 200", "polling_retry_number 2")
 
     def test_the_standby_takes_over(self):
-        self.passes(self.opened("TheStandbyAnswersOnceItIsMaster", signal.SIGKILL))
+        self.passes(self.opened("MasterKilled_StandbyAnswersOnceMaster", signal.SIGKILL))
 
 
 if __name__ == "__main__":

@@ -120,7 +120,7 @@ protected:
     ~RdmaLab() override { EXPECT_EQ(close_ca(ca), STATUS_SUCCESS); }
 };
 
-TEST_F(RdmaLab, AttributesAreThoseOfTheHost) {
+TEST_F(RdmaLab, QueryPort_ReturnsHostAttributes) {
     const port_block port(ca, 1);
     EXPECT_EQ(hcas.count(), 1u);
     EXPECT_EQ(port->State, IB_PORT_ACTIVE);
@@ -137,7 +137,7 @@ TEST_F(RdmaLab, AttributesAreThoseOfTheHost) {
     EXPECT_EQ(IbPortGid(&*port, 0)->gid_guid, port->PortGuid);
 }
 
-TEST_F(RdmaLab, TheSaAnswersToAnIrp) {
+TEST_F(RdmaLab, GetMadIrp_ReceivesSaResponse) {
     IB_MAD_AGENT* agent = make_agent(sa_client());
     answer node;
     {
@@ -166,7 +166,7 @@ TEST_F(RdmaLab, TheSaAnswersToAnIrp) {
     end_agent(agent);
 }
 
-TEST_F(RdmaLab, TheSaAnswersToAnUpCall) {
+TEST_F(RdmaLab, UpCallAgent_ReceivesSaResponse) {
     struct {
         KEVENT event;
         umad_class_port_info info;
@@ -190,7 +190,7 @@ TEST_F(RdmaLab, TheSaAnswersToAnUpCall) {
 }
 
 // Two agents with the same transaction ids have 64 requests outstanding.
-TEST_F(RdmaLab, EachAnswerGoesToItsAgent) {
+TEST_F(RdmaLab, SharedTransactionIds_EachResponseReachesItsAgent) {
     constexpr ULONG each = 32;
     struct asker {
         IB_MAD_AGENT* agent;
@@ -219,7 +219,7 @@ TEST_F(RdmaLab, EachAnswerGoesToItsAgent) {
 
 // Repeats a request under the same id, possibly before the kernel's time-out; the kernel sends the
 // first repetition after that.
-TEST_F(RdmaLab, WhatIsLostIsAskedAgain) {
+TEST_F(RdmaLab, LostRequestRepeated_ResponseIsReceived) {
     IB_MAD_AGENT* agent = make_agent(sa_client());
     constexpr int most_tries = 100;
     int tries = 0;
@@ -241,7 +241,7 @@ TEST_F(RdmaLab, WhatIsLostIsAskedAgain) {
 
 // The kernel returns the request after its time-out, but the receive IRP pends until it is
 // cancelled.
-TEST_F(RdmaLab, ASilentSaIsWaitedForUntilTheCancel) {
+TEST_F(RdmaLab, SaSilent_ReceivePendsUntilCancelled) {
     IB_MAD_AGENT* agent = make_agent(sa_client());
     answer none;
     verb_call waiting(none.get(agent));
@@ -255,7 +255,7 @@ TEST_F(RdmaLab, ASilentSaIsWaitedForUntilTheCancel) {
 }
 
 // Receives a message longer than any buffer so far in one piece, by the kernel's RMPP.
-TEST_F(RdmaLab, ATableComesWholeByTheDriversRmpp) {
+TEST_F(RdmaLab, GetTableWithDriverRmpp_ReceivedWhole) {
     IB_MAD_AGENT* agent = make_agent(sa_client(IB_MAD_RMPP_BY_DRIVER));
     const sa_request all(UMAD_SA_ATTR_NODE_REC, 9, UMAD_SA_METHOD_GET_TABLE);
     EXPECT_EQ(ask(agent, all, 5000), STATUS_SUCCESS);
@@ -272,7 +272,7 @@ TEST_F(RdmaLab, ATableComesWholeByTheDriversRmpp) {
 
 // The client does RMPP: segments are passed up unchanged, and the second one arrives only after the
 // first is acknowledged.
-TEST_F(RdmaLab, SegmentsComeSinglyToAClientThatDoesRmpp) {
+TEST_F(RdmaLab, GetTableWithClientRmpp_SegmentsReceivedSingly) {
     IB_MAD_AGENT* agent = make_agent(sa_client());
     const sa_request all(UMAD_SA_ATTR_NODE_REC, 9, UMAD_SA_METHOD_GET_TABLE);
     EXPECT_EQ(ask(agent, all, 5000), STATUS_SUCCESS);
@@ -292,7 +292,7 @@ TEST_F(RdmaLab, SegmentsComeSinglyToAClientThatDoesRmpp) {
     end_agent(agent);
 }
 
-TEST_F(RdmaLab, AMethodHasOneReceiver) {
+TEST_F(RdmaLab, MethodAlreadyRegistered_ReturnsSharingViolation) {
     IB_MAD_AGENT_ATTR attr = sa_client();
     attr.MethodMask[0] = 1u << UMAD_METHOD_REPORT;
     IB_MAD_AGENT* first = make_agent(attr);
@@ -307,7 +307,7 @@ TEST_F(RdmaLab, AMethodHasOneReceiver) {
 }
 
 // rdma_test.py pulls the cable of this host and puts it back when this test prints so.
-TEST_F(RdmaLab, TheCableIsPulledAndPutBack) {
+TEST_F(RdmaLab, CablePulledAndReplugged_EventsAreReported) {
     EXPECT_EQ(close_ca(ca), STATUS_SUCCESS);
     EXPECT_EQ(HcaRdmaSetPollInterval(hcas.guid(), 20), STATUS_SUCCESS);
     ca = open_ca(hcas.fdo());

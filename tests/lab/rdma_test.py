@@ -25,35 +25,35 @@ class RdmaTest(LabCase):
         return answer.stdout
 
     def test_attributes(self):
-        self.passes("AttributesAreThoseOfTheHost")
+        self.passes("QueryPort_ReturnsHostAttributes")
 
     def test_an_irp_receives_the_answer(self):
-        self.passes("TheSaAnswersToAnIrp")
+        self.passes("GetMadIrp_ReceivesSaResponse")
 
     def test_a_callback_receives_the_answer(self):
-        self.passes("TheSaAnswersToAnUpCall")
+        self.passes("UpCallAgent_ReceivesSaResponse")
 
     def test_many_questions_of_two_agents(self):
-        self.passes("EachAnswerGoesToItsAgent")
+        self.passes("SharedTransactionIds_EachResponseReachesItsAgent")
 
     def test_loss(self):
-        self.passes("WhatIsLostIsAskedAgain", LAB_DROP=30)
+        self.passes("LostRequestRepeated_ResponseIsReceived", LAB_DROP=30)
 
     def test_opensm_stopped(self):
         os.kill(self.lab.opensm("H0001").pid(), signal.SIGSTOP)
-        self.passes("ASilentSaIsWaitedForUntilTheCancel")
+        self.passes("SaSilent_ReceivePendsUntilCancelled")
 
     def test_a_whole_table(self):
-        self.assertIn(f"nodes {self.hosts + 1}", self.passes("ATableComesWholeByTheDriversRmpp"))
+        self.assertIn(f"nodes {self.hosts + 1}", self.passes("GetTableWithDriverRmpp_ReceivedWhole"))
 
     def test_single_segments(self):
-        self.passes("SegmentsComeSinglyToAClientThatDoesRmpp")
+        self.passes("GetTableWithClientRmpp_SegmentsReceivedSingly")
 
     def test_a_method_has_one_receiver(self):
-        self.passes("AMethodHasOneReceiver")
+        self.passes("MethodAlreadyRegistered_ReturnsSharingViolation")
 
     def test_port_events(self):
-        with self.lab.start(HOST, self.command("TheCableIsPulledAndPutBack"),
+        with self.lab.start(HOST, self.command("CablePulledAndReplugged_EventsAreReported"),
                             stdout=subprocess.PIPE) as client:
             self.addCleanup(client.kill)
             said = ""

@@ -84,7 +84,7 @@ protected:
     ibmf_saa_handle_t session = nullptr;
 };
 
-TEST_F(SaaLab, RecordsOfManyTypes) {
+TEST_F(SaaLab, RetrieveManyTypes_ReturnsRecords) {
     const auto nodes = all_of<sa_node_record_t>();
     EXPECT_EQ(nodes.status, IBMF_SUCCESS);
     bool here = false;
@@ -103,7 +103,7 @@ TEST_F(SaaLab, RecordsOfManyTypes) {
     std::cout << "nodes " << nodes.records.size() << std::endl; // for saa_test.py
 }
 
-TEST_F(SaaLab, PathsFromHereToEverywhere) {
+TEST_F(SaaLab, PathsFromOwnPort_ReachEachPortOnce) {
     const auto paths = paths_from_here();
     EXPECT_EQ(paths.status, IBMF_SUCCESS);
     std::set<std::uint64_t> ends;
@@ -148,7 +148,7 @@ TEST_F(SaaLab, BroadcastGroupOfTheDefaultPartition_HasAPath) {
 }
 
 // The request is itself an RMPP transfer.
-TEST_F(SaaLab, PathsFromHereToSeveralInOneQuestion) {
+TEST_F(SaaLab, MultiPathToSeveralPorts_ReturnsOnePathEach) {
     const auto all = paths_from_here();
     constexpr std::size_t wanted = 10; // OpenSM reads only eleven GIDs
     ASSERT_GE(all.records.size(), wanted);
@@ -190,7 +190,7 @@ TEST_F(SaaLab, PathsFromHereToSeveralInOneQuestion) {
     EXPECT_EQ(status, IBMF_INVALID_GID);
 }
 
-TEST_F(SaaLab, AServiceComesAndGoes) {
+TEST_F(SaaLab, ServiceRegisteredAndDeleted_FoundOnlyInBetween) {
     sa_service_record_t record{};
     record.ServiceID = 0x1234;
     record.ServiceGID = gid;
@@ -217,7 +217,7 @@ TEST_F(SaaLab, AServiceComesAndGoes) {
 
 // Distinct queries, all at once and uncached: the limit of outstanding ones holds, none fails, and
 // none is repeated.
-TEST_F(SaaLab, TenThousandQueriesAtOnce) {
+TEST_F(SaaLab, TenThousandConcurrentQueries_NoneFailsOrRepeats) {
     constexpr unsigned many = 10'000;
     ibmf_saa_stats_t before{};
     EXPECT_EQ(ibmf_saa_query_stats(session, &before), IBMF_SUCCESS);
@@ -246,7 +246,7 @@ TEST_F(SaaLab, TenThousandQueriesAtOnce) {
 
 // Events of leaving hosts arrive while queries are sent without pause, from this SM and from the
 // one that takes over. saa_test.py unplugs a host, ends the SM, and unplugs another.
-TEST_F(SaaLab, EventsInAStormAndAcrossATakeOver) {
+TEST_F(SaaLab, EventsUnderLoadAndSmChange_AreReported) {
     struct listener {
         static void on_event(ibmf_saa_handle_t, ibmf_saa_subnet_event_t what,
                              ibmf_saa_event_details_t* details, void* context) {
@@ -296,7 +296,7 @@ TEST_F(SaaLab, EventsInAStormAndAcrossATakeOver) {
 }
 
 // OpenSM is stopped during this test.
-TEST_F(SaaLab, WhatASilentSaOwesEndsWithTheDeadlineOrTheSession) {
+TEST_F(SaaLab, SaStopped_QueriesEndAtDeadlineOrSessionClose) {
     call_result<saa::found<sa_node_record_t>> late;
     call_result<saa::found<sa_path_record_t>> closed;
     const saa::query_template<sa_node_record_t> nodes;

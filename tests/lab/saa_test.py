@@ -26,29 +26,29 @@ class SaaTest(LabCase):
         return answer.stdout
 
     def test_records(self):
-        self.assertIn(f"nodes {self.hosts + 1}", self.passes("RecordsOfManyTypes"))
+        self.assertIn(f"nodes {self.hosts + 1}", self.passes("RetrieveManyTypes_ReturnsRecords"))
 
     def test_paths(self):
-        self.assertIn(f"paths {self.hosts + 1}", self.passes("PathsFromHereToEverywhere"))
+        self.assertIn(f"paths {self.hosts + 1}", self.passes("PathsFromOwnPort_ReachEachPortOnce"))
 
     def test_paths_to_several(self):
-        self.passes("PathsFromHereToSeveralInOneQuestion")
+        self.passes("MultiPathToSeveralPorts_ReturnsOnePathEach")
 
     def test_group(self):
         self.passes("BroadcastGroupOfTheDefaultPartition_HasAPath")
 
     def test_services(self):
-        self.passes("AServiceComesAndGoes")
+        self.passes("ServiceRegisteredAndDeleted_FoundOnlyInBetween")
 
     def test_storm(self):
-        self.passes("TenThousandQueriesAtOnce")
+        self.passes("TenThousandConcurrentQueries_NoneFailsOrRepeats")
 
     def test_loss(self):
-        self.passes("RecordsOfManyTypes", LAB_DROP=5)
+        self.passes("RetrieveManyTypes_ReturnsRecords", LAB_DROP=5)
 
     def test_opensm_stopped(self):
         os.kill(self.lab.opensm("H0001").pid(), signal.SIGSTOP)
-        self.passes("WhatASilentSaOwesEndsWithTheDeadlineOrTheSession")
+        self.passes("SaStopped_QueriesEndAtDeadlineOrSessionClose")
 
 
 class TakeOverTest(LabCase):
@@ -57,7 +57,7 @@ class TakeOverTest(LabCase):
     opensm_options = ("sminfo_polling_timeout 500", "polling_retry_number 2")
 
     def hears_of_all(self, end_first_sm, storm=200):
-        program = self.lab.start(HOST, [PROGRAM, "--gtest_filter=*EventsInAStorm*"],
+        program = self.lab.start(HOST, [PROGRAM, "--gtest_filter=*EventsUnderLoad*"],
                                  {"IRPVERBS_SAA_LAB_STORM": str(storm)}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         self.addCleanup(program.wait)
         self.addCleanup(program.kill)
@@ -100,7 +100,7 @@ class OurManagerTest(unittest.TestCase):
             topology = pathlib.Path(scratch) / "fabric.net"
             topology.write_text(fabric(SaaTest.hosts))
             # Tests that stop or end the SA are left out, since our manager is in the same process.
-            answer = subprocess.run([PROGRAM, "--gtest_filter=-*Silent*:*EventsInAStorm*"], timeout=120, text=True,
+            answer = subprocess.run([PROGRAM, "--gtest_filter=-*SaStopped*:*EventsUnderLoad*"], timeout=120, text=True,
                                     env=dict(os.environ,
                                              IRPVERBS_SAA_LAB_HCA=f"software:{topology}"),
                                     capture_output=True, check=False)

@@ -32,7 +32,7 @@ struct path_access : test_access<sa_path_record_t> {
 
 // A host-endian template is packed and sent to the SM with its mask; the records of the response
 // are unpacked.
-TEST_P(SaAccess, AQueryIsATableOfItsTemplate) {
+TEST_P(SaAccess, Retrieve_SendsTemplateAndUnpacksTable) {
     const wire joined;
     sa_request seen{};
     scripted_sa sa([&](const sa_request& request) {
@@ -52,7 +52,7 @@ TEST_P(SaAccess, AQueryIsATableOfItsTemplate) {
     EXPECT_EQ(seen.record<sa_path_record_t>().DGID.gid_guid, 0x99u);
 }
 
-TEST_P(SaAccess, OnePathBetweenTwoPortsIsNoTable) {
+TEST_P(SaAccess, SinglePathBetweenTwoPorts_UsesGetMethod) {
     const wire joined;
     std::uint8_t method = 0;
     scripted_sa sa([&](const sa_request& request) {
@@ -78,7 +78,7 @@ TEST_P(SaAccess, OnePathBetweenTwoPortsIsNoTable) {
     EXPECT_EQ(method_for(SA_PR_COMPMASK_DLID | SA_PR_COMPMASK_NUMBPATH, 1), SA_SUBN_ADM_GET_TABLE);
 }
 
-TEST_P(SaAccess, AnEqualQuestionIsFoundAmongManyOthers) {
+TEST_P(SaAccess, EqualQueriesAmongManyOthers_AreMerged) {
     const wire joined;
     const scripted_sa sa([](const sa_request&) { return sa_reply{.silent = true}; });
     std::vector<std::unique_ptr<path_access>> all;
@@ -91,7 +91,7 @@ TEST_P(SaAccess, AnEqualQuestionIsFoundAmongManyOthers) {
     EXPECT_EQ(session.stats().ss_merged, 300u);
 }
 
-TEST_P(SaAccess, ATableOfManyDatagramsComesWhole) {
+TEST_P(SaAccess, TableOfManyDatagrams_ReceivedWhole) {
     const wire joined;
     std::vector<sa_path_record_t> all;
     for (ib_lid_t lid = 1; lid <= 3000; ++lid)
@@ -105,7 +105,7 @@ TEST_P(SaAccess, ATableOfManyDatagramsComesWhole) {
     EXPECT_EQ(access.records().back().DLID, 3000);
 }
 
-TEST_P(SaAccess, UpdatesAndDeletesGiveTheRecordThatTheSaAnswersWith) {
+TEST_P(SaAccess, UpdateAndDelete_ReturnRecordOfResponse) {
     const wire joined;
     std::vector<std::uint8_t> methods;
     scripted_sa sa([&](const sa_request& request) {
@@ -126,7 +126,7 @@ TEST_P(SaAccess, UpdatesAndDeletesGiveTheRecordThatTheSaAnswersWith) {
     EXPECT_EQ(methods, (std::vector<std::uint8_t>{SA_SUBN_ADM_SET, SA_SUBN_ADM_DELETE}));
 }
 
-TEST_P(SaAccess, AnUnknownAttributeIsWireBytesBothWays) {
+TEST_P(SaAccess, UnknownAttribute_PassedAsWireBytes) {
     const wire joined;
     std::vector<std::uint8_t> seen;
     scripted_sa sa([&](const sa_request& request) {
@@ -144,7 +144,7 @@ TEST_P(SaAccess, AnUnknownAttributeIsWireBytesBothWays) {
 }
 
 // Defect D10: OpenSM serves records that its ClassPortInfo does not announce, and so does this SA.
-TEST_P(SaAccess, RecordsThatTheSaDoesNotPromiseAreAskedForAllTheSame) {
+TEST_P(SaAccess, UnannouncedAttribute_IsRequestedAnyway) {
     const wire joined;
     scripted_sa sa([&](const sa_request& request) {
         EXPECT_EQ(request.header.attribute_id, SA_SWITCHINFORECORD_ATTRID);
@@ -157,7 +157,7 @@ TEST_P(SaAccess, RecordsThatTheSaDoesNotPromiseAreAskedForAllTheSame) {
     EXPECT_EQ(sa.requests_received(), 2);
 }
 
-TEST_P(SaAccess, APathOfManyEndsIsAskedByATransfer) {
+TEST_P(SaAccess, MultiPathQuery_SentAsRmppTransfer) {
     const wire joined;
     std::vector<ib_gid_t> seen(40);
     sa_reply reply = table_of<sa_path_record_t>({path_to(0x99, 7)});
@@ -202,7 +202,7 @@ constexpr status_case statuses[]{
     {0x000C, IBMF_UNSUPP_METHOD_ATTR}, {0x001C, IBMF_INVALID_FIELD},
 };
 
-TEST_P(SaAccess, EachStatusOfTheSaHasItsOwn) {
+TEST_P(SaAccess, EachSaStatus_MapsToIbmfStatus) {
     const wire joined;
     std::uint16_t status = 0;
     scripted_sa sa([&](const sa_request&) {
@@ -224,7 +224,7 @@ sa_reply with(sa_reply reply, const std::function<void(sa_reply&)>& change) {
 }
 
 // No byte past the end is read, and the client gets an error.
-TEST_P(SaAccess, AnswersThatBreakTheRulesAreAFailure) {
+TEST_P(SaAccess, MalformedResponse_ReturnsTransFailure) {
     const wire joined;
     const sa_reply good = table_of<sa_path_record_t>({path_to(0x99, 7), path_to(0x99, 8)});
     const std::vector<std::function<void(sa_reply&)>> changes{
@@ -242,7 +242,7 @@ TEST_P(SaAccess, AnswersThatBreakTheRulesAreAFailure) {
 }
 
 // OpenSM sets AttributeOffset to 0 then.
-TEST_P(SaAccess, AnEmptyTableIsNoRecords) {
+TEST_P(SaAccess, EmptyTable_ReturnsNoRecords) {
     const wire joined;
     scripted_sa sa([](const sa_request&) { return table_of<sa_path_record_t>({}); });
     const session_scope session;
@@ -251,7 +251,7 @@ TEST_P(SaAccess, AnEmptyTableIsNoRecords) {
     EXPECT_EQ(access.length(), 0u);
 }
 
-TEST_P(SaAccess, AShortLastRecordAndAWideStrideAreAccepted) {
+TEST_P(SaAccess, ShortLastRecordAndWideStride_AreAccepted) {
     const wire joined;
     scripted_sa sa([](const sa_request&) {
         sa_reply reply = table_of<sa_path_record_t>({path_to(0x99, 7), path_to(0x99, 8)});
@@ -267,7 +267,7 @@ TEST_P(SaAccess, AShortLastRecordAndAWideStrideAreAccepted) {
 }
 
 // Records of IBA 1.1 have 58 bytes; later fields are 0.
-TEST_P(SaAccess, RecordsOfTheOlderGenerationAreAccepted) {
+TEST_P(SaAccess, OlderRecordGeneration_AcceptedWithNewFieldsZero) {
     const wire joined;
     constexpr std::size_t older_stride = 64;
     scripted_sa sa([](const sa_request&) {
@@ -288,7 +288,7 @@ TEST_P(SaAccess, RecordsOfTheOlderGenerationAreAccepted) {
     EXPECT_EQ(access.records()[1].PortInfo.LinkSpeedExtEnabled, 0);
 }
 
-TEST_P(SaAccess, ArgumentsAreCheckedAndOutputsAreEmptyThen) {
+TEST_P(SaAccess, InvalidArguments_FailWithEmptyOutputs) {
     const wire joined;
     const session_scope session;
     sa_path_record_t wanted{};
@@ -389,7 +389,7 @@ TEST_P(SaAccess, AccessTypeBeyondTheEnumeration_RefusedAndNotLoaded) {
 }
 
 // answer_bounds_test.cpp tests the memory of such a response.
-TEST_P(SaAccess, WhoAnnouncesFourGigabytesAndSendsLessIsAFailure) {
+TEST_P(SaAccess, AnnouncedLengthExceedsData_ReturnsTransFailure) {
     wire joined;
     const std::vector<sa_path_record_t> all(100, path_to(9, 9));
     scripted_sa sa([&](const sa_request&) { return table_of(all); });
@@ -406,7 +406,7 @@ TEST_P(SaAccess, WhoAnnouncesFourGigabytesAndSendsLessIsAFailure) {
     joined.tap = nullptr;
 }
 
-TEST_P(SaAccess, WithACallbackItMayBeCalledAtDispatchLevel) {
+TEST_P(SaAccess, CallbackAccessAtDispatchLevel_Succeeds) {
     const wire joined;
     scripted_sa sa([](const sa_request&) { return table_of<sa_path_record_t>({path_to(9, 9)}); });
     const session_scope session;
@@ -420,7 +420,7 @@ TEST_P(SaAccess, WithACallbackItMayBeCalledAtDispatchLevel) {
     EXPECT_EQ(access.records().size(), 1u);
 }
 
-TEST_P(SaAccess, APortThatIsDownIsToldAtOnce) {
+TEST_P(SaAccess, PortDown_ReturnsBadPortStateAtOnce) {
     wire joined;
     const session_scope session;
     joined.set_state(0, IB_PORT_DOWN);
@@ -431,7 +431,7 @@ TEST_P(SaAccess, APortThatIsDownIsToldAtOnce) {
 }
 
 // One request serves all; each access has records of its own.
-TEST_P(SaAccess, EqualQueriesShareOneRequest) {
+TEST_P(SaAccess, EqualQueries_ShareOneRequest) {
     const wire joined;
     scripted_sa sa([](const sa_request&) { return table_of<sa_path_record_t>({path_to(9, 9)}); });
     const session_scope session;
@@ -459,7 +459,7 @@ TEST_P(SaAccess, EqualQueriesShareOneRequest) {
     }
 }
 
-TEST_P(SaAccess, ChangesAreNeverMerged) {
+TEST_P(SaAccess, EqualUpdates_AreNotMerged) {
     const wire joined;
     scripted_sa sa([](const sa_request& request) {
         sa_reply reply;
@@ -477,7 +477,7 @@ TEST_P(SaAccess, ChangesAreNeverMerged) {
 }
 
 // The bound holds, bulk accesses wait, and all are answered.
-TEST_P(SaAccess, MoreThanTheBoundWaitsAndBulkGoesLast) {
+TEST_P(SaAccess, RequestsBeyondLimit_WaitAndBulkRunsLast) {
     const wire joined;
     std::vector<std::uint64_t> order;
     scripted_sa sa([&](const sa_request& request) {
@@ -507,7 +507,7 @@ TEST_P(SaAccess, MoreThanTheBoundWaitsAndBulkGoesLast) {
 
 IRPVERBS_ON_BOTH_MACHINES(SaAccess);
 
-TEST(SaAccessInVirtualTime, WhoIsNotAnsweredIsToldSoAfterAllRetries) {
+TEST(SaAccessRetries, NoResponse_TimesOutAfterAllRetries) {
     irpverbs::dispatch::random_choices chance(1);
     irpverbs::dispatch::sim_machine machine(chance);
     const irpverbs::dispatch::machine::scope inside(machine);
@@ -520,7 +520,7 @@ TEST(SaAccessInVirtualTime, WhoIsNotAnsweredIsToldSoAfterAllRetries) {
 }
 
 // A new SM gets the request when the old one fell silent.
-TEST(SaAccessInVirtualTime, ARequestThatTheOldSmDidNotAnswerGoesToTheNewOne) {
+TEST(SaAccessRetries, SmMovedWithoutResponse_RequestResentToNewSm) {
     irpverbs::dispatch::random_choices chance(1);
     irpverbs::dispatch::sim_machine machine(chance);
     const irpverbs::dispatch::machine::scope inside(machine);

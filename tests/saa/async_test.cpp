@@ -22,7 +22,7 @@ using irpverbs::dispatch::explore_options;
 using irpverbs::dispatch::sim_machine;
 using paths_found = saa::found<sa_path_record_t>;
 
-class SaTwins : public BothMachines {};
+class SaAsync : public BothMachines {};
 
 sa_path_record_t path_to(std::uint64_t guid, ib_lid_t lid) {
     sa_path_record_t path{};
@@ -42,7 +42,7 @@ sa_reply one_path(const sa_request&) { return table_of<sa_path_record_t>({path_t
 const saa::path_criteria wish{.sgid = gid_of(0x10), .dgid = gid_of(0x20), .max_paths = 1};
 
 // The most common use, complete.
-TEST_P(SaTwins, PathsInACoroutine) {
+TEST_P(SaAsync, PathQueryInCoroutine_ReturnsRecords) {
     const wire joined;
     scripted_sa sa([](const sa_request&) {
         return table_of<sa_path_record_t>({path_to(7, 1), path_to(7, 2), path_to(8, 3)});
@@ -61,7 +61,7 @@ TEST_P(SaTwins, PathsInACoroutine) {
     });
 }
 
-TEST_P(SaTwins, TheOtherHelpersAskAsTheirSeedsDo) {
+TEST_P(SaAsync, AsyncServiceHelpers_SendExpectedComponents) {
     const wire joined;
     std::vector<std::uint64_t> masks;
     scripted_sa sa([&](const sa_request& request) {
@@ -86,7 +86,7 @@ TEST_P(SaTwins, TheOtherHelpersAskAsTheirSeedsDo) {
                                                  0x1FFFFFFFF7u, 0x27u}));
 }
 
-TEST_P(SaTwins, WhatIsRefusedCompletesWithTheRefusal) {
+TEST_P(SaAsync, InvalidRequest_CompletesWithItsStatus) {
     const wire joined;
     call_result<paths_found> refused;
     saa::paths(nullptr, wish, refused.handler());
@@ -98,7 +98,7 @@ TEST_P(SaTwins, WhatIsRefusedCompletesWithTheRefusal) {
 }
 
 // One of the accesses that share a request is cancelled, the other is not.
-TEST_P(SaTwins, ADeadlineOrASlotEndsOneAccessAlone) {
+TEST_P(SaAsync, DeadlineOrCancellation_EndsOneMergedAccessOnly) {
     wire joined;
     scripted_sa sa(one_path);
     std::atomic<bool> open{false};
@@ -127,7 +127,7 @@ TEST_P(SaTwins, ADeadlineOrASlotEndsOneAccessAlone) {
 IRPVERBS_ON_BOTH_MACHINES(SaTwins);
 
 // A cancellation and the response race: each of the equal accesses ends once, and independently.
-TEST(SaTwinRaces, EachOfEqualAccessesIsWithdrawnAlone) {
+TEST(SaAsyncRaces, MergedAccessCancelled_OtherCompletes) {
     explore_options options;
     options.random_runs = 400;
     options.pct_runs = 200;

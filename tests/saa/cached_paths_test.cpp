@@ -98,7 +98,7 @@ struct simulator {
     const irpverbs::dispatch::machine::scope inside{machine};
 };
 
-struct CachedPathsInTime : ::testing::Test, simulator, remembering_world {};
+struct CachedPathExpiry : ::testing::Test, simulator, remembering_world {};
 
 // Lets virtual time pass.
 void let_pass(ULONGLONG ticks) {
@@ -107,7 +107,7 @@ void let_pass(ULONGLONG ticks) {
     KeDelayExecutionThread(KernelMode, FALSE, &due);
 }
 
-TEST_P(CachedPaths, ASecondQuestionIsNotTheSas) {
+TEST_P(CachedPaths, RepeatedQuery_AnsweredFromCache) {
     EXPECT_EQ(session.version_of(), 1u);
     EXPECT_EQ(session.version_of(), 1u);
     path_access with_callback;
@@ -122,7 +122,7 @@ TEST_P(CachedPaths, ASecondQuestionIsNotTheSas) {
 }
 
 // A cache hit completes within the call: callbacks that send further requests must not nest.
-TEST_P(CachedPaths, CallbacksWithoutOffloadAreNotCalledInsideOneAnother) {
+TEST_P(CachedPaths, NoOffloadCacheHits_CallbacksDoNotNest) {
     const session_scope direct(nullptr,
                                IBMF_SAA_SESSION_CACHED_PATHS | IBMF_SAA_SESSION_NO_OFFLOAD);
     session.version_of();
@@ -148,7 +148,7 @@ TEST_P(CachedPaths, CallbacksWithoutOffloadAreNotCalledInsideOneAnother) {
 }
 
 // A lookup without an access returns at once, also at DISPATCH_LEVEL.
-TEST_P(CachedPaths, AreRecalled) {
+TEST_P(CachedPaths, RecallPaths_ReturnsCachedPathsAtDispatchLevel) {
     const session_scope forgetful;
     const sa_path_record_t wanted = path_to(2);
     sa_path_record_t path{};
@@ -178,7 +178,7 @@ TEST_P(CachedPaths, AreRecalled) {
     EXPECT_EQ(recall(session, wanted, 1), IBMF_FAILURE);
 }
 
-TEST_P(CachedPaths, OnlyForSessionsThatWantIt) {
+TEST_P(CachedPaths, SessionWithoutCachedPaths_QueriesSa) {
     const session_scope other;
     session.version_of();
     path_access access;
@@ -188,7 +188,7 @@ TEST_P(CachedPaths, OnlyForSessionsThatWantIt) {
 }
 
 // No event reports a change of paths by LID, so these requests are not cached.
-TEST_P(CachedPaths, QuestionsWithoutBothGidsGoToTheSa) {
+TEST_P(CachedPaths, QueryWithoutBothGids_SentToSa) {
     for (int i = 0; i < 2; ++i) {
         path_access access(2, SA_PR_COMPMASK_DGID);
         EXPECT_EQ(access.ask(session), IBMF_SUCCESS);
@@ -197,7 +197,7 @@ TEST_P(CachedPaths, QuestionsWithoutBothGidsGoToTheSa) {
     EXPECT_EQ(session.cached().pc_entries, 0u);
 }
 
-TEST_P(CachedPaths, WhatAnEventWithdrawsIsAskedForAgain) {
+TEST_P(CachedPaths, GidEvent_AffectedPathsQueriedAgain) {
     EXPECT_EQ(session.version_of(2), 1u);
     EXPECT_EQ(session.version_of(4), 1u);
     // the client answered, so it has received the Report
@@ -210,7 +210,7 @@ TEST_P(CachedPaths, WhatAnEventWithdrawsIsAskedForAgain) {
     EXPECT_EQ(session.cached().pc_gid_in_service, 1u);
 }
 
-TEST_P(CachedPaths, WhatThePortIsToldWithdrawsAll) {
+TEST_P(CachedPaths, PortEvent_InvalidatesAllPaths) {
     session.version_of();
     ++sa.version;
     HcaReportPortEvent(joined.fdo(0), 1, IB_AE_PKEY_CHANGE);
@@ -219,7 +219,7 @@ TEST_P(CachedPaths, WhatThePortIsToldWithdrawsAll) {
 }
 
 // A negative entry lasts for a short time, or until its port appears.
-TEST_F(CachedPathsInTime, AreForgotten) {
+TEST_F(CachedPathExpiry, EntryLifetimeExpired_QueriedAgain) {
     const auto ask_for_none = [&] {
         path_access none(3);
         EXPECT_EQ(none.ask(session), IBMF_NO_RECORDS);
@@ -244,7 +244,7 @@ TEST_F(CachedPathsInTime, AreForgotten) {
 
 // The request before the event is still outstanding when an equal one follows the event: they must
 // not share a response, and the older response must not be cached.
-TEST_F(CachedPathsInTime, AQuestionAfterTheEventDoesNotShareAnAnswerFromBeforeIt) {
+TEST_F(CachedPathExpiry, QueryAfterEvent_NotMergedWithEarlierQuery) {
     sa.silent = 1; // the first retry gets the response
     path_access before;
     EXPECT_EQ(before.begin(session), IBMF_SUCCESS);
@@ -268,7 +268,7 @@ explore_options campaign() {
 
 // Once the client has acknowledged the Report of a change, no caller gets an older path, whatever
 // else is outstanding, late, lost or duplicated.
-TEST(CachedPathRaces, NothingThatAnEventWithdrewIsAnswered) {
+TEST(CachedPathRaces, PathInvalidatedByEvent_NeverReturned) {
     std::uint64_t hits = 0;
     expect_explored(campaign(), [&](sim_machine& sim) {
         remembering_world world;
@@ -300,7 +300,7 @@ TEST(CachedPathRaces, NothingThatAnEventWithdrewIsAnswered) {
 }
 
 // A cache hit races with the end of its session.
-TEST(CachedPathRaces, NothingIsAnsweredAfterTheSessionsEnd) {
+TEST(CachedPathRaces, SessionClosedDuringHit_NoCallbackAfterClose) {
     expect_explored(campaign(), [](sim_machine& sim) {
         const wire joined;
         versioned_sa sa;

@@ -3,7 +3,7 @@
 // request ends once, every event or its loss is reported, and no caller gets a path that was
 // withdrawn before its request.
 //
-// IRPVERBS_SEEDS=250 saa_test --gtest_filter='SaCampaign.*' makes 100,000 runs of it.
+// IRPVERBS_SEEDS=250 saa_test --gtest_filter='SaFaultCampaign.*' makes 100,000 runs of it.
 #include "scripted_sa.hpp"
 #include "trap_notices.hpp"
 
@@ -273,7 +273,7 @@ void run_all(troubled_world& world, sim_machine& sim) {
     world.slow.check(happened);
 }
 
-TEST(SaCampaign, EachQuestionIsAnsweredAndEachEventToldOrItsLoss) {
+TEST(SaFaultCampaign, RandomFaults_EveryQueryCompletesNoEventLostSilently) {
     std::uint64_t hits = 0;
     std::uint64_t losses = 0;
     expect_explored(campaign(), [&](sim_machine& sim) {
@@ -297,10 +297,10 @@ void expect_to_find(defect wrong) {
     });
 }
 
-TEST(SaCampaign, FindsACacheThatForgetsToInvalidate) {
+TEST(SaFaultCampaign, CacheIgnoresInvalidation_DefectIsFound) {
     expect_to_find(defect::keeps_what_was_withdrawn);
 }
 
-TEST(SaCampaign, FindsAnEventThatIsLostInSilence) { expect_to_find(defect::loses_in_silence); }
+TEST(SaFaultCampaign, EventLostSilently_DefectIsFound) { expect_to_find(defect::loses_in_silence); }
 
 } // namespace

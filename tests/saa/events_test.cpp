@@ -149,7 +149,7 @@ struct subscribing_sa {
 };
 
 // Reading starts at any kept event; a start one event earlier yields a gap.
-TEST(EventLog, KeepsTheLastOnesAndTellsOfTheOthers) {
+TEST(SaEventLog, ReadBehindKeptEvents_ReportsLossThenRest) {
     for (const std::uint64_t before : {0u, 1u, 255u, 256u, 300u})
         for (const std::uint64_t behind : {1u, 255u, 256u, 257u, 258u, 600u}) {
             saa::event_log log;
@@ -169,7 +169,7 @@ TEST(EventLog, KeepsTheLastOnesAndTellsOfTheOthers) {
         }
 }
 
-TEST_P(SaEvents, EachTrapIsItsEvent) {
+TEST_P(SaEvents, EachTrap_DeliversItsEvent) {
     const wire joined;
     subscribing_sa sa;
     event_recorder recorder;
@@ -206,7 +206,7 @@ TEST_P(SaEvents, EachTrapIsItsEvent) {
 
 // Four producers, one subscription each, for any number of sessions; the last session's close ends
 // them.
-TEST_P(SaEvents, ThePortSubscribesOnceAndUnsubscribesAtTheEnd) {
+TEST_P(SaEvents, ManySessions_ShareOneSubscriptionPerProducer) {
     const wire joined;
     subscribing_sa sa;
     event_recorder recorder;
@@ -230,7 +230,7 @@ TEST_P(SaEvents, ThePortSubscribesOnceAndUnsubscribesAtTheEnd) {
 }
 
 // A refused subscription is reported, to later sessions too, and is retried.
-TEST_P(SaEvents, AProducerThatIsMissingIsToldAndTriedAgain) {
+TEST_P(SaEvents, SubscriptionRefused_StatusReportedAndRetried) {
     const wire joined;
     subscribing_sa sa;
     sa.refused = MAD_INFORMINFO_NODETYPE_ROUTER;
@@ -248,7 +248,7 @@ TEST_P(SaEvents, AProducerThatIsMissingIsToldAndTriedAgain) {
     EXPECT_EQ(later.next().details.ie_producer_event_status_mask, 0xF);
 }
 
-TEST_P(SaEvents, APortThatComesBackSubscribesAgain) {
+TEST_P(SaEvents, PortActiveAgain_SubscriptionsRenewed) {
     wire joined;
     subscribing_sa sa;
     event_recorder recorder;
@@ -270,7 +270,7 @@ TEST_P(SaEvents, APortThatComesBackSubscribesAgain) {
 
 // After each event that may change the SM's address, the address is read anew and the SA gets new
 // subscriptions.
-TEST_P(SaEvents, TheSmIsWhereThePortSaysAfterEachEventOfIt) {
+TEST_P(SaEvents, SmAddressEvent_SubscribesAtNewAddress) {
     wire joined;
     subscribing_sa sa;
     event_recorder recorder;
@@ -287,7 +287,7 @@ TEST_P(SaEvents, TheSmIsWhereThePortSaysAfterEachEventOfIt) {
 }
 
 // Defect D7: one subscription that could not be sent failed the others.
-TEST_P(SaEvents, ASubscriptionThatCanNotBeSentIsTheOnlyOneMissing) {
+TEST_P(SaEvents, OneSubscriptionNotSent_OthersSucceed) {
     wire joined;
     std::atomic<int> sent{0};
     joined.fails = [&](unsigned from, const auto& bytes) {
@@ -307,7 +307,7 @@ TEST_P(SaEvents, ASubscriptionThatCanNotBeSentIsTheOnlyOneMissing) {
 }
 
 // Defect D8: the status of an unsubscription was read from freed memory.
-TEST_P(SaEvents, AnUnsubscriptionThatIsRefusedEndsTheSessionAllTheSame) {
+TEST_P(SaEvents, UnsubscriptionRefused_SessionCloses) {
     const wire joined;
     subscribing_sa sa;
     event_recorder recorder;
@@ -412,7 +412,7 @@ TEST_P(SaEvents, EventNumber_OnlyInsideTheCallback) {
 
 // Each slow subscriber occupies a worker, and the last subscriber still gets its events: the
 // subscriber that waits is served first.
-TEST_P(SaEvents, SlowSubscribersHoldUpNobodyElse) {
+TEST_P(SaEvents, SlowSubscribers_DoNotDelayOthers) {
     const wire joined;
     subscribing_sa sa;
     std::array<held_event_recorder, 4> slow;
@@ -430,7 +430,7 @@ TEST_P(SaEvents, SlowSubscribersHoldUpNobodyElse) {
 }
 
 // A closed session's callback does not run, even if it was next.
-TEST_P(SaEvents, ASubscriberMayCloseTheSessionsOfOthers) {
+TEST_P(SaEvents, CallbackClosesOtherSession_ItsCallbackDoesNotRun) {
     const wire joined;
     subscribing_sa sa;
     std::array<event_recorder, 3> recorders;
@@ -446,7 +446,7 @@ TEST_P(SaEvents, ASubscriberMayCloseTheSessionsOfOthers) {
     EXPECT_EQ(recorders[2].next().details.ie_gid.gid_guid, 1u);
 }
 
-TEST_P(SaEvents, ASubscriberMayCloseItsSession) {
+TEST_P(SaEvents, CallbackClosesOwnSession_Succeeds) {
     const wire joined;
     subscribing_sa sa;
     event_recorder recorder;
@@ -460,7 +460,7 @@ TEST_P(SaEvents, ASubscriberMayCloseItsSession) {
 IRPVERBS_ON_BOTH_MACHINES(SaEvents);
 
 // Reports, subscriptions and the session's close race: no event is reported after the close.
-TEST(SaEventRaces, NothingIsToldAfterTheSessionsEnd) {
+TEST(SaEventRaces, ReportsDuringClose_NoEventAfterClose) {
     explore_options options;
     options.random_runs = 300;
     options.pct_runs = 150;
@@ -491,7 +491,7 @@ TEST(SaEventRaces, NothingIsToldAfterTheSessionsEnd) {
 
 // Several subscribers, one of them closed during a delivery: the others get each event once and in
 // order, and that one none after its close.
-TEST(SaEventRaces, EachSubscriberHearsAllInOrder) {
+TEST(SaEventRaces, SessionClosedDuringDelivery_OthersReceiveAllInOrder) {
     explore_options options;
     options.random_runs = 2000;
     options.pct_runs = 500;

@@ -62,7 +62,7 @@ paths_found paths_between(const session_scope& session, std::uint8_t most,
     return found;
 }
 
-TEST_P(SaHelpers, PathsBetweenTwoGids) {
+TEST_P(SaHelpers, GidToPathRecords_SendsComponentsAndBoundsCount) {
     reply = table_of<sa_path_record_t>({path_to(0x99, 1), path_to(0x99, 2), path_to(0x99, 3)});
     const paths_found found = paths_between(session, 2, IB_MTU_2048, 0x8001, B_TRUE);
     EXPECT_EQ(found.status, IBMF_SUCCESS);
@@ -80,7 +80,7 @@ TEST_P(SaHelpers, PathsBetweenTwoGids) {
     EXPECT_EQ(asked.Mtu, IB_MTU_1024);
 }
 
-TEST_P(SaHelpers, WildcardsAreNoComponents) {
+TEST_P(SaHelpers, WildcardArguments_SetNoComponents) {
     reply = table_of<sa_path_record_t>({path_to(0x99, 1)});
     EXPECT_EQ(paths_between(session, 1, IB_MTU_256).status, IBMF_SUCCESS);
     EXPECT_EQ(seen.sa.component_mask,
@@ -88,7 +88,7 @@ TEST_P(SaHelpers, WildcardsAreNoComponents) {
 }
 
 // Defect D9: NumbPath has seven bits.
-TEST_P(SaHelpers, NumbersOfPathsAtTheirEnds) {
+TEST_P(SaHelpers, PathCountAtLimits_RefusedOrClampedToNumbPath) {
     reply = table_of<sa_path_record_t>({path_to(0x99, 1)});
     EXPECT_EQ(paths_between(session, 0).status, IBMF_INVALID_ARG);
     EXPECT_EQ(paths_between(session, 1, 6).status, IBMF_INVALID_ARG);
@@ -102,7 +102,7 @@ TEST_P(SaHelpers, NumbersOfPathsAtTheirEnds) {
 }
 
 // Defect D9: outputs were written before they were checked.
-TEST_P(SaHelpers, WithoutAnOutputNothingIsWritten) {
+TEST_P(SaHelpers, NullOutput_FailsWithoutWriting) {
     const auto refuses = [&](auto call, auto count) {
         for (const int missing : {0, 1, 2}) {
             std::size_t length = 7;
@@ -150,7 +150,7 @@ TEST_P(SaHelpers, WithoutAnOutputNothingIsWritten) {
 
 static_assert(noexcept(irpverbs::saa::one_path_per_port({})), "a C function calls it");
 
-TEST_P(SaHelpers, OnePathToEachPort) {
+TEST_P(SaHelpers, PathsFromGid_ReturnsOnePathPerPort) {
     reply = table_of<sa_path_record_t>(
         {path_to(7, 1), path_to(8, 2), path_to(7, 3), path_to(9, 4), path_to(8, 5)});
     paths_found found;
@@ -168,7 +168,7 @@ TEST_P(SaHelpers, OnePathToEachPort) {
     EXPECT_EQ(seen.record<sa_path_record_t>().NumbPath, 1);
 }
 
-TEST_P(SaHelpers, ServicesByNameAndById) {
+TEST_P(SaHelpers, ServiceByNameOrId_SendsComponentAndReturnsRecord) {
     reply = table_of<sa_service_record_t>({service_42()});
     uint_t count = 0;
     std::size_t length = 0;
@@ -191,7 +191,7 @@ TEST_P(SaHelpers, ServicesByNameAndById) {
     EXPECT_EQ(seen.record<sa_service_record_t>().ServiceID, 42u);
 }
 
-TEST_P(SaHelpers, ANameOf64BytesIsInvalid) {
+TEST_P(SaHelpers, ServiceNameOf64Bytes_ReturnsReqInvalid) {
     uint_t count = 0;
     std::size_t length = 0;
     sa_service_record_t* result = nullptr;
@@ -205,7 +205,7 @@ TEST_P(SaHelpers, ANameOf64BytesIsInvalid) {
 }
 
 // Without the lease's component bit the SA would keep the record for ever.
-TEST_P(SaHelpers, AServiceIsRegisteredWithItsLeaseNameAndData) {
+TEST_P(SaHelpers, UpdateServiceRecord_SendsLeaseNameAndData) {
     reply.data.resize(176);
     sa_service_record_t record{};
     record.ServiceID = 42;

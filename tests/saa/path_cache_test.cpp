@@ -37,7 +37,7 @@ struct cache_with_one : ::testing::Test {
 
 using PathCache = cache_with_one;
 
-TEST(PathKey, FieldsOutsideOfTheMaskDoNotCount) {
+TEST(PathKey, FieldsOutsideMask_AreIgnored) {
     sa_path_record_t a = between(1, 2);
     sa_path_record_t b = between(1, 2);
     b.P_Key = 7;
@@ -48,7 +48,7 @@ TEST(PathKey, FieldsOutsideOfTheMaskDoNotCount) {
 }
 
 // Each component that distinguishes requests distinguishes keys.
-TEST(PathKey, EveryCacheableComponentCounts) {
+TEST(PathKey, EachCacheableComponent_DistinguishesKeys) {
     sa_path_record_t plain = between(1, 2);
     sa_path_record_t full = between(1, 2);
     full.ServiceID = full.P_Key = full.QoSClass = full.SL = full.TClass = 1;
@@ -68,12 +68,12 @@ TEST(PathKey, EveryCacheableComponentCounts) {
     }
 }
 
-TEST(PathKey, QuestionsWithoutBothEndsOrByLidAreNotCached) {
+TEST(PathKey, QueryWithoutBothGidsOrByLid_HasNoKey) {
     EXPECT_FALSE(path_key::of(between(1, 2), SA_PR_COMPMASK_SGID));
     EXPECT_FALSE(path_key::of(between(1, 2), ends | SA_PR_COMPMASK_DLID));
 }
 
-TEST_F(PathCache, AnswersUntilItsTimeIsOver) {
+TEST_F(PathCache, LifetimeExpired_EntryMisses) {
     EXPECT_TRUE(hits(key, 10 * second - 1));
     EXPECT_FALSE(hits(key, 10 * second));
     EXPECT_EQ(cache.counters().stale, 1u);
@@ -82,7 +82,7 @@ TEST_F(PathCache, AnswersUntilItsTimeIsOver) {
     EXPECT_EQ(cache.size(), 0u);
 }
 
-TEST_F(PathCache, NegativeEntriesKeepTheirStatusForAShortTime) {
+TEST_F(PathCache, NegativeEntry_KeepsStatusForShortLifetime) {
     const path_key other = key_of(1, 3);
     ASSERT_TRUE(cache.store_negative(other, -23, cache.current_ticket(), 0));
     EXPECT_EQ(cache.look_up(other, second - 1).what, path_cache::outcome::negative);
@@ -91,7 +91,7 @@ TEST_F(PathCache, NegativeEntriesKeepTheirStatusForAShortTime) {
     EXPECT_EQ(cache.counters().negative_hits, 2u);
 }
 
-TEST_F(PathCache, AGidOutOfServiceTakesThePathsOfBothDirections) {
+TEST_F(PathCache, GidOutOfService_InvalidatesPathsOfBothDirections) {
     ASSERT_TRUE(cache.store(key_of(2, 3), records, cache.current_ticket(), 0));
     ASSERT_TRUE(cache.store(key_of(3, 1), records, cache.current_ticket(), 0));
     cache.invalidate_gid({0xfe80000000000000, 2}, invalidation::gid_out_of_service);
@@ -101,13 +101,13 @@ TEST_F(PathCache, AGidOutOfServiceTakesThePathsOfBothDirections) {
     EXPECT_EQ(cache.counters().invalidated[0], 2u);
 }
 
-TEST_F(PathCache, AGidInServiceTakesTheNegativeAnswer) {
+TEST_F(PathCache, GidInService_InvalidatesNegativeEntry) {
     ASSERT_TRUE(cache.store_negative(key_of(1, 3), -1, cache.current_ticket(), 0));
     cache.invalidate_gid({0xfe80000000000000, 3}, invalidation::gid_in_service);
     EXPECT_EQ(cache.look_up(key_of(1, 3), 0).what, path_cache::outcome::miss);
 }
 
-TEST_F(PathCache, TheOtherReasonsTakeAll) {
+TEST_F(PathCache, PortEvents_InvalidateAllEntries) {
     for (const auto reason : {invalidation::sm_change, invalidation::client_reregister,
                               invalidation::lid_change, invalidation::pkey_change}) {
         ASSERT_TRUE(cache.store(key, records, cache.current_ticket(), 0));
@@ -118,7 +118,7 @@ TEST_F(PathCache, TheOtherReasonsTakeAll) {
 }
 
 // A response that was outstanding while its path was withdrawn is not cached.
-TEST_F(PathCache, AnAnswerOlderThanTheEventIsNotKept) {
+TEST_F(PathCache, ResponseOlderThanInvalidation_NotStored) {
     const auto before = cache.current_ticket();
     cache.invalidate_gid({0xfe80000000000000, 2}, invalidation::gid_out_of_service);
     EXPECT_FALSE(cache.store(key, records, before, 0));
@@ -128,14 +128,14 @@ TEST_F(PathCache, AnAnswerOlderThanTheEventIsNotKept) {
     EXPECT_EQ(cache.counters().late_responses, 2u);
 }
 
-TEST_F(PathCache, AVeryOldAnswerIsNotKeptWhateverItTells) {
+TEST_F(PathCache, ResponseOlderThanEventHistory_NotStored) {
     const auto before = cache.current_ticket();
     for (std::uint64_t gid = 100; gid < 100 + 257; ++gid)
         cache.invalidate_gid({0xfe80000000000000, gid}, invalidation::gid_out_of_service);
     EXPECT_FALSE(cache.store(key_of(1, 3), records, before, 0));
 }
 
-TEST_F(PathCache, TheLeastRecentlyUsedMakesRoom) {
+TEST_F(PathCache, CacheFull_LeastRecentlyUsedEvicted) {
     for (std::uint64_t to = 3; to <= 5; ++to)
         ASSERT_TRUE(cache.store(key_of(1, to), records, cache.current_ticket(), 0));
     EXPECT_TRUE(hits(key)); // used: no longer the oldest
@@ -227,7 +227,7 @@ private:
     std::map<std::pair<std::uint32_t, std::uint32_t>, machine_time> stored_;
 };
 
-TEST(PathCacheModel, AWithdrawnPathIsNeverAnswered) {
+TEST(PathCacheModel, InvalidatedPath_NeverReturned) {
     std::uint64_t hits = 0;
     for (std::uint64_t seed = 0; seed < 300 && !::testing::Test::HasFailure(); ++seed) {
         SCOPED_TRACE("seed " + std::to_string(seed));

@@ -26,7 +26,7 @@ bytes drawn(dispatch::choices& source, std::size_t size) {
     return data;
 }
 
-TEST(Records, AllTwentyTwoAttributesAreThere) {
+TEST(Records, AttributeTable_ContainsAllTwentyTwo) {
     std::set<unsigned> ids;
     for (const record_type& type : record_types())
         ids.insert(type.attribute_id);
@@ -39,7 +39,7 @@ TEST(Records, AllTwentyTwoAttributesAreThere) {
     EXPECT_EQ(find_record("NoSuchRecord"), nullptr);
 }
 
-TEST(Records, WireSizesAreThoseOfTheStandard) {
+TEST(Records, WireSizes_MatchStandard) {
     const std::pair<const char*, std::pair<unsigned, unsigned>> sizes[]{
         {"ClassPortInfo", {72, 72}},       {"Notice", {80, 80}},
         {"NodeRecord", {108, 112}},        {"PortInfoRecord", {68, 72}},
@@ -58,7 +58,7 @@ TEST(Records, WireSizesAreThoseOfTheStandard) {
     }
 }
 
-TEST(Records, NoTwoFieldsOverlapOrShareANameOrAComponent) {
+TEST(Records, Fields_NeitherOverlapNorShareNameOrComponent) {
     for (const record_type& type : record_types()) {
         std::vector<bool> taken(type.wire_size * 8u);
         std::set<std::string> names;
@@ -83,7 +83,7 @@ TEST(Records, NoTwoFieldsOverlapOrShareANameOrAComponent) {
 }
 
 // Every wire bit is kept, except bits that the standard reserves without a component.
-TEST(Records, WhatIsUnpackedPacksToTheSameBytes) {
+TEST(Records, UnpackThenPack_YieldsSameBytes) {
     dispatch::random_choices source(1);
     for (const record_type& type : record_types())
         for (int round = 0; round < 200; ++round) {
@@ -105,7 +105,7 @@ TEST(Records, WhatIsUnpackedPacksToTheSameBytes) {
 }
 
 // The compiled layout and the table itself yield equal bytes.
-TEST(Records, BothWaysOfPackingAgree) {
+TEST(Records, CompiledAndTablePacking_YieldEqualBytes) {
     dispatch::random_choices source(3);
     for (const record_type& type : record_types()) {
         record_type plain = type;
@@ -129,7 +129,7 @@ TEST(Records, BothWaysOfPackingAgree) {
     }
 }
 
-TEST(Records, ShortBytesAreRefusedAndNothingIsWritten) {
+TEST(Records, ShortBuffer_FailsWithoutWriting) {
     for (const record_type& type : record_types()) {
         bytes host(type.host_size, 0xaa);
         const bytes untouched = host;
@@ -142,7 +142,7 @@ TEST(Records, ShortBytesAreRefusedAndNothingIsWritten) {
     }
 }
 
-TEST(Records, TheOlderGenerationIsAcceptedWithItsNewFieldsZero) {
+TEST(Records, OlderGeneration_NewFieldsAreZero) {
     bytes wire(68, 0xff);
     const auto full = unpack<sa_portinfo_record_t>(wire);
     ASSERT_TRUE(full);
@@ -160,7 +160,7 @@ TEST(Records, TheOlderGenerationIsAcceptedWithItsNewFieldsZero) {
     EXPECT_EQ(old_switch->SwitchInfo.MulticastFDBTop, 0);
 }
 
-TEST(Records, PartitionChecksAreFourComponentsOfOneMember) {
+TEST(Records, PartitionChecks_RoundTripAsOneMember) {
     bytes wire(68);
     wire[47] = 0x0a; // inbound and raw inbound
     const auto record = unpack<sa_portinfo_record_t>(wire);
@@ -171,7 +171,7 @@ TEST(Records, PartitionChecksAreFourComponentsOfOneMember) {
     EXPECT_EQ(again, wire);
 }
 
-TEST(Records, BitFieldsOfSharedAttributesHaveTheirValues) {
+TEST(Records, SharedAttributeBitFields_UnpackToTheirValues) {
     bytes wire(80);
     wire[0] = 0x80 | 3;
     wire[3] = 4;
@@ -197,7 +197,7 @@ TEST(Records, BitFieldsOfSharedAttributesHaveTheirValues) {
     EXPECT_EQ(port->RedirectQP, 1u);
 }
 
-TEST(RecordTable, CountsWholeRecordsAndAShortLastOne) {
+TEST(RecordTable, LastRecordWithoutPadding_IsCounted) {
     const record_type& type = *find_record("NodeRecord");
     const bytes payload(112 * 3 + 108);
     const auto table = record_table::parse(type, 14, payload);
@@ -207,7 +207,7 @@ TEST(RecordTable, CountsWholeRecordsAndAShortLastOne) {
     EXPECT_EQ(record_table::parse(type, 14, std::span(payload).first(112 * 3 + 107))->size(), 3u);
 }
 
-TEST(RecordTable, AStrideBelowTheRecordIsRefusedButNotForAnEmptyTable) {
+TEST(RecordTable, StrideBelowRecordSize_FailsUnlessTableIsEmpty) {
     const record_type& type = *find_record("PathRecord");
     const bytes payload(640);
     EXPECT_FALSE(record_table::parse(type, 0, payload));
@@ -217,7 +217,7 @@ TEST(RecordTable, AStrideBelowTheRecordIsRefusedButNotForAnEmptyTable) {
     EXPECT_EQ(record_table::parse(type, 0xffff, payload)->size(), 1u) << "one without padding";
 }
 
-TEST(RecordTable, ALargerStrideOfANewerPeerIsFollowed) {
+TEST(RecordTable, StrideAboveRecordSize_IsApplied) {
     const bytes payload(80 * 2);
     const auto table = record_table::parse(*find_record("PathRecord"), 10, payload);
     EXPECT_EQ(table->size(), 2u);
@@ -225,14 +225,14 @@ TEST(RecordTable, ALargerStrideOfANewerPeerIsFollowed) {
     EXPECT_EQ((*table)[1].size(), 64u);
 }
 
-TEST(RecordTable, TheStrideTellsTheGeneration) {
+TEST(RecordTable, StrideOfOlderGeneration_NewFieldsAreZero) {
     const bytes payload(64 * 2, 0xff);
     const auto table = record_table::parse(*find_record("PortInfoRecord"), 8, payload);
     EXPECT_EQ(table->size(), 2u);
     EXPECT_EQ(unpack<sa_portinfo_record_t>((*table)[0])->PortInfo.MaxCreditHint, 0);
 }
 
-TEST(RecordMatches, OnlyTheComponentsOfTheMaskCount) {
+TEST(RecordMatches, FieldsOutsideMask_AreIgnored) {
     sa_path_record_t wanted{};
     sa_path_record_t other{};
     wanted.DLID = 4;
@@ -244,7 +244,7 @@ TEST(RecordMatches, OnlyTheComponentsOfTheMaskCount) {
     EXPECT_TRUE(matches(type, 0, &wanted, &other));
 }
 
-TEST(RecordMatches, ElementsWithComponentsOfTheirOwnAreComparedAlone) {
+TEST(RecordMatches, ElementsWithOwnComponents_ComparedIndividually) {
     sa_service_record_t wanted{};
     sa_service_record_t other{};
     other.ServiceDataItems.ServiceData16[3] = 1;
@@ -255,7 +255,7 @@ TEST(RecordMatches, ElementsWithComponentsOfTheirOwnAreComparedAlone) {
     EXPECT_FALSE(matches(type, SA_SR_COMPMASK_ALL_DATA, &wanted, &other));
 }
 
-TEST(RecordText, ShowsNamesOfValuesAndGids) {
+TEST(RecordText, PathRecord_PrintsValueNamesAndGids) {
     sa_path_record_t record{};
     record.DGID = {0xfe80000000000000, 0x0002c90300001234};
     record.P_Key = 0x8001;
@@ -271,7 +271,7 @@ TEST(RecordText, ShowsNamesOfValuesAndGids) {
 }
 
 // All patterns of zero and non-zero words, with words of each length.
-TEST(RecordText, GidsAreWrittenAsIpv6AddressesAre) {
+TEST(RecordText, Gid_PrintedAsInetNtopDoes) {
     constexpr std::array<std::uint16_t, 8> values{0xfe80, 1, 0xffff, 0x20, 0x300, 0xa, 0xb0, 0xcde};
     for (unsigned pattern = 0; pattern < 256; ++pattern) {
         std::array<std::uint8_t, 16> address{};
@@ -307,7 +307,7 @@ TEST(RecordText, HostileNames_JsonAndText_EscapedAndUtf8Kept) {
     EXPECT_EQ(json.find('\n'), json.npos);
 }
 
-TEST(RecordText, JsonHasEveryFieldOnce) {
+TEST(RecordText, Json_ContainsEveryField) {
     for (const record_type& type : record_types()) {
         const bytes host(type.host_size);
         std::string json;
@@ -319,7 +319,7 @@ TEST(RecordText, JsonHasEveryFieldOnce) {
     }
 }
 
-TEST(RecordQuery, TextSetsFieldsAndTheirComponentBits) {
+TEST(RecordQuery, TextValue_SetsFieldAndComponentBit) {
     sa_path_record_t record{};
     std::uint64_t mask = 0;
     const record_type& type = layout_of(&record);
@@ -332,7 +332,7 @@ TEST(RecordQuery, TextSetsFieldsAndTheirComponentBits) {
     EXPECT_EQ(mask, SA_PR_COMPMASK_DLID | SA_PR_COMPMASK_RATE | SA_PR_COMPMASK_SGID);
 }
 
-TEST(RecordQuery, ItemsAreSetByIndexAndKeysByDigits) {
+TEST(RecordQuery, IndexedItemAndHexKey_AreSet) {
     sa_service_record_t record{};
     std::uint64_t mask = 0;
     const record_type& type = layout_of(&record);
@@ -345,7 +345,7 @@ TEST(RecordQuery, ItemsAreSetByIndexAndKeysByDigits) {
     EXPECT_EQ(mask, (1ull << 33) | SA_SR_COMPMASK_KEY | SA_SR_COMPMASK_NAME);
 }
 
-TEST(RecordQuery, WrongInputNamesWhatWasExpectedAndChangesNoMask) {
+TEST(RecordQuery, InvalidInput_ReportsErrorAndKeepsMask) {
     sa_service_record_t record{};
     std::uint64_t mask = 0;
     const record_type& type = layout_of(&record);
@@ -370,7 +370,7 @@ TEST(RecordQuery, WrongInputNamesWhatWasExpectedAndChangesNoMask) {
 }
 
 // The query parser accepts the values that print writes.
-TEST(RecordQuery, PrintedValuesAreAccepted) {
+TEST(RecordQuery, PrintedValue_ParsesToSameValue) {
     dispatch::random_choices source(3);
     for (const record_type& type : record_types()) {
         const bytes wire = drawn(source, type.wire_size);
@@ -395,7 +395,7 @@ TEST(RecordQuery, PrintedValuesAreAccepted) {
     }
 }
 
-TEST(Multipath, GidsFollowTheFixedPartAndTheirCountIsBelieved) {
+TEST(MultiPathRecordPacking, GidList_RoundTripsAndShortBufferFails) {
     sa_multipath_record_t record{};
     record.SGIDCount = 1;
     record.DGIDCount = 2;
@@ -414,7 +414,7 @@ TEST(Multipath, GidsFollowTheFixedPartAndTheirCountIsBelieved) {
 
 // This command writes docs/reference/sa-records.md: build/dev/tests/saa/saa_test with
 // IRPVERBS_WRITE_REFERENCE=docs/reference/sa-records.md in its environment.
-TEST(RecordReference, TheDocumentIsWhatTheTableSays) {
+TEST(RecordReference, GeneratedReference_MatchesDocument) {
     if (const char* path = std::getenv("IRPVERBS_WRITE_REFERENCE"))
         std::ofstream(path) << records_reference();
     std::ifstream file(SA_RECORDS_REFERENCE);

@@ -13,7 +13,7 @@ namespace {
 
 using namespace irpverbs::testing;
 
-class SaAnswerBounds : public BothMachines {};
+class SaResponseLimits : public BothMachines {};
 
 constexpr std::size_t path_bytes = 64;
 constexpr std::size_t segment_data = 200;
@@ -37,7 +37,7 @@ int ask_for_bytes(const session_scope& by) {
     return test_access<std::array<std::uint8_t, 5>>(0xFF40, {}, 0).ask(by);
 }
 
-TEST_P(SaAnswerBounds, ALongerAnswerIsNoResourcesAndIsStopped) {
+TEST_P(SaResponseLimits, ResponseBeyondBound_FailsAndTransferStops) {
     wire joined;
     sa_reply reply;
     std::atomic<int> sent{0};
@@ -62,7 +62,7 @@ TEST_P(SaAnswerBounds, ALongerAnswerIsNoResourcesAndIsStopped) {
     EXPECT_EQ(status_of(10'000), IBMF_SUCCESS);
 }
 
-TEST_P(SaAnswerBounds, TheBoundIsAtLeastADatagramAndHoldsForAllSessions) {
+TEST_P(SaResponseLimits, LimitAnswers_RequiresDatagramAndAppliesToAllSessions) {
     const wire joined;
     scripted_sa sa([](const sa_request&) { return paths(4); });
     const session_scope session;
@@ -75,7 +75,7 @@ TEST_P(SaAnswerBounds, TheBoundIsAtLeastADatagramAndHoldsForAllSessions) {
 }
 
 // An announced length counts only once the bytes have arrived.
-TEST_P(SaAnswerBounds, AnAnnouncementOfFourGigabytesGetsLittleMemory) {
+TEST_P(SaResponseLimits, AnnouncedFourGigabytes_AllocatesLittleMemory) {
     wire joined;
     KEVENT begun;
     KeInitializeEvent(&begun, NotificationEvent, FALSE);

@@ -35,7 +35,7 @@ int try_open(ib_guid_t port, uint_t version = IBMF_VERSION, uint_t flags = 0) {
     return status;
 }
 
-TEST_P(SaSessions, ArgumentsAndPortsAreChecked) {
+TEST_P(SaSessions, InvalidArgumentsOrPort_OpenFails) {
     wire joined;
     ibmf_saa_subnet_event_args_t no_callback{};
     ibmf_saa_handle_t handle = nullptr;
@@ -52,7 +52,7 @@ TEST_P(SaSessions, ArgumentsAndPortsAreChecked) {
     EXPECT_EQ(try_open(wire::guids[0]), IBMF_SUCCESS);
 }
 
-TEST_P(SaSessions, WithoutOffloadACallbackComesWhereTheAnswerDoes) {
+TEST_P(SaSessions, NoOffload_CallbackRunsAtDispatchLevel) {
     const wire joined;
     scripted_sa sa(one_node);
     const session_scope session(nullptr, IBMF_SAA_SESSION_NO_OFFLOAD);
@@ -66,7 +66,7 @@ TEST_P(SaSessions, WithoutOffloadACallbackComesWhereTheAnswerDoes) {
     EXPECT_EQ(access.records().at(0).LID, 5);
 }
 
-TEST_P(SaSessions, AHandleIsBadOnceItWasClosed) {
+TEST_P(SaSessions, ClosedHandle_ReturnsBadHandle) {
     const wire joined;
     ibmf_saa_handle_t stale = nullptr;
     {
@@ -83,7 +83,7 @@ TEST_P(SaSessions, AHandleIsBadOnceItWasClosed) {
     EXPECT_EQ(ibmf_sa_session_close(&copy, 1), IBMF_INVALID_ARG);
 }
 
-TEST_P(SaSessions, AHundredShareAPortAndNoMore) {
+TEST_P(SaSessions, HundredSessionsOnPort_NextOpenReturnsBusy) {
     const wire joined;
     scripted_sa sa(one_node);
     std::vector<std::unique_ptr<session_scope>> all;
@@ -97,13 +97,13 @@ TEST_P(SaSessions, AHundredShareAPortAndNoMore) {
 }
 
 // Another client has registered the class exclusively.
-TEST_P(SaSessions, APortWhoseManagerIsTakenHasNoResources) {
+TEST_P(SaSessions, ManagerClassRegisteredExclusively_ReturnsNoResources) {
     const wire joined;
     const client_scope manager(0, SUBN_ADM_MANAGER, IBMF_REG_FLAG_RMPP);
     EXPECT_EQ(try_open(wire::guids[0]), IBMF_NO_RESOURCES);
 }
 
-TEST_P(SaSessions, ADriverThatRefusesTheManagerIsTold) {
+TEST_P(SaSessions, DriverRefusesRegistration_OpenReturnsItsStatus) {
     wire joined;
     for (const auto& [refusal, status] :
          {std::pair{STATUS_INSUFFICIENT_RESOURCES, IBMF_NO_RESOURCES},
@@ -116,7 +116,7 @@ TEST_P(SaSessions, ADriverThatRefusesTheManagerIsTold) {
     EXPECT_EQ(try_open(wire::guids[0]), IBMF_SUCCESS);
 }
 
-TEST_P(SaSessions, ClosingCancelsWhatWaitsAndCallsItBackBefore) {
+TEST_P(SaSessions, CloseWithPendingAccesses_CallbacksRunBeforeReturn) {
     const wire joined;
     scripted_sa sa(silence);
     node_access first(1);
@@ -139,7 +139,7 @@ TEST_P(SaSessions, ClosingCancelsWhatWaitsAndCallsItBackBefore) {
     EXPECT_EQ(of_another.calls(), 1);
 }
 
-TEST_P(SaSessions, ACallbackMayCloseItsSession) {
+TEST_P(SaSessions, CallbackClosesOwnSession_Succeeds) {
     const wire joined;
     scripted_sa sa(one_node);
     session_scope session;
@@ -150,7 +150,7 @@ TEST_P(SaSessions, ACallbackMayCloseItsSession) {
     EXPECT_EQ(session.handle, nullptr);
 }
 
-TEST_P(SaSessions, AnHcaThatGoesEndsWhatIsUnderWay) {
+TEST_P(SaSessions, FatalEvent_PendingAccessFails) {
     const wire joined;
     scripted_sa sa(silence);
     session_scope session;
@@ -172,7 +172,7 @@ explore_options campaign() {
 
 // The response, the close and the other session's request race: each access ends once, and a
 // session's callbacks end with its close.
-TEST(SaRaces, AClosedSessionIsSilentAndTheOthersGoOn) {
+TEST(SaSessionRaces, SessionClosedDuringResponses_OtherSessionCompletes) {
     expect_explored(campaign(), [](sim_machine& sim) {
         const wire joined({0, 0, 200});
         scripted_sa sa(one_node);
@@ -202,7 +202,7 @@ TEST(SaRaces, AClosedSessionIsSilentAndTheOthersGoOn) {
     });
 }
 
-TEST(SaRaces, LossAndCloseLeaveNothingBehind) {
+TEST(SaSessionRaces, LossAndClose_EachAccessCompletesOnce) {
     expect_explored(campaign(), [](sim_machine& sim) {
         const wire joined({6, 6, 3'000});
         scripted_sa sa(one_node);
@@ -223,7 +223,7 @@ TEST(SaRaces, LossAndCloseLeaveNothingBehind) {
     });
 }
 
-TEST(SaRaces, TwoClosersAndOneSession) {
+TEST(SaSessionRaces, ConcurrentCloses_ExactlyOneSucceeds) {
     expect_explored(campaign(), [](sim_machine& sim) {
         const wire joined;
         scripted_sa sa(silence);
@@ -245,7 +245,7 @@ TEST(SaRaces, TwoClosersAndOneSession) {
     });
 }
 
-TEST(SaRaces, TheHcaGoesWhileASessionAsksOrClosesAndAnotherOpens) {
+TEST(SaSessionRaces, HcaFailsDuringUse_EachAccessCompletesOnce) {
     expect_explored(campaign(), [](sim_machine& sim) {
         const wire joined;
         scripted_sa sa(one_node);

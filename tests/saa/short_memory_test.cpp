@@ -14,9 +14,9 @@ using namespace irpverbs::testing;
 using irpverbs::dispatch::fault_plan;
 using irpverbs::dispatch::sweep;
 
-class ShortMemory : public BothMachines {
+class SaAllocationFailure : public BothMachines {
 protected:
-    ShortMemory() { const session_scope first; } // allocates what a machine has only once
+    SaAllocationFailure() { const session_scope first; } // allocates what a machine has only once
 
     std::string last_site() {
         const auto last = irpverbs::dispatch::detail::last_fault(machine());
@@ -33,7 +33,7 @@ int ask(const session_scope& by) {
     return test_access<sa_node_record_t>(SA_NODERECORD_ATTRID, {}, 0).ask(by);
 }
 
-TEST_P(ShortMemory, ASessionForWhichThereIsNoneLeavesNothing) {
+TEST_P(SaAllocationFailure, SessionOpenAllocationFails_NothingRemains) {
     std::set<std::string> told;
     irpverbs::dispatch::fault_sweep(
         [&](sweep& faults) {
@@ -62,7 +62,7 @@ TEST_P(ShortMemory, ASessionForWhichThereIsNoneLeavesNothing) {
 }
 
 // The access may have a callback or not.
-TEST_P(ShortMemory, AnAccessForWhichThereIsNoneIsToldOnce) {
+TEST_P(SaAllocationFailure, AccessAllocationFails_ReportedOnce) {
     for (const bool waits : {true, false}) {
         std::set<std::string> told;
         irpverbs::dispatch::fault_sweep(

@@ -56,7 +56,7 @@ struct taken {
     NTSTATUS nt_status = STATUS_SUCCESS;
 };
 
-TEST_P(SaStreams, TheFirstRecordsComeBeforeTheLaterSegmentsAreSent) {
+TEST_P(SaStreams, FirstSegmentReceived_ReturnsItsRecords) {
     wire joined;
     std::atomic<int> sent{0};
     std::atomic<bool> acknowledges{false};
@@ -83,9 +83,9 @@ TEST_P(SaStreams, TheFirstRecordsComeBeforeTheLaterSegmentsAreSent) {
 }
 
 // Too long for a schedule of the simulator.
-class SaLongStreams : public BothMachines {};
+class SaStreamWindow : public BothMachines {};
 
-TEST_P(SaLongStreams, WhatNobodyTakesIsBoundedAndHoldsTheSaUp) {
+TEST_P(SaStreamWindow, UnreadRecords_BoundedByClosedRmppWindow) {
     constexpr unsigned count = 60'000;
     wire joined;
     KEVENT held_up;
@@ -117,7 +117,7 @@ TEST_P(SaLongStreams, WhatNobodyTakesIsBoundedAndHoldsTheSaUp) {
 }
 
 // Every received record is returned, then the status, as often as the caller reads.
-TEST_P(SaStreams, ATransferThatBreaksLosesNothingThatCame) {
+TEST_P(SaStreams, TransferBreaks_ReceivedRecordsReturnedThenStatus) {
     constexpr int last = 50;
     wire joined;
     joined.tap = [&](unsigned, const auto& bytes) {
@@ -137,7 +137,7 @@ TEST_P(SaStreams, ATransferThatBreaksLosesNothingThatCame) {
     EXPECT_EQ(all.status, status);
 }
 
-TEST_P(SaStreams, ItsEndWithdrawsTheQuestion) {
+TEST_P(SaStreams, StreamDestroyed_CancelsRequest) {
     wire joined;
     joined.tap = [&](unsigned from, const auto& bytes) {
         return from == 1 || !segment(bytes).is_ack();
@@ -156,7 +156,7 @@ TEST_P(SaStreams, ItsEndWithdrawsTheQuestion) {
     EXPECT_EQ(session.stats().ss_waiting, 0u);
 }
 
-TEST_P(SaStreams, ACallThatIsCancelledTakesNothing) {
+TEST_P(SaStreams, CancelledRead_ConsumesNoRecords) {
     wire joined;
     std::atomic<bool> answers{false};
     joined.tap = [&](unsigned from, const auto&) { return from == 0 || answers.load(); };
@@ -176,7 +176,7 @@ TEST_P(SaStreams, ACallThatIsCancelledTakesNothing) {
 }
 
 // Responses in one datagram and refusals are reported as for any access.
-TEST_P(SaStreams, ShortAnswersAndRefusals) {
+TEST_P(SaStreams, ShortOrFailedResponse_ReturnsItsStatus) {
     const wire joined;
     sa_reply reply = numbered_paths(2);
     scripted_sa sa([&](const sa_request&) { return reply; });
@@ -199,7 +199,7 @@ TEST_P(SaStreams, ShortAnswersAndRefusals) {
 }
 
 // The last record comes without its padding.
-TEST_P(SaStreams, AShortLastRecordIsKept) {
+TEST_P(SaStreams, LastRecordWithoutPadding_IsReturned) {
     constexpr unsigned count = 100;
     const wire joined;
     scripted_sa sa([](const sa_request&) {
@@ -227,7 +227,7 @@ TEST_P(SaStreams, AShortLastRecordIsKept) {
 }
 
 // Such a table has no end to wait for.
-TEST_P(SaStreams, ATableThatCanNotBeReadIsStopped) {
+TEST_P(SaStreams, UnreadableTable_TransferStopsWithFailure) {
     wire joined;
     sa_reply reply;
     std::atomic<int> sent{0};
@@ -259,7 +259,7 @@ TEST_P(SaStreams, ATableThatCanNotBeReadIsStopped) {
     EXPECT_EQ(all.count, 3u);
 }
 
-TEST_P(SaStreams, InACoroutineBesideOneThatAsksTheSame) {
+TEST_P(SaStreams, EqualStreamsInCoroutine_AreNotMerged) {
     const wire joined;
     scripted_sa sa([](const sa_request&) { return numbered_paths(500); });
     const session_scope session;
@@ -280,7 +280,7 @@ TEST_P(SaStreams, InACoroutineBesideOneThatAsksTheSame) {
     EXPECT_EQ(session.stats().ss_merged, 0u);
 }
 
-TEST_P(SaStreams, OfATypeThatIsChosenWhileTheProgramRuns) {
+TEST_P(SaStreams, TypeChosenAtRunTime_ReturnsItsRecords) {
     const wire joined;
     sa_reply reply = numbered_paths(500);
     scripted_sa sa([&](const sa_request&) { return reply; });
@@ -317,7 +317,7 @@ IRPVERBS_ON_THE_REAL_MACHINE(SaLongStreams);
 
 // Segments are lost and reordered, and the stream is closed at any time: it returns the start of
 // the table, and the whole table when it ends successfully.
-TEST(SaStreamRaces, RecordsComeInOrderOnce) {
+TEST(SaStreamRaces, LossReorderingAndClose_RecordsReturnedInOrderOnce) {
     using namespace irpverbs::dispatch;
     explore_options options;
     options.random_runs = 200;

@@ -35,7 +35,7 @@ void expect_nothing_reported(const Body& body) {
     irpverbs::testing::expect_explored(half_random_half_pct, body);
 }
 
-TEST(ReferenceDrivers, CancelSafeQueueCompletesEachRequestOnce) {
+TEST(ReferenceDrivers, CancelSafeQueueDriver_CompletesEachIrpOnce) {
     expect_nothing_reported([](sim_machine& sim) {
         queue_driver driver;
         counted_request first(driver.device());
@@ -54,7 +54,7 @@ TEST(ReferenceDrivers, CancelSafeQueueCompletesEachRequestOnce) {
     });
 }
 
-TEST(ReferenceDrivers, ThreeDeepFilterStackCompletesEachRequestOnce) {
+TEST(ReferenceDrivers, ThreeFiltersAboveQueue_CompleteIrpOnce) {
     expect_nothing_reported([](sim_machine& sim) {
         queue_driver bottom;
         filter_driver lower(bottom.device());

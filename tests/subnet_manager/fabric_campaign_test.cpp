@@ -3,8 +3,8 @@
 // subscriber learns from events alone which hosts are present; when a loss is reported it queries
 // the SA. In the end its view is right, and so are the paths.
 //
-// IRPVERBS_SEEDS=N subnet_manager_test --gtest_filter='FabricCampaign.*' makes N times as many runs
-// of it.
+// IRPVERBS_SEEDS=N subnet_manager_test --gtest_filter='SubnetFaultCampaign.*' makes N times as many
+// runs of it.
 #include "../saa/scripted_sa.hpp"
 #include "managed_fabric.hpp"
 
@@ -188,11 +188,11 @@ void run_all(sim_machine& sim, bool ignores_leaving) {
     world.check();
 }
 
-TEST(FabricCampaign, WhoHearsEventsKnowsWhoIsThere) {
+TEST(SubnetFaultCampaign, RandomFaults_SubscriberViewMatchesFabric) {
     expect_explored(campaign(), [](sim_machine& sim) { run_all(sim, false); });
 }
 
-TEST(FabricCampaign, FindsOneWhoDoesNotHearOfWhoGoes) {
+TEST(SubnetFaultCampaign, SubscriberIgnoresGidUnavailable_DefectIsFound) {
     auto options = campaign();
     options.shrink_budget = 0;
     expect_found(options, [](sim_machine& sim) { run_all(sim, true); });

@@ -19,7 +19,7 @@ std::map<ib_guid_t, ib_lid_t> bases(const topology& subnet, const lid_table& lid
     return all;
 }
 
-TEST(Lids, EveryEndPortHasItsOwnAlignedRange) {
+TEST(LidAssignment, EachLmc_RangesAreAlignedAndUnique) {
     for (std::uint8_t lmc = 0; lmc <= 7; ++lmc) {
         const topology subnet = fat_tree(5, 3, 7);
         lid_table lids;
@@ -40,7 +40,7 @@ TEST(Lids, EveryEndPortHasItsOwnAlignedRange) {
 }
 
 // A port that leaves and returns gets its LID again; the other ports keep theirs.
-TEST(Lids, AreStableOverSweeps) {
+TEST(LidAssignment, PortAbsentThenBack_LidsUnchanged) {
     topology subnet = ring(5, 3);
     lid_table lids;
     lids.assign(subnet, 1);
@@ -58,7 +58,7 @@ TEST(Lids, AreStableOverSweeps) {
 }
 
 // A subnet manager that takes over keeps the LIDs in use.
-TEST(Lids, WhatPortsReportIsKeptUnlessTwoClaimIt) {
+TEST(LidAssignment, LidReportedByPort_KeptUnlessDuplicateOrInvalid) {
     topology subnet = ring(3, 1);
     const auto ends = subnet.end_ports();
     sm_portinfo_t info{};
@@ -77,7 +77,7 @@ TEST(Lids, WhatPortsReportIsKeptUnlessTwoClaimIt) {
     EXPECT_NE(lids.of(subnet.at(ends[3]).guid).base, 0xc001) << "multicast";
 }
 
-TEST(Lids, AnotherLmcRenumbersAll) {
+TEST(LidAssignment, LmcChanged_AllRangesReassigned) {
     const topology subnet = ring(3, 2);
     lid_table lids;
     lids.assign(subnet, 0);
@@ -91,7 +91,7 @@ TEST(Lids, AnotherLmcRenumbersAll) {
 
 // 383 ranges of 128 LIDs fit; the ranges of absent ports are reused before a present port gets
 // none.
-TEST(Lids, SpaceThatIsUsedUpIsToldAndAbsentPortsGiveWay) {
+TEST(LidAssignment, LidSpaceExhausted_AbsentPortsRangesReused) {
     subnet_builder full;
     for (int i = 0; i < 4; ++i)
         full.hosts_at(full.add_switch(100), 96);

@@ -38,7 +38,7 @@ void flap_in_a_sweep(sim_machine& sim, const attached& hcas, std::size_t host) {
 }
 
 // The flapping link is the manager's or another host's.
-TEST(LinkRaces, OneThatFlapsInASweepComesUp) {
+TEST(LinkRaces, LinkFlapsDuringSweep_PortBecomesActive) {
     expect_explored(schedules(300), [](sim_machine& sim) {
         const attached hcas(unmanaged());
         running_manager manager({.hca = hcas.guid(0)});
@@ -67,7 +67,7 @@ struct listener {
 
 // A Report that could not be sent because the manager's port was down is sent when it is up; and
 // the port comes up, at whatever time of a sweep it went down.
-TEST(LinkRaces, AReportOutlivesTheManagersLink) {
+TEST(LinkRaces, ManagerLinkFlapsDuringSweep_ReportIsSent) {
     expect_explored(schedules(200), [](sim_machine& sim) {
         const attached hcas(unmanaged());
         running_manager manager({.hca = hcas.guid(0), .light_sweep_ms = 1000});

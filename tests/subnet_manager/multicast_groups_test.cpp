@@ -38,7 +38,7 @@ multicast_request request(std::uint64_t port, std::uint8_t state,
     return r;
 }
 
-TEST(Multicast, TheFirstFullMemberCreatesTheGroup) {
+TEST(MulticastGroups, FirstFullMember_CreatesGroup) {
     multicast_groups groups;
     const auto created = groups.join(request(1, SA_MC_JOIN_FULL));
     ASSERT_EQ(created.status, SA_STATUS_NO_ERROR);
@@ -56,14 +56,14 @@ TEST(Multicast, TheFirstFullMemberCreatesTheGroup) {
     EXPECT_EQ(joined.record.MLID, 0xc000);
 }
 
-TEST(Multicast, WhoIsNotFullCreatesNothing) {
+TEST(MulticastGroups, NonMemberJoinsFirst_IsRefused) {
     multicast_groups groups;
     EXPECT_EQ(groups.join(request(1, SA_MC_JOIN_NON)).status, SA_STATUS_ERR_REQ_INVALID);
     EXPECT_EQ(groups.join(request(1, SA_MC_JOIN_SEND_ONLY_NON)).status, SA_STATUS_ERR_REQ_INVALID);
     EXPECT_EQ(groups.join(request(1, SA_MC_JOIN_SEND_ONLY_FULL)).status, SA_STATUS_NO_ERROR);
 }
 
-TEST(Multicast, ComponentsThatAreMissingAreInsufficient) {
+TEST(MulticastGroups, MissingComponents_ReturnInsufficientComponents) {
     multicast_groups groups;
     for (std::uint64_t bit = 1; bit <= to_create; bit <<= 1) {
         if ((to_create & bit) == 0) continue;
@@ -76,7 +76,7 @@ TEST(Multicast, ComponentsThatAreMissingAreInsufficient) {
     EXPECT_EQ(groups.size(), 0u);
 }
 
-TEST(Multicast, PortsThatCanNotTakePartAreRefused) {
+TEST(MulticastGroups, IneligiblePort_JoinIsRefused) {
     multicast_groups groups;
     multicast_request r = request(1, 1);
     r.port_known = false;
@@ -103,7 +103,7 @@ TEST(Multicast, PortsThatCanNotTakePartAreRefused) {
     EXPECT_EQ(groups.join(r).status, SA_STATUS_ERR_REQ_INVALID) << "too slow";
 }
 
-TEST(Multicast, AJoinerMustAgreeWithTheGroup) {
+TEST(MulticastGroups, JoinDiffersFromGroup_IsRefused) {
     multicast_groups groups;
     ASSERT_EQ(groups.join(request(1, 1)).status, SA_STATUS_NO_ERROR);
     const auto differs = [&](std::uint64_t component, auto change) {
@@ -126,7 +126,7 @@ TEST(Multicast, AJoinerMustAgreeWithTheGroup) {
             [](auto& r) { r.RateSelector = SA_PR_RATE_SEL_GREATER, r.Rate = 7 + 5; });
 }
 
-TEST(Multicast, AGroupIsMadeAsItsCreatorAsks) {
+TEST(MulticastGroups, MtuSelectorAtCreation_DeterminesGroupMtu) {
     const auto made = [](std::uint8_t selector, std::uint8_t value) {
         multicast_groups groups;
         multicast_request r = request(1, 1, to_create | mtu_components);
@@ -147,7 +147,7 @@ TEST(Multicast, AGroupIsMadeAsItsCreatorAsks) {
     EXPECT_EQ(made(SA_PR_MTU_SEL_EXACTLY, 6), 0);
 }
 
-TEST(Multicast, MgidsAreMadeOrChecked) {
+TEST(MulticastGroups, MgidAtCreation_GeneratedOrValidated) {
     multicast_groups groups;
     const auto first = groups.join(request(1, 1, to_create, {}));
     const auto second = groups.join(request(1, 1, to_create, {}));
@@ -163,7 +163,7 @@ TEST(Multicast, MgidsAreMadeOrChecked) {
               SA_STATUS_NO_ERROR);
 }
 
-TEST(Multicast, LeavingTakesBitsThenTheMemberThenTheGroup) {
+TEST(MulticastGroups, DeleteJoinState_RemovesBitsThenMemberThenGroup) {
     multicast_groups groups;
     groups.join(request(1, SA_MC_JOIN_FULL));
     groups.join(request(2, SA_MC_JOIN_FULL | SA_MC_JOIN_NON, to_join));
@@ -179,7 +179,7 @@ TEST(Multicast, LeavingTakesBitsThenTheMemberThenTheGroup) {
     EXPECT_EQ(groups.leave(request(1, 1, to_join)).status, SA_STATUS_ERR_REQ_INVALID);
 }
 
-TEST(Multicast, OnlyThePortItselfOrItsPartitionForAProxyMayChange) {
+TEST(MulticastGroups, OtherRequester_ChangesOnlyProxyMembersOfPartition) {
     multicast_groups groups;
     groups.join(request(1, 1));
     multicast_request other = request(1, 1, to_join);
@@ -199,7 +199,7 @@ TEST(Multicast, OnlyThePortItselfOrItsPartitionForAProxyMayChange) {
     EXPECT_EQ(groups.leave(third).status, SA_STATUS_NO_ERROR);
 }
 
-TEST(Multicast, MlidsRunOutAndComeBack) {
+TEST(MulticastGroups, MlidsExhausted_ReusedAfterGroupDeleted) {
     multicast_groups groups(prefix, 2);
     groups.join(request(1, 1, to_create, {0xff12401b00000000, 1}));
     groups.join(request(1, 1, to_create, {0xff12401b00000000, 2}));
@@ -209,7 +209,7 @@ TEST(Multicast, MlidsRunOutAndComeBack) {
     EXPECT_EQ(groups.join(third).record.MLID, 0xc000);
 }
 
-TEST(Multicast, MembersAreToldToTheTrusted) {
+TEST(MulticastGroups, UntrustedRequester_MembersAreHidden) {
     multicast_groups groups;
     groups.join(request(1, 1));
     groups.join(request(2, 1, to_join));
@@ -227,7 +227,7 @@ TEST(Multicast, MembersAreToldToTheTrusted) {
     EXPECT_EQ(groups.find(wanted, mtu_components, false).size(), 0u);
 }
 
-TEST(Multicast, APortThatGoesLeavesAllItsGroups) {
+TEST(MulticastGroups, PortRemoved_RemovedFromAllGroups) {
     multicast_groups groups;
     groups.join(request(1, 1));
     groups.join(request(2, 1, to_join));
@@ -240,7 +240,7 @@ TEST(Multicast, APortThatGoesLeavesAllItsGroups) {
 
 // Compares with a map of join states: responses match the map, MLIDs are unique, no group is
 // without a full member.
-TEST(Multicast, JoinStatesAddUpUnderRandomCalls) {
+TEST(MulticastGroups, RandomJoinsAndDeletes_MatchModel) {
     for (std::uint64_t seed = 0; seed < 200 && !HasFailure(); ++seed) {
         SCOPED_TRACE("seed " + std::to_string(seed));
         dispatch::random_choices source(seed);

@@ -17,7 +17,7 @@ constexpr ib_pkey_t theirs = 0x8002; // of host4
 
 // The built-in fabric: host1 has two ports, two hosts at each switch. All ports but the manager's
 // are limited members of the default partition, so only the manager sees the switches.
-class PartitionedSubnet : public BothMachines {
+class SaPartitionVisibility : public BothMachines {
 protected:
     std::string partitions() const {
         std::ostringstream text;
@@ -45,7 +45,7 @@ std::set<std::uint64_t> guids(const std::vector<sa_node_record_t>& nodes) {
     return all;
 }
 
-TEST_P(PartitionedSubnet, NodesAreThoseOfPortsThatShareAKey) {
+TEST_P(SaPartitionVisibility, NodeRecords_LimitedToSharedPKeys) {
     EXPECT_EQ(of_manager.table<sa_node_record_t>().size(), 7u);
     EXPECT_EQ(guids(one.table<sa_node_record_t>()),
               (std::set{gid(0).gid_guid, gid(1).gid_guid, gid(2).gid_guid}));
@@ -58,7 +58,7 @@ TEST_P(PartitionedSubnet, NodesAreThoseOfPortsThatShareAKey) {
         SA_STATUS_ERR_NO_RECORDS);
 }
 
-TEST_P(PartitionedSubnet, SoAreGuidsAndKeysAndTheManagersOfPorts) {
+TEST_P(SaPartitionVisibility, GuidPKeyAndSmInfoRecords_LimitedToSharedPKeys) {
     EXPECT_EQ(one.table<sa_guidinfo_record_t>().size(), 3u * 4);
     one.key = of_manager.key = 1;
     EXPECT_EQ(of_manager.table<sa_pkey_table_record_t>().size(), 7u);
@@ -67,7 +67,7 @@ TEST_P(PartitionedSubnet, SoAreGuidsAndKeysAndTheManagersOfPorts) {
 }
 
 // A port between switches, or without a cable, has no host's keys.
-TEST_P(PartitionedSubnet, AnOuterPortOfASwitchIsHiddenAsTheHostBehindItIs) {
+TEST_P(SaPartitionVisibility, SwitchPortOfHiddenHost_IsHidden) {
     EXPECT_EQ(of_manager.table<sa_portinfo_record_t>().size(), 5u + 2 * 9);
     // Hidden: the switches' own ports, and the switch ports of host4 and of the manager's second
     // port.
@@ -76,13 +76,13 @@ TEST_P(PartitionedSubnet, AnOuterPortOfASwitchIsHiddenAsTheHostBehindItIs) {
     EXPECT_EQ(stranger.table<sa_portinfo_record_t>().size(), 2u + 2 * 8 - 3);
 }
 
-TEST_P(PartitionedSubnet, ALinkIsSeenByWhoSeesBothItsEnds) {
+TEST_P(SaPartitionVisibility, LinkRecords_RequireBothEndsVisible) {
     EXPECT_EQ(of_manager.table<sa_link_record_t>().size(), 2u * (5 + 2));
     EXPECT_EQ(one.table<sa_link_record_t>().size(), 2u * (3 + 2));
     EXPECT_EQ(stranger.table<sa_link_record_t>().size(), 2u * (2 + 2));
 }
 
-TEST_P(PartitionedSubnet, ASwitchIsHiddenWithItsTables) {
+TEST_P(SaPartitionVisibility, HiddenSwitch_ItsTablesAreHidden) {
     EXPECT_EQ(of_manager.table<sa_switchinfo_record_t>().size(), 2u);
     EXPECT_EQ(of_manager.table<sa_linearft_record_t>().size(), 2u);
     EXPECT_TRUE(one.table<sa_switchinfo_record_t>().empty());
@@ -90,7 +90,7 @@ TEST_P(PartitionedSubnet, ASwitchIsHiddenWithItsTables) {
     EXPECT_TRUE(one.table<sa_multicastft_record_t>().empty());
 }
 
-TEST_P(PartitionedSubnet, PathsAreBetweenPortsThatTheRequesterSees) {
+TEST_P(SaPartitionVisibility, PathRecords_LimitedToVisiblePorts) {
     sa_path_record_t wanted{};
     wanted.SGID = gid(1);
     wanted.DGID = gid(2);
@@ -105,7 +105,7 @@ TEST_P(PartitionedSubnet, PathsAreBetweenPortsThatTheRequesterSees) {
             EXPECT_TRUE(end.gid_guid == gid(0).gid_guid || end.gid_guid == gid(3).gid_guid);
 }
 
-TEST_P(PartitionedSubnet, SoAreMultiPaths) {
+TEST_P(SaPartitionVisibility, MultiPathRecords_LimitedToVisiblePorts) {
     sa_multipath_record_t wanted{};
     wanted.SGIDCount = wanted.DGIDCount = 1;
     std::vector<std::uint8_t> data(200);
@@ -123,7 +123,7 @@ TEST_P(PartitionedSubnet, SoAreMultiPaths) {
     EXPECT_EQ(count(stranger), 0u);
 }
 
-TEST_P(PartitionedSubnet, AServiceIsOfAPartitionAndForItsMembers) {
+TEST_P(SaPartitionVisibility, ServiceRecords_LimitedToPartitionMembers) {
     sa_service_record_t service{};
     service.ServiceID = 7;
     service.ServiceGID = gid(1);
@@ -157,7 +157,7 @@ sa_response join(sa_client& by, const ib_gid_t& port, ib_pkey_t key) {
                       SA_MC_COMPMASK_FLOWLABEL | SA_MC_COMPMASK_SL);
 }
 
-TEST_P(PartitionedSubnet, AGroupIsKnownToThePartitionsMembers) {
+TEST_P(SaPartitionVisibility, MulticastGroup_VisibleToPartitionMembersOnly) {
     EXPECT_EQ(join(one, gid(1), ours).status, 0);
     EXPECT_EQ(another.table<sa_mcmember_record_t>().size(), 1u);
     EXPECT_EQ(stranger.table<sa_mcmember_record_t>().size(), 0u);
@@ -179,7 +179,7 @@ std::uint16_t subscribe(sa_client& by, const ib_mad_informinfo_t& info = subscri
     return by.ask(SA_SUBN_ADM_SET, SA_INFORMINFO_ATTRID, info, 0).status;
 }
 
-TEST_P(PartitionedSubnet, SubscribersAreTheirOwnSecretAndSeeWhomTheyNamed) {
+TEST_P(SaPartitionVisibility, Subscriptions_LimitedToVisiblePorts) {
     EXPECT_EQ(subscribe(one), 0);
     EXPECT_EQ(another.table<sa_informinfo_record_t>().size(), 1u);
     EXPECT_EQ(stranger.table<sa_informinfo_record_t>().size(), 0u);
@@ -205,7 +205,7 @@ std::uint64_t gid_prefix_in(const ib_mad_notice_t& notice) {
 
 // Each subscriber gets the event of a group for all ports last, so the earlier Reports are all
 // there were. The switches' own traps reach no subscriber.
-TEST_P(PartitionedSubnet, EventsAreReportedToWhoSeesThePortOrHasTheGroupsKey) {
+TEST_P(SaPartitionVisibility, Reports_SentToSubscribersSharingPKeyOnly) {
     EXPECT_EQ(subscribe(one), 0);
     EXPECT_EQ(subscribe(stranger), 0);
     EXPECT_EQ(join(another, gid(2), ours).status, 0);

@@ -13,7 +13,7 @@ constexpr std::uint64_t mtu_components = SA_PR_COMPMASK_MTUSELECTOR | SA_PR_COMP
 constexpr std::uint64_t rate_components = SA_PR_COMPMASK_RATESELECTOR | SA_PR_COMPMASK_RATE;
 
 // Two leaves under one spine; the uplink of the first leaf is slow and narrow.
-struct Paths : ::testing::Test {
+struct PathRecords : ::testing::Test {
     topology subnet = fat_tree(2, 1, 2);
     lid_table lids;
     partition_table partitions;
@@ -53,7 +53,7 @@ struct Paths : ::testing::Test {
     }
 };
 
-TEST_F(Paths, TheSlowestLinkDecides) {
+TEST_F(PathRecords, SlowestLink_DeterminesMtuAndRate) {
     make_all_full_members();
     const auto across = ask(hosts[0], hosts[3]);
     ASSERT_EQ(across.size(), 1u);
@@ -70,7 +70,7 @@ TEST_F(Paths, TheSlowestLinkDecides) {
     EXPECT_EQ(near[0].Rate, 12) << "56 Gb/s";
 }
 
-TEST_F(Paths, SelectorsFilterOrLowerAsOpensmDoes) {
+TEST_F(PathRecords, MtuAndRateSelectors_MatchOpensm) {
     make_all_full_members();
     sa_path_record_t wanted{};
     const auto mtu = [&](std::uint8_t selector, std::uint8_t value) {
@@ -99,7 +99,7 @@ TEST_F(Paths, SelectorsFilterOrLowerAsOpensmDoes) {
     EXPECT_EQ(rate(SA_PR_RATE_SEL_EXACTLY, 12), 0);
 }
 
-TEST_F(Paths, LimitedMembersReachFullOnesOnly) {
+TEST_F(PathRecords, LimitedMembers_ReachFullMembersOnly) {
     manager = subnet.at(hosts[1]).guid;
     EXPECT_TRUE(ask(hosts[0], hosts[3]).empty());
     const auto to_manager = ask(hosts[0], hosts[1]);
@@ -108,7 +108,7 @@ TEST_F(Paths, LimitedMembersReachFullOnesOnly) {
     EXPECT_EQ(ask(hosts[1], hosts[0])[0].P_Key, 0xffff);
 }
 
-TEST_F(Paths, TheKeyAskedForMustBeShared) {
+TEST_F(PathRecords, RequestedPKeyNotShared_ReturnsNoPath) {
     make_all_full_members();
     sa_path_record_t wanted{};
     wanted.P_Key = 0x7fff;
@@ -117,7 +117,7 @@ TEST_F(Paths, TheKeyAskedForMustBeShared) {
     EXPECT_TRUE(ask(hosts[0], hosts[3], wanted, SA_PR_COMPMASK_PKEY).empty());
 }
 
-TEST_F(Paths, PortsWithManyLids_OnePathForEachPairUpToTheNumberAskedFor) {
+TEST_F(PathRecords, PortsWithManyLids_OnePathForEachPairUpToTheNumberAskedFor) {
     make_all_full_members();
     lmc = 2;
     route_all();
@@ -136,7 +136,7 @@ TEST_F(Paths, PortsWithManyLids_OnePathForEachPairUpToTheNumberAskedFor) {
     EXPECT_TRUE(ask(hosts[0], hosts[3], wanted, SA_PR_COMPMASK_SLID).empty());
 }
 
-TEST_F(Paths, ToASwitchToOneselfAndToNobody) {
+TEST_F(PathRecords, SwitchOrSelfDestination_ReturnsPathUnlessDisconnected) {
     make_all_full_members();
     const port_ref leaf{subnet.at(hosts[0]).peer.node, 0};
     EXPECT_EQ(ask(hosts[0], leaf).size(), 1u);
@@ -150,7 +150,7 @@ TEST_F(Paths, ToASwitchToOneselfAndToNobody) {
 }
 
 // Inconsistent tables yield no path, and no endless walk.
-TEST_F(Paths, TablesOfAnotherSubnetEndTheWalk) {
+TEST_F(PathRecords, InconsistentTables_WalkTerminates) {
     make_all_full_members();
     for (std::uint64_t seed = 0; seed < 50; ++seed) {
         dispatch::random_choices source(seed);
@@ -163,7 +163,7 @@ TEST_F(Paths, TablesOfAnotherSubnetEndTheWalk) {
     }
 }
 
-TEST(Partitions, AConfigurationIsRead) {
+TEST(PartitionConfig, ValidConfiguration_YieldsPartitionKeys) {
     std::string error;
     const auto table = parse_partitions("# two\n"
                                         "Default=0x7fff, ipoib : ALL, SELF=full ;\n"
@@ -184,7 +184,7 @@ TEST(Partitions, AConfigurationIsRead) {
     EXPECT_EQ(table->keys_of(9, SM_NODE_TYPE_SWITCH, 1), of_member);
 }
 
-TEST(Partitions, MistakesAreToldWithFileAndLine) {
+TEST(PartitionConfig, ConfigurationError_ReportedWithFileAndLine) {
     const std::pair<const char*, const char*> mistakes[]{
         {"Default=0x7fff : ALL", "f:1: expected ';'"},
         {"\n\nDefault 0x7fff ;", "f:3: expected ':'"},
@@ -213,14 +213,14 @@ TEST(Partitions, MistakesAreToldWithFileAndLine) {
     }
 }
 
-TEST(Partitions, WithoutADefaultOneIsAdded) {
+TEST(PartitionConfig, NoDefaultPartition_DefaultIsAdded) {
     std::string error;
     const auto table = parse_partitions("x=1 : ALL=full;", "f", error);
     ASSERT_TRUE(table);
     EXPECT_EQ(table->keys_of(7, SM_NODE_TYPE_CA, 7), (std::vector<ib_pkey_t>{0xffff, 0x8001}));
 }
 
-TEST(Partitions, KeysAreSharedWhenOneSideIsFull) {
+TEST(PartitionConfig, OneSideFull_KeyIsShared) {
     const std::vector<ib_pkey_t> full{0x8001}, limited{0x0001}, invalid{0x8000};
     EXPECT_EQ(shared_key(full, limited), ib_pkey_t{0x8001});
     EXPECT_EQ(shared_key(limited, full), ib_pkey_t{0x0001});
@@ -231,7 +231,7 @@ TEST(Partitions, KeysAreSharedWhenOneSideIsFull) {
     EXPECT_TRUE(share_key(full, limited, 0x0001));
 }
 
-TEST(Partitions, BlocksHoldThirtyTwoKeys) {
+TEST(PartitionConfig, PKeyBlock_HoldsThirtyTwoKeys) {
     std::vector<ib_pkey_t> keys;
     for (unsigned i = 1; i <= 40; ++i)
         keys.push_back(static_cast<ib_pkey_t>(i));

@@ -112,13 +112,13 @@ void expect_well_routed(topology subnet) {
     expect_balanced(r);
 }
 
-TEST(Routing, FatTree) { expect_well_routed(fat_tree(6, 4, 6)); }
-TEST(Routing, FatTreeWithDoubledLinks) { expect_well_routed(fat_tree(4, 3, 8, 2)); }
-TEST(Routing, Ring) { expect_well_routed(ring(7, 3)); }
-TEST(Routing, EvenRing) { expect_well_routed(ring(8, 2)); }
-TEST(Routing, Mesh) { expect_well_routed(mesh(4, 3, 2)); }
+TEST(Routing, FatTree_IsWellRouted) { expect_well_routed(fat_tree(6, 4, 6)); }
+TEST(Routing, FatTreeWithDoubledLinks_IsWellRouted) { expect_well_routed(fat_tree(4, 3, 8, 2)); }
+TEST(Routing, Ring_IsWellRouted) { expect_well_routed(ring(7, 3)); }
+TEST(Routing, EvenRing_IsWellRouted) { expect_well_routed(ring(8, 2)); }
+TEST(Routing, Mesh_IsWellRouted) { expect_well_routed(mesh(4, 3, 2)); }
 
-TEST(Routing, Irregular) {
+TEST(Routing, IrregularFabrics_AreWellRouted) {
     for (std::uint64_t seed = 0; seed < 200 && !HasFailure(); ++seed) {
         SCOPED_TRACE("seed " + std::to_string(seed));
         dispatch::random_choices source(seed);
@@ -127,7 +127,7 @@ TEST(Routing, Irregular) {
 }
 
 // In a tree without over-subscription each uplink carries the same number of hosts.
-TEST(Routing, UplinksOfAFatTreeShareEvenly) {
+TEST(Routing, FatTreeUplinks_ShareLoadEvenly) {
     const routed r(fat_tree(8, 4, 4));
     for (std::size_t at = 0; at < r.graph.size(); ++at) {
         const node_index leaf = r.graph.node_of(at);
@@ -141,7 +141,7 @@ TEST(Routing, UplinksOfAFatTreeShareEvenly) {
     }
 }
 
-TEST(Routing, LinksPulledOneAfterAnotherAreRoutedAround) {
+TEST(Routing, LinksPulledInTurn_AreRoutedAround) {
     dispatch::random_choices source(5);
     topology subnet = fat_tree(4, 3, 2);
     for (int pulled = 0; pulled < 12; ++pulled) {
@@ -159,7 +159,7 @@ TEST(Routing, LinksPulledOneAfterAnotherAreRoutedAround) {
     }
 }
 
-TEST(Routing, LidsOfOnePortTakeDifferentWays) {
+TEST(Routing, LidsOfOnePort_UseDifferentUplinks) {
     const routed r(fat_tree(3, 4, 2), 2);
     expect_shortest_everywhere(r);
     for (const port_ref end : r.subnet.end_ports()) {
@@ -177,7 +177,7 @@ TEST(Routing, LidsOfOnePortTakeDifferentWays) {
     }
 }
 
-TEST(Routing, TheSameSubnetGivesTheSameTables) {
+TEST(Routing, SameFabric_YieldsSameTables) {
     const routed first(mesh(3, 3, 3));
     const routed second(mesh(3, 3, 3));
     for (std::size_t at = 0; at < first.graph.size(); ++at)
@@ -186,7 +186,7 @@ TEST(Routing, TheSameSubnetGivesTheSameTables) {
                       second.tables.port_for(second.graph.node_of(at), static_cast<ib_lid_t>(lid)));
 }
 
-TEST(Routing, BlocksHoldTheTableAndNoPortElsewhere) {
+TEST(Routing, LinearTableBlocks_HoldRoutesOrNoPort) {
     const routed r(fat_tree(4, 2, 20));
     const node_index at = r.graph.node_of(0);
     ASSERT_EQ(r.tables.blocks(at), 2u);
@@ -225,7 +225,7 @@ void expect_tree(const topology& subnet, const std::vector<port_ref>& members,
     EXPECT_EQ(received, expected);
 }
 
-TEST(MulticastTree, EveryMemberGetsOneCopyWhoeverSends) {
+TEST(MulticastTree, AnySender_EveryMemberReceivesOneCopy) {
     for (std::uint64_t seed = 0; seed < 200 && !HasFailure(); ++seed) {
         SCOPED_TRACE("seed " + std::to_string(seed));
         dispatch::random_choices source(seed);
@@ -245,7 +245,7 @@ TEST(MulticastTree, EveryMemberGetsOneCopyWhoeverSends) {
     }
 }
 
-TEST(MulticastTree, MembersThatCanNotBeReachedAreTold) {
+TEST(MulticastTree, UnreachableMembers_AreReported) {
     subnet_builder build;
     const node_index left = build.add_switch(4), right = build.add_switch(4);
     build.hosts_at(left, 2);

@@ -9,9 +9,9 @@ namespace {
 
 using namespace irpverbs::testing;
 
-class SubnetAdministration : public AdministeredSubnet {};
+class SaServer : public AdministeredSubnet {};
 
-TEST_P(SubnetAdministration, TablesTellTheWholeSubnet) {
+TEST_P(SaServer, TableOfEachAttribute_CoversWholeFabric) {
     EXPECT_EQ(client.table<sa_node_record_t>().size(), 7u);
     const auto ports = client.table<sa_portinfo_record_t>();
     EXPECT_EQ(ports.size(), 5u + 2 * 9);
@@ -28,7 +28,7 @@ TEST_P(SubnetAdministration, TablesTellTheWholeSubnet) {
     EXPECT_EQ(managers[0].SMInfo.SMState, SM_STATE_MASTER);
 }
 
-TEST_P(SubnetAdministration, ComponentsChooseRecords) {
+TEST_P(SaServer, ComponentMask_SelectsRecords) {
     sa_node_record_t wanted{};
     wanted.NodeInfo.NodeType = SM_NODE_TYPE_SWITCH;
     const auto switches = client.table(wanted, SA_NODEINFO_COMPMASK_NODETYPE);
@@ -42,7 +42,7 @@ TEST_P(SubnetAdministration, ComponentsChooseRecords) {
     EXPECT_EQ(one.record<sa_node_record_t>().NodeInfo.NodeGUID, hcas.guid(3));
 }
 
-TEST_P(SubnetAdministration, AGetIsAnsweredByOneRecordOrAnError) {
+TEST_P(SaServer, Get_ReturnsOneRecordOrError) {
     sa_node_record_t wanted{};
     const auto status_of = [&](std::uint8_t method, std::uint16_t attribute,
                                std::uint64_t components) {
@@ -62,7 +62,7 @@ TEST_P(SubnetAdministration, AGetIsAnsweredByOneRecordOrAnError) {
     EXPECT_EQ(ports.record<ib_mad_classportinfo_t>().CapabilityMask & 0x700, 0x700);
 }
 
-TEST_P(SubnetAdministration, KeysAreToldToTheTrustedAndAWrongOneIsNotHeard) {
+TEST_P(SaServer, PKeyTables_RequireSmKeyAndWrongKeyIsIgnored) {
     const sa_pkey_table_record_t wanted{};
     const auto ask = [&] {
         return client.ask(SA_SUBN_ADM_GET_TABLE, SA_PARTITIONRECORD_ATTRID, wanted, 0);
@@ -76,7 +76,7 @@ TEST_P(SubnetAdministration, KeysAreToldToTheTrustedAndAWrongOneIsNotHeard) {
     EXPECT_EQ(ask().code, IBMF_TRANS_TIMEOUT);
 }
 
-TEST_P(SubnetAdministration, PathsLeadFromOneToAll) {
+TEST_P(SaServer, PathQueryFromOnePort_ReturnsPathToEveryPort) {
     sa_path_record_t wanted{};
     wanted.SGID = gid(2);
     const auto paths = client.table(wanted, SA_PR_COMPMASK_SGID);
@@ -102,7 +102,7 @@ TEST_P(SubnetAdministration, PathsLeadFromOneToAll) {
               SA_STATUS_ERR_NO_RECORDS);
 }
 
-TEST_P(SubnetAdministration, MultiPathsLeadFromSeveralToSeveral) {
+TEST_P(SaServer, MultiPathQuery_ReturnsPathsOfEachPair) {
     sa_multipath_record_t wanted{};
     wanted.SGIDCount = 2;
     wanted.DGIDCount = 1;
@@ -125,7 +125,7 @@ TEST_P(SubnetAdministration, MultiPathsLeadFromSeveralToSeveral) {
     EXPECT_EQ(ask(SA_MPR_COMPMASK_DGIDCOUNT).attribute, SA_PATHRECORD_ATTRID);
 }
 
-TEST_P(SubnetAdministration, ServicesAreRegisteredFoundAndDeleted) {
+TEST_P(SaServer, ServiceRecord_RegisteredFoundAndDeleted) {
     sa_service_record_t service{};
     service.ServiceID = 0x1234;
     service.ServiceGID = gid(2);
@@ -163,7 +163,7 @@ ib_mad_informinfo_t subscription_to(std::uint16_t trap) {
 }
 
 // F6.
-TEST_P(SubnetAdministration, AnswerToASet_IsWhatIsStored) {
+TEST_P(SaServer, AnswerToASet_IsWhatIsStored) {
     sa_service_record_t service{};
     service.ServiceID = 0x99;
     service.ServiceGID = gid(2);
@@ -184,7 +184,7 @@ TEST_P(SubnetAdministration, AnswerToASet_IsWhatIsStored) {
     EXPECT_EQ(client.table<sa_informinfo_record_t>().at(0).InformInfo.QPN, 1u);
 }
 
-TEST_P(SubnetAdministration, ServiceWithALeaseOf0_IsRefused) {
+TEST_P(SaServer, ServiceWithALeaseOf0_IsRefused) {
     sa_service_record_t service{};
     service.ServiceID = 0x99;
     service.ServiceGID = gid(2);
@@ -207,7 +207,7 @@ sa_mcmember_record_t membership_of(const ib_gid_t& port) {
 }
 
 // A member is reachable as soon as it has the response to its join.
-TEST_P(SubnetAdministration, MembersOfAGroupAreReachedByItsLid) {
+TEST_P(SaServer, GroupJoined_DatagramsReachMemberByMlid) {
     constexpr std::uint64_t components = SA_MC_COMPMASK_MGID | SA_MC_COMPMASK_PORTGID |
                                          SA_MC_COMPMASK_JOINSTATE | SA_MC_COMPMASK_QKEY |
                                          SA_MC_COMPMASK_TCLASS | SA_MC_COMPMASK_PKEY |
@@ -241,7 +241,7 @@ TEST_P(SubnetAdministration, MembersOfAGroupAreReachedByItsLid) {
 }
 
 // host2 and host3 are at ports of two switches.
-TEST_P(SubnetAdministration, MulticastTablesAreTheTreesOfGroups) {
+TEST_P(SaServer, GroupJoined_MulticastTablesHoldItsTree) {
     EXPECT_TRUE(client.table<sa_multicastft_record_t>().empty());
     constexpr std::uint64_t components = SA_MC_COMPMASK_MGID | SA_MC_COMPMASK_PORTGID |
                                          SA_MC_COMPMASK_JOINSTATE | SA_MC_COMPMASK_QKEY |
@@ -276,7 +276,7 @@ std::uint64_t gid_guid_in(const ib_mad_notice_t& notice) {
 }
 
 // A cable is pulled: the switch sends a trap, and the next sweep finds no host there.
-TEST_P(SubnetAdministration, WhoComesAndGoesIsReported) {
+TEST_P(SaServer, HostUnpluggedAndReplugged_ReportsAreSent) {
     for (const auto trap :
          {std::uint16_t{SM_GID_IN_SERVICE_TRAP}, std::uint16_t{SM_GID_OUT_OF_SERVICE_TRAP}})
         EXPECT_EQ(
@@ -298,7 +298,7 @@ TEST_P(SubnetAdministration, WhoComesAndGoesIsReported) {
 }
 
 // The manager forwards the traps of nodes to the subscribers.
-TEST_P(SubnetAdministration, TheTrapsOfNodesAreReported) {
+TEST_P(SaServer, TrapsOfNodes_ForwardedToSubscribers) {
     for (const auto trap : {std::uint16_t{128}, std::uint16_t{144}, std::uint16_t{145}})
         EXPECT_EQ(
             client.ask(SA_SUBN_ADM_SET, SA_INFORMINFO_ATTRID, subscription_to(trap), 0).status, 0);

@@ -71,7 +71,7 @@ struct endless {
     std::atomic<bool> came{false};
 };
 
-TEST(SerialQueue, LetsOthersByThatWaitForAWorker) {
+TEST(SerialQueue, OneFreeWorker_OtherWorkItemsRunBetweenTasks) {
     irpverbs::dispatch::asio_machine machine{{.processors = 2}};
     const irpverbs::dispatch::machine::scope inside(machine);
     const busy_workers others;

@@ -29,7 +29,7 @@ sa_service_record_t service(std::uint64_t id, std::uint32_t lease = 10) {
     return record;
 }
 
-TEST(Services, ALeaseEndsAndTheRestIsTold) {
+TEST(ServiceRegistry, Lease_RemainderReportedUntilExpiry) {
     service_registry services;
     EXPECT_EQ(set(services, service(1), with_lease, 0), SA_STATUS_NO_ERROR);
     EXPECT_EQ(services.next_expiry(), 10 * second);
@@ -41,14 +41,14 @@ TEST(Services, ALeaseEndsAndTheRestIsTold) {
     EXPECT_FALSE(services.next_expiry());
 }
 
-TEST(Services, WithoutTheLeasesComponentItNeverEnds) {
+TEST(ServiceRegistry, NoLeaseComponent_NeverExpires) {
     service_registry services;
     EXPECT_EQ(set(services, service(1), identity, 0), SA_STATUS_NO_ERROR);
     EXPECT_FALSE(services.next_expiry());
     EXPECT_EQ(services.find({}, 0, ~0ull, true)[0].ServiceLease, SA_SR_INDEFINITE_SERVICE_LEASE);
 }
 
-TEST(Services, TheSameIdentityIsReplacedAndItsLeaseRenewed) {
+TEST(ServiceRegistry, SameIdentity_ReplacesRecordAndRenewsLease) {
     service_registry services;
     sa_service_record_t record = service(1);
     set(services, record, with_lease, 0);
@@ -60,7 +60,7 @@ TEST(Services, TheSameIdentityIsReplacedAndItsLeaseRenewed) {
     EXPECT_EQ(services.expire(15 * second), 1u);
 }
 
-TEST(Services, TheIdentityIsNeededAndThePKeyHasADefault) {
+TEST(ServiceRegistry, IncompleteIdentity_RefusedUnlessOnlyPKeyMissing) {
     service_registry services;
     EXPECT_EQ(set(services, service(1), SA_SR_COMPMASK_ID, 0), SA_STATUS_ERR_REQ_INVALID);
     EXPECT_EQ(set(services, service(1), SA_SR_COMPMASK_GID, 0), SA_STATUS_ERR_REQ_INVALID);
@@ -70,7 +70,7 @@ TEST(Services, TheIdentityIsNeededAndThePKeyHasADefault) {
     EXPECT_EQ(services.find({}, 0, 0, true)[0].ServiceP_Key, 0xffff);
 }
 
-TEST(Services, OnlyTheKeyOpensARecord) {
+TEST(ServiceRegistry, WrongServiceKey_CannotReplaceOrDelete) {
     service_registry services;
     sa_service_record_t record = service(1);
     record.ServiceKey_lo = 99;
@@ -85,7 +85,7 @@ TEST(Services, OnlyTheKeyOpensARecord) {
     EXPECT_EQ(services.size(), 0u);
 }
 
-TEST(Services, AreFoundByComponentsAndKeptWithinTheCapacity) {
+TEST(ServiceRegistry, CapacityReached_RefusedUntilRecordExpires) {
     service_registry services(2);
     set(services, service(1), with_lease, 0);
     set(services, service(2), with_lease, 0);
@@ -97,7 +97,7 @@ TEST(Services, AreFoundByComponentsAndKeptWithinTheCapacity) {
 }
 
 // Compares with a plain map under random calls.
-TEST(Services, BehaveLikeAMapWithDeadlines) {
+TEST(ServiceRegistry, RandomCalls_MatchModelWithDeadlines) {
     for (std::uint64_t seed = 0; seed < 200 && !HasFailure(); ++seed) {
         SCOPED_TRACE("seed " + std::to_string(seed));
         dispatch::random_choices source(seed);

@@ -77,7 +77,7 @@ struct subscribed_host {
     session_scope session;
 };
 
-TEST_P(Standby, OfTwoThatStartTogetherOneIsTheMaster) {
+TEST_P(Standby, TwoManagersStartTogether_OneIsMaster) {
     const attached hcas(unmanaged());
     running_manager first(quick(hcas.guid(0)));
     running_manager second(quick(hcas.guid(3)));
@@ -89,7 +89,7 @@ TEST_P(Standby, OfTwoThatStartTogetherOneIsTheMaster) {
     EXPECT_FALSE(first->status().incomplete);
 }
 
-TEST_P(Standby, TheHigherPriorityIsTheMaster) {
+TEST_P(Standby, TwoPriorities_HigherIsMaster) {
     const attached hcas(unmanaged());
     running_manager first(quick(hcas.guid(0), 3));
     running_manager second(quick(hcas.guid(3), 4));
@@ -98,7 +98,7 @@ TEST_P(Standby, TheHigherPriorityIsTheMaster) {
 }
 
 // Clients learn of the new master from their port's event, subscribe again, and continue.
-TEST_P(Standby, TakesOverWhenTheMasterHasGone) {
+TEST_P(Standby, MasterStopped_StandbyBecomesMaster) {
     const attached hcas(unmanaged());
     std::optional<running_manager> first(std::in_place, quick(hcas.guid(0)));
     first->wait_until_up();
@@ -119,7 +119,7 @@ TEST_P(Standby, TakesOverWhenTheMasterHasGone) {
     EXPECT_EQ(host.path_to(leaving), IBMF_NO_RECORDS);
 }
 
-TEST_P(Standby, TakesOverWhenTheMastersHcaFails) {
+TEST_P(Standby, MasterHcaFails_StandbyBecomesMaster) {
     const attached hcas(unmanaged());
     running_manager first(quick(hcas.guid(0)));
     first.wait_until_up();
@@ -131,7 +131,7 @@ TEST_P(Standby, TakesOverWhenTheMastersHcaFails) {
     EXPECT_EQ(host.path_to(gid(hcas, 1)), IBMF_SUCCESS);
 }
 
-TEST_P(Standby, AMasterHandsOverToOneThatRanksHigher) {
+TEST_P(Standby, HigherPriorityManagerStarts_MasterHandsOver) {
     const attached hcas(unmanaged());
     running_manager first(quick(hcas.guid(0)));
     first.wait_until_up();
@@ -153,7 +153,7 @@ TEST_P(Standby, AMasterHandsOverToOneThatRanksHigher) {
 }
 
 // A manager of lower priority that comes later changes nothing.
-TEST_P(Standby, ALowerOneStandsByAndWritesNothing) {
+TEST_P(Standby, LowerPriorityManagerStarts_StaysStandbyWithoutSweep) {
     const attached hcas(unmanaged());
     running_manager first(quick(hcas.guid(0), 5));
     first.wait_until_up();
@@ -165,7 +165,7 @@ TEST_P(Standby, ALowerOneStandsByAndWritesNothing) {
     EXPECT_TRUE(all_ports_are_managed_by(hcas, 0));
 }
 
-TEST_P(Standby, OneOfAnotherKeyIsNotHandedOverTo) {
+TEST_P(Standby, OtherSmKey_MasterKeepsMastership) {
     const attached hcas(unmanaged());
     running_manager first(quick(hcas.guid(0)));
     first.wait_until_up();
@@ -192,7 +192,7 @@ struct other_master {
     ib_lid_t lid;
 };
 
-TEST_P(Standby, AMasterMayDisableIt) {
+TEST_P(Standby, DisableFromMaster_StandbyBecomesNotActive) {
     constexpr ULONG disable = 3;
     constexpr ULONG stand_by = 4;
     const attached hcas(unmanaged());
@@ -216,7 +216,7 @@ TEST_P(Standby, AMasterMayDisableIt) {
 
 // Managers find each other by IsSM. A process that has set it for a port keeps this manager off the
 // port.
-TEST_P(Standby, AManagersPortShowsIt) {
+TEST_P(Standby, ManagerRunning_PortHasIsSm) {
     const attached hcas(unmanaged());
     const open_hca ca(hcas.fdo(0));
     const auto shown = [&] { return (port_block(ca, 1)->CapabilityMask & IB_PORT_CAP_IS_SM) != 0; };
@@ -236,7 +236,7 @@ TEST_P(Standby, AManagersPortShowsIt) {
     EXPECT_EQ(started.status(), STATUS_SHARING_VIOLATION);
 }
 
-TEST_P(Standby, OnlyASubnetManagersClientShowsIt) {
+TEST_P(Standby, ShowSmByOtherClass_ReturnsBadClass) {
     const attached hcas(unmanaged());
     ibmf_register_info_t info{hcas.guid(0), 1, PERF_MANAGER};
     ibmf_handle_t client = nullptr;
@@ -249,7 +249,7 @@ TEST_P(Standby, OnlyASubnetManagersClientShowsIt) {
 }
 
 // The managers agree despite losses, and the fabric is fully configured.
-TEST_P(Standby, AgreeOnALossyFabric) {
+TEST_P(Standby, LossyFabric_ManagersAgreeOnMaster) {
     const attached hcas(unmanaged());
     set_faults(hcas, 5);
     running_manager first(quick(hcas.guid(0)));
@@ -266,7 +266,7 @@ IRPVERBS_ON_THE_SIMULATED_MACHINE(Standby);
 
 // In every order of events, with losses: one manager is the master, and the other one after its
 // end.
-TEST(StandbyRaces, ThereIsOneMasterInTheEnd) {
+TEST(StandbyRaces, LossAndAnyOrderOfStarts_OneMasterRemains) {
     using namespace irpverbs::dispatch;
     explore_options options;
     options.random_runs = 200;

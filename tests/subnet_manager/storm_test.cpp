@@ -46,7 +46,7 @@ std::unique_ptr<path_access> path_between(const ib_gid_t& from, const ib_gid_t& 
 
 // 10,000 queries, all different, all at once: each is answered, and sent once. A table's response
 // is acknowledged, so two datagrams per query leave the port.
-TEST(Storm, OfTenThousandQuestionsNoneFailsAndNoneIsRepeated) {
+TEST(SaQueryLoad, TenThousandDistinctQueries_NoneFailsOrRepeats) {
     random_choices chance{1};
     sim_machine::options chosen;
     chosen.step_limit = 50'000'000;

@@ -35,7 +35,7 @@ std::uint16_t set(subscription_table& table, const subscriber& from, ib_mad_info
     return table.set(from, info, trusted);
 }
 
-TEST(InformMatching, EachFieldMustMatchOrBeAWildcard) {
+TEST(InformMatching, FieldDiffersWithoutWildcard_DoesNotMatch) {
     const ib_mad_notice_t notice = gid_in_service();
     ib_mad_informinfo_t info = all_of(MAD_NOTICE_NODETYPE_SUBNET_MANAGEMENT);
     EXPECT_TRUE(wants_event(info, notice));
@@ -53,7 +53,7 @@ TEST(InformMatching, EachFieldMustMatchOrBeAWildcard) {
     EXPECT_FALSE(wants_event(info, notice));
 }
 
-TEST(InformMatching, AGidIsTheIssuersAndMakesTheLidRangeMeaningless) {
+TEST(InformMatching, GidOfIssuer_OverridesLidRange) {
     ib_mad_informinfo_t info = all_of(0xffffff);
     info.LIDRangeBegin = info.LIDRangeEnd = 9;
     EXPECT_FALSE(wants_event(info, gid_in_service()));
@@ -63,7 +63,7 @@ TEST(InformMatching, AGidIsTheIssuersAndMakesTheLidRangeMeaningless) {
     EXPECT_FALSE(wants_event(info, gid_in_service()));
 }
 
-TEST(InformMatching, LidRangesAreInclusive) {
+TEST(InformMatching, LidRange_IsInclusive) {
     ib_mad_informinfo_t info = all_of(0xffffff);
     for (const auto& [begin, end, wanted] : {std::tuple{5, 5, true},
                                              {1, 5, true},
@@ -77,7 +77,7 @@ TEST(InformMatching, LidRangesAreInclusive) {
     }
 }
 
-TEST(Subscriptions, SubscribingTwiceIsOneSubscription) {
+TEST(Subscriptions, SubscribedTwice_OneSubscriptionKept) {
     subscription_table table;
     EXPECT_EQ(set(table, host, all_of(4), false), SA_STATUS_NO_ERROR);
     EXPECT_EQ(set(table, host, all_of(4), false), SA_STATUS_NO_ERROR);
@@ -87,7 +87,7 @@ TEST(Subscriptions, SubscribingTwiceIsOneSubscription) {
 }
 
 // OpenSM stores the requester's QP number and compares it with that of an unsubscription.
-TEST(Subscriptions, UnsubscribingNamesTheQp) {
+TEST(Subscriptions, Unsubscribe_RequiresQpNumber) {
     subscription_table table;
     set(table, host, all_of(4), false);
     ib_mad_informinfo_t info = all_of(4);
@@ -99,7 +99,7 @@ TEST(Subscriptions, UnsubscribingNamesTheQp) {
     EXPECT_EQ(table.size(), 0u);
 }
 
-TEST(Subscriptions, OthersMayHaveTheSameOne) {
+TEST(Subscriptions, SameInformInfoFromOtherSubscriber_AddedUpToCapacity) {
     subscription_table table(2);
     subscriber other = host;
     other.lid = 13;
@@ -111,7 +111,7 @@ TEST(Subscriptions, OthersMayHaveTheSameOne) {
     EXPECT_EQ(set(table, other, all_of(4), false), SA_STATUS_ERR_NO_RESOURCES);
 }
 
-TEST(Subscriptions, SecurityTrapsAreForTheTrusted) {
+TEST(Subscriptions, SecurityTraps_RequireTrustedSubscriber) {
     subscription_table table;
     ib_mad_informinfo_t info = all_of(0xffffff);
     EXPECT_EQ(set(table, host, info, false), SA_STATUS_NO_ERROR) << "the wildcard is accepted";
@@ -126,7 +126,7 @@ TEST(Subscriptions, SecurityTrapsAreForTheTrusted) {
     EXPECT_EQ(set(table, host, info, true), SA_STATUS_ERR_REQ_INVALID);
 }
 
-TEST(Subscriptions, AreListedAndGoWithTheirPort) {
+TEST(Subscriptions, PortRemoved_ItsSubscriptionsAreDeleted) {
     subscription_table table;
     set(table, host, all_of(4), false);
     sa_informinfo_record_t wanted{};

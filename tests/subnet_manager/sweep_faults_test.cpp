@@ -19,7 +19,7 @@ bool reaches(const open_hca& from, const open_hca& to, mad_client& receiver) {
 }
 
 // The two switches have two cables between them.
-TEST_P(SweepFaults, WhenACableBreaksTheOthersCarryItsPaths) {
+TEST_P(SweepFaults, CableBreaks_OtherCableCarriesPaths) {
     const attached hcas(unmanaged());
     running_manager manager({.hca = hcas.guid(0)});
     manager.wait_until_up();
@@ -49,7 +49,7 @@ TEST_P(SweepFaults, WhenACableBreaksTheOthersCarryItsPaths) {
 }
 
 // Later sweeps repeat the requests that were not answered.
-TEST_P(SweepFaults, ALossyFabricComesUpAtLast) {
+TEST_P(SweepFaults, LossyFabric_AllPortsBecomeActive) {
     const attached hcas(unmanaged());
     HCA_SOFTWARE_FAULTS faults{};
     faults.LossOnceIn = 5;
@@ -67,7 +67,7 @@ TEST_P(SweepFaults, ALossyFabricComesUpAtLast) {
         EXPECT_EQ(port_block(open_hca(hcas.fdo(i)), 1)->State, IB_PORT_ACTIVE);
 }
 
-TEST_P(SweepFaults, AManagerEndsWithItsHca) {
+TEST_P(SweepFaults, HcaFails_ManagerStops) {
     const attached hcas(unmanaged());
     running_manager manager({.hca = hcas.guid(0), .light_sweep_ms = 1000});
     manager.wait_until_up();

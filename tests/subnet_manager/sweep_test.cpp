@@ -12,7 +12,7 @@ using namespace irpverbs::testing;
 using irpverbs::subnet_manager::manager_options;
 using irpverbs::subnet_manager::manager_state;
 
-class Sweep : public BothMachines {};
+class SubnetManager : public BothMachines {};
 
 // Every host's first port, with an agent that receives a vendor's datagrams.
 struct host {
@@ -60,20 +60,20 @@ void expect_managed(const std::string& topology) {
     expect_everyone_reaches_everyone(hcas);
 }
 
-TEST_P(Sweep, BringsTheBuiltInFabricUp) { expect_managed(""); }
+TEST_P(SubnetManager, BuiltInFabric_AllPortsBecomeActive) { expect_managed(""); }
 
-TEST_P(Sweep, BringsRealTopologiesUp) {
+TEST_P(SubnetManager, RealTopologies_AllPortsBecomeActive) {
     for (const char* name : {"two_leaves.net", "two_leaves.ibnetdiscover", "two_leaves.full",
                              "one_switch.ibnetdiscover"})
         expect_managed(std::string(TOPOLOGIES "/") + name);
 }
 
-TEST_P(Sweep, BringsFatTreesUp) {
+TEST_P(SubnetManager, FatTree_AllPortsBecomeActive) {
     const topology_file file(fat_tree_file(4, 2, 4));
     expect_managed(file.path());
 }
 
-TEST_P(Sweep, TheStatusTellsWhatThereIs) {
+TEST_P(SubnetManager, Status_CountsNodesSwitchesAndPorts) {
     const attached hcas(unmanaged());
     running_manager manager({.hca = hcas.guid(0)});
     manager.wait_until_up();
@@ -83,7 +83,7 @@ TEST_P(Sweep, TheStatusTellsWhatThereIs) {
     EXPECT_EQ(manager->status().end_ports, 7u); // host1 has two
 }
 
-TEST_P(Sweep, EachPortHasAsManyLidsAsWanted) {
+TEST_P(SubnetManager, LmcOfTwo_EachPortHasFourLids) {
     const attached hcas(unmanaged());
     running_manager manager({.hca = hcas.guid(0), .lmc = 2});
     manager.wait_until_up();
@@ -94,7 +94,7 @@ TEST_P(Sweep, EachPortHasAsManyLidsAsWanted) {
     }
 }
 
-TEST_P(Sweep, PartitionsAreAsConfigured) {
+TEST_P(SubnetManager, ConfiguredPartitions_WrittenToPKeyTables) {
     const attached hcas(unmanaged());
     running_manager manager({.hca = hcas.guid(0),
                              .partitions = "Default=0x7fff : ALL=limited, SELF=full ;\n"
@@ -107,7 +107,7 @@ TEST_P(Sweep, PartitionsAreAsConfigured) {
     EXPECT_EQ(IbPortPKey(&*port_block(other, 1), 1), 0x9234);
 }
 
-TEST_P(Sweep, OneManagerAPort) {
+TEST_P(SubnetManager, SecondManagerOnPort_ReturnsSharingViolation) {
     const attached hcas(unmanaged());
     running_manager first({.hca = hcas.guid(0)});
     irpverbs::subnet_manager::manager second({.hca = hcas.guid(0)});
@@ -116,7 +116,7 @@ TEST_P(Sweep, OneManagerAPort) {
     EXPECT_STREQ(name_of(done.status()), "STATUS_SHARING_VIOLATION");
 }
 
-TEST_P(Sweep, WhatIsWrongIsSaidAtTheStart) {
+TEST_P(SubnetManager, InvalidOptions_StartFails) {
     const attached hcas(unmanaged());
     const auto started = [](manager_options options) {
         irpverbs::subnet_manager::manager manager(std::move(options));
@@ -134,7 +134,7 @@ TEST_P(Sweep, WhatIsWrongIsSaidAtTheStart) {
     EXPECT_EQ(done.status(), STATUS_INVALID_PARAMETER);
 }
 
-TEST_P(Sweep, AManagerCanBeStoppedAtOnceAndNotStartedAgain) {
+TEST_P(SubnetManager, StoppedAtOnce_CannotBeStartedAgain) {
     const attached hcas(unmanaged());
     irpverbs::subnet_manager::manager manager({.hca = hcas.guid(0)});
     call_result<void> started, up, stopped, again;
@@ -152,7 +152,7 @@ TEST_P(Sweep, AManagerCanBeStoppedAtOnceAndNotStartedAgain) {
 IRPVERBS_ON_BOTH_MACHINES(Sweep);
 
 // In every order of events each request ends once, and no memory is left behind.
-TEST(SweepRaces, StoppedAndAbandonedAtAnyTime) {
+TEST(SubnetManagerStopRaces, StopAtAnyTime_EachRequestCompletesOnce) {
     using namespace irpverbs::dispatch;
     explore_options options;
     options.random_runs = 40;

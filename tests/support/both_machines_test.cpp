@@ -10,14 +10,14 @@ using irpverbs::testing::system_thread;
 
 class BothMachinesFixture : public irpverbs::testing::BothMachines {};
 
-TEST_P(BothMachinesFixture, BodyRunsOnTheMachineNamed) {
+TEST_P(BothMachinesFixture, Body_RunsOnNamedMachine) {
     EXPECT_EQ(&irpverbs::dispatch::machine::current(), &machine());
     EXPECT_EQ(machine().simulated(), simulated());
     EXPECT_EQ(KeGetCurrentIrql(), PASSIVE_LEVEL);
     EXPECT_EQ(KeQueryActiveProcessorCount(), processors);
 }
 
-TEST_P(BothMachinesFixture, SystemThreadsRunWhileTheBodyWaits) {
+TEST_P(BothMachinesFixture, BodyWaits_SystemThreadsRun) {
     KEVENT asked;
     KeInitializeEvent(&asked, SynchronizationEvent, FALSE);
     bool answered = false;
@@ -30,7 +30,7 @@ TEST_P(BothMachinesFixture, SystemThreadsRunWhileTheBodyWaits) {
     EXPECT_TRUE(answered);
 }
 
-TEST_P(BothMachinesFixture, DispatchLevelEndsWithItsScope) {
+TEST_P(BothMachinesFixture, DispatchLevelScopeEnds_IrqlIsRestored) {
     {
         const at_dispatch_level raised;
         EXPECT_EQ(KeGetCurrentIrql(), DISPATCH_LEVEL);
@@ -38,7 +38,7 @@ TEST_P(BothMachinesFixture, DispatchLevelEndsWithItsScope) {
     EXPECT_EQ(KeGetCurrentIrql(), PASSIVE_LEVEL);
 }
 
-TEST_P(BothMachinesFixture, ReportsAreCaught) {
+TEST_P(BothMachinesFixture, BugCheck_ReportIsCaught) {
     EXPECT_FALSE(report_of([] {}));
     const auto report = report_of([] { KeLowerIrql(DISPATCH_LEVEL); });
     ASSERT_TRUE(report);

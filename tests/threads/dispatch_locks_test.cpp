@@ -30,7 +30,7 @@ protected:
     }
 };
 
-TEST_F(LockStress, PlainLock) {
+TEST_F(LockStress, SpinLock_HasOneHolderAtATime) {
     KSPIN_LOCK lock = 0;
     expect_exclusion([&](const auto& body) {
         const KIRQL old = KeAcquireSpinLockRaiseToDpc(&lock);
@@ -39,7 +39,7 @@ TEST_F(LockStress, PlainLock) {
     });
 }
 
-TEST_F(LockStress, TriedLock) {
+TEST_F(LockStress, TriedSpinLock_HasOneHolderAtATime) {
     KSPIN_LOCK lock = 0;
     expect_exclusion([&](const auto& body) {
         const KIRQL old = KeRaiseIrqlToDpcLevel();
@@ -50,7 +50,7 @@ TEST_F(LockStress, TriedLock) {
     });
 }
 
-TEST_F(LockStress, QueuedLock) {
+TEST_F(LockStress, InStackQueuedSpinLock_HasOneHolderAtATime) {
     KSPIN_LOCK lock = 0;
     expect_exclusion([&](const auto& body) {
         KLOCK_QUEUE_HANDLE handle;
@@ -60,7 +60,7 @@ TEST_F(LockStress, QueuedLock) {
     });
 }
 
-TEST_F(LockStress, ExclusiveLock) {
+TEST_F(LockStress, ExclusiveSpinLock_HasOneHolderAtATime) {
     EX_SPIN_LOCK lock = 0;
     expect_exclusion([&](const auto& body) {
         const KIRQL old = ExAcquireSpinLockExclusive(&lock);
@@ -69,7 +69,7 @@ TEST_F(LockStress, ExclusiveLock) {
     });
 }
 
-TEST_F(LockStress, InterlockedList) {
+TEST_F(LockStress, InterlockedListInsertAndRemove_NoEntryLost) {
     KSPIN_LOCK lock = 0;
     LIST_ENTRY head, entries[3];
     InitializeListHead(&head);
@@ -84,7 +84,7 @@ TEST_F(LockStress, InterlockedList) {
 }
 
 // Readers see both halves of a write, or neither.
-TEST_F(LockStress, ReadersAndWriter) {
+TEST_F(LockStress, SharedAndExclusiveHolders_NoPartialWriteRead) {
     EX_SPIN_LOCK lock = 0;
     int first = 0, second = 0;
     const auto read = [&](int) {

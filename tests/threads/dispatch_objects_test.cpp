@@ -10,13 +10,13 @@ namespace {
 using namespace irpverbs::dispatch;
 using namespace irpverbs::testing;
 
-class ObjectStress : public ::testing::Test {
+class DispatcherObjectStress : public ::testing::Test {
 protected:
     asio_machine machine_{{.processors = 2}};
 };
 
 // A signal ends the wait, or the event stays signalled.
-TEST_F(ObjectStress, SetAgainstTimeout) {
+TEST_F(DispatcherObjectStress, SetRacesWithTimeout_NoSignalLost) {
     event one(SynchronizationEvent);
     NTSTATUS status = STATUS_UNSUCCESSFUL;
     run_concurrent_rounds(
@@ -29,7 +29,7 @@ TEST_F(ObjectStress, SetAgainstTimeout) {
         [&](int) { EXPECT_EQ(KeResetEvent(&one), status == STATUS_TIMEOUT ? 1 : 0); });
 }
 
-TEST_F(ObjectStress, EverySignalReleasesOneWaiter) {
+TEST_F(DispatcherObjectStress, TwoSignalsTwoWaiters_EachSignalReleasesOneWaiter) {
     event one(SynchronizationEvent), other(SynchronizationEvent);
     run_concurrent_rounds(machine_, 1000,
                           {[&](int) {
@@ -49,7 +49,7 @@ TEST_F(ObjectStress, EverySignalReleasesOneWaiter) {
                           });
 }
 
-TEST_F(ObjectStress, MutexesTakenTogether) {
+TEST_F(DispatcherObjectStress, WaitAllOnTwoMutexes_ExcludesOtherHolders) {
     KMUTEX forks[3];
     for (KMUTEX& each : forks)
         KeInitializeMutex(&each, 0);
@@ -71,7 +71,7 @@ TEST_F(ObjectStress, MutexesTakenTogether) {
                           });
 }
 
-TEST_F(ObjectStress, SemaphoreCountsEveryone) {
+TEST_F(DispatcherObjectStress, Semaphore_AdmitsAtMostItsLimit) {
     KSEMAPHORE places;
     const machine::scope inside(machine_);
     KeInitializeSemaphore(&places, 2, 2);
@@ -86,7 +86,7 @@ TEST_F(ObjectStress, SemaphoreCountsEveryone) {
                           [&](int) { EXPECT_EQ(KeReadStateSemaphore(&places), 2); });
 }
 
-TEST_F(ObjectStress, FastMutexExcludes) {
+TEST_F(DispatcherObjectStress, FastMutex_HasOneHolderAtATime) {
     FAST_MUTEX mutex;
     ExInitializeFastMutex(&mutex);
     int count = 0;
@@ -105,7 +105,7 @@ TEST_F(ObjectStress, FastMutexExcludes) {
 }
 
 // The waiter of the rundown frees the object after the last use.
-TEST_F(ObjectStress, RundownEndsAfterTheLastUser) {
+TEST_F(DispatcherObjectStress, Rundown_WaitsForLastUser) {
     EX_RUNDOWN_REF door;
     ExInitializeRundownProtection(&door);
     auto object = std::make_unique<LONG>(0);
@@ -127,7 +127,7 @@ TEST_F(ObjectStress, RundownEndsAfterTheLastUser) {
 }
 
 // Each entry is either removed or returned by the rundown.
-TEST_F(ObjectStress, QueueInsertAgainstRundown) {
+TEST_F(DispatcherObjectStress, QueueInsertRacesWithRundown_NoEntryLost) {
     KQUEUE queue;
     const machine::scope inside(machine_);
     KeInitializeQueue(&queue, 1);

@@ -15,7 +15,7 @@ constexpr std::uint64_t second = 10'000'000;
 
 // Two unparks follow each other so closely that the second often arrives while the first is being
 // consumed. At its deadline the sleeper checks whether both were sent and one was lost.
-class ParkStress : public ::testing::Test {
+class ProcessorParkStress : public ::testing::Test {
 protected:
     static constexpr int rounds = 100'000;
 
@@ -66,7 +66,7 @@ protected:
     std::atomic<bool> over_{false};
 };
 
-TEST_F(ParkStress, NoWakeIsLost) {
+TEST_F(ProcessorParkStress, UnparkRacesWithPark_NoWakeLost) {
     std::thread sleeper([this] { be_woken(); });
     wake();
     sleeper.join();

@@ -12,7 +12,7 @@ namespace {
 using namespace irpverbs::dispatch;
 using namespace irpverbs::testing;
 
-class QueueStress : public ::testing::Test {
+class DpcTimerWorkItemStress : public ::testing::Test {
 protected:
     asio_machine machine_{{.processors = 2}};
     void flush() {
@@ -22,7 +22,7 @@ protected:
 };
 
 // Runs = insertions - removals, for ordinary and threaded DPCs.
-TEST_F(QueueStress, DpcInsertAgainstRemove) {
+TEST_F(DpcTimerWorkItemStress, DpcInsertRacesWithRemove_RunsEachRemainingInsertion) {
     for (const bool threaded : {false, true}) {
         struct counting : KDPC {
             LONG runs = 0;
@@ -54,7 +54,7 @@ TEST_F(QueueStress, DpcInsertAgainstRemove) {
 }
 
 // A successful remove, or else a flush, is enough before the DPC's memory is freed.
-TEST_F(QueueStress, DpcMemoryMayGoAfterRemoveOrFlush) {
+TEST_F(DpcTimerWorkItemStress, DpcRemovedOrFlushed_MemoryCanBeFreed) {
     const auto own = [](int round) {
         const auto dpc = std::make_unique<KDPC>();
         const PKDEFERRED_ROUTINE nothing = [](KDPC*, PVOID, PVOID, PVOID) {};
@@ -70,7 +70,7 @@ TEST_F(QueueStress, DpcMemoryMayGoAfterRemoveOrFlush) {
 }
 
 // A cancelled timer runs no DPC; an expired one runs it once.
-TEST_F(QueueStress, TimerCancelAgainstExpiry) {
+TEST_F(DpcTimerWorkItemStress, TimerCancelRacesWithExpiry_DpcRunsAtMostOncePerSet) {
     KTIMER timer;
     KeInitializeTimer(&timer);
     struct counting : KDPC {
@@ -108,7 +108,7 @@ TEST_F(QueueStress, TimerCancelAgainstExpiry) {
 }
 
 // A synchronization timer that is set again while others wait for it.
-TEST_F(QueueStress, TimerWaitAgainstSet) {
+TEST_F(DpcTimerWorkItemStress, TimerSetRacesWithWaits_NoWaitHangs) {
     KTIMER timer;
     KeInitializeTimerEx(&timer, SynchronizationTimer);
     run_concurrent_rounds(machine_, 100,
@@ -120,7 +120,7 @@ TEST_F(QueueStress, TimerWaitAgainstSet) {
     KeCancelTimer(&timer);
 }
 
-TEST_F(QueueStress, TimerMemoryMayGoAfterCancelAndFlush) {
+TEST_F(DpcTimerWorkItemStress, TimerCancelledAndDpcsFlushed_MemoryCanBeFreed) {
     const auto own = [](int round) {
         struct owned {
             KTIMER timer;
@@ -138,7 +138,7 @@ TEST_F(QueueStress, TimerMemoryMayGoAfterCancelAndFlush) {
     run_concurrent_rounds(machine_, 300, {own, own, own}, [](int) {});
 }
 
-TEST_F(QueueStress, EveryQueueingOfAWorkItemRunsOnce) {
+TEST_F(DpcTimerWorkItemStress, WorkItemRequeued_RunsOncePerQueueing) {
     struct counting {
         WORK_QUEUE_ITEM item;
         LONG* left;
@@ -173,7 +173,7 @@ TEST_F(QueueStress, EveryQueueingOfAWorkItemRunsOnce) {
 }
 
 // An entry has one owner at a time: after a torn pop or an ABA error it would have two.
-TEST_F(QueueStress, SListHandsEachEntryToOne) {
+TEST_F(DpcTimerWorkItemStress, SListPopRacesWithPush_EachEntryHasOneOwner) {
     struct owned {
         SLIST_ENTRY link;
         LONG owners = 0;
@@ -213,7 +213,7 @@ TEST_F(QueueStress, SListHandsEachEntryToOne) {
                           [&](int) { EXPECT_EQ(QueryDepthSList(&list), 6); });
 }
 
-TEST_F(QueueStress, LookasideListKeepsItsCounts) {
+TEST_F(DpcTimerWorkItemStress, LookasideListUsedByThreads_CountsStayExact) {
     NPAGED_LOOKASIDE_LIST list;
     ExInitializeNPagedLookasideList(&list, nullptr, nullptr, 0, 64, 0x6b6f6f6c, 2);
     const auto use = [&](int) {

@@ -68,7 +68,7 @@ std::string reported(std::string_view rule, const std::string& options) {
 
 class PlantedBug : public testing::TestWithParam<const char*> {};
 
-TEST_P(PlantedBug, IsReportedUnderItsRule) {
+TEST_P(PlantedBug, Exploration_ReportsBugUnderItsRule) {
     EXPECT_EQ(reported(GetParam(), options_for(GetParam())), GetParam());
 }
 
@@ -92,10 +92,12 @@ std::vector<const char*> rules_to_try() {
 INSTANTIATE_TEST_SUITE_P(Of, PlantedBug, testing::ValuesIn(rules_to_try()),
                          [](const auto& each) { return std::string(each.param); });
 
-TEST(PlantedBugs, WithoutThemNothingIsReported) { EXPECT_EQ(reported("", "default"), "nothing"); }
+TEST(PlantedBugs, DefaultChecksWithoutBug_NothingIsReported) {
+    EXPECT_EQ(reported("", "default"), "nothing");
+}
 
 // The programs also keep the rules of the stricter options.
-TEST(PlantedBugs, WithoutThemNothingIsReportedOfStricterChecks) {
+TEST(PlantedBugs, StricterChecksWithoutBug_NothingIsReported) {
     EXPECT_EQ(reported("", "default,lock_initialisation,release_order"), "nothing");
 }
 

@@ -48,7 +48,7 @@ std::vector<recorder::up_call> recorder::all() {
 
 std::vector<recorder::up_call> recorder::wait_for(std::size_t count) {
     LARGE_INTEGER limit;
-    limit.QuadPart = testing::patience;
+    limit.QuadPart = testing::completion_timeout;
     std::vector<up_call> heard = all();
     while (heard.size() < count) {
         if (KeWaitForSingleObject(&more_, Executive, KernelMode, FALSE, &limit) != STATUS_SUCCESS) {

@@ -21,7 +21,7 @@ protected:
     fake_umad kernel;
 };
 
-TEST_P(RdmaAgent, IsRegisteredAsItSays) {
+TEST_P(RdmaAgent, Registration_PassesAttributesToUmad) {
     const open_rdma hca;
     IB_MAD_AGENT_ATTR attr = sa_agent();
     attr.ManagementClass = 0x32;
@@ -45,7 +45,7 @@ TEST_P(RdmaAgent, IsRegisteredAsItSays) {
 }
 
 // Kernels before 3.18 drop segments after the first and refuse the segments that acknowledge them.
-TEST_P(RdmaAgent, AKernelThatKeepsRmppToItselfHasNoAgentsWithTheirOwn) {
+TEST_P(RdmaAgent, KernelWithoutUserRmpp_OwnRmppIsNotSupported) {
     for (const int error : {ENOTTY, EINVAL}) {
         kernel.user_rmpp_error = error;
         const open_rdma hca;
@@ -61,7 +61,7 @@ TEST_P(RdmaAgent, AKernelThatKeepsRmppToItselfHasNoAgentsWithTheirOwn) {
     }
 }
 
-TEST_P(RdmaAgent, HasTheKernelsRmppWhenItWants) {
+TEST_P(RdmaAgent, RmppByDriver_UsesKernelRmpp) {
     const open_rdma hca;
     IB_MAD_AGENT_ATTR attr = sa_agent();
     attr.Rmpp = IB_MAD_RMPP_BY_DRIVER;
@@ -71,7 +71,7 @@ TEST_P(RdmaAgent, HasTheKernelsRmppWhenItWants) {
     EXPECT_EQ(kernel.registered[0].rmpp_version, 1);
 }
 
-TEST_P(RdmaAgent, WhatCanNotBeRegisteredIsSaid) {
+TEST_P(RdmaAgent, RegistrationError_MappedToStatus) {
     const open_rdma hca;
     const auto status = [&](const IB_MAD_AGENT_ATTR& attr) {
         return name_of(rdma_agent(hca.ca, attr).status);
@@ -102,14 +102,14 @@ TEST_P(RdmaAgent, WhatCanNotBeRegisteredIsSaid) {
     EXPECT_STREQ(status(sa_agent()), "STATUS_NOT_SUPPORTED");
 }
 
-TEST_P(RdmaAgent, AKernelWithoutPKeyIndexesHasNoAgents) {
+TEST_P(RdmaAgent, KernelWithoutPKeyIndexes_IsNotSupported) {
     kernel.header_bytes = 56;
     const open_rdma hca;
     EXPECT_EQ(rdma_agent(hca.ca).status, STATUS_NOT_SUPPORTED);
     EXPECT_EQ(kernel.open_files(), 0u);
 }
 
-TEST_P(RdmaAgent, AnEthernetPortHasNoSubnetManagement) {
+TEST_P(RdmaAgent, SubnetClassOnEthernet_IsNotSupported) {
     kernel.cas["fake0"].ports[0].link_layer = "Ethernet";
     const open_rdma hca;
     IB_MAD_AGENT_ATTR attr = sa_agent();
@@ -117,7 +117,7 @@ TEST_P(RdmaAgent, AnEthernetPortHasNoSubnetManagement) {
     EXPECT_EQ(rdma_agent(hca.ca, attr).status, STATUS_NOT_SUPPORTED);
 }
 
-TEST_P(RdmaAgent, SendsTheWholeDatagramToTheAddress) {
+TEST_P(RdmaAgent, Send_PassesDatagramAndAddressToUmad) {
     const open_rdma hca;
     const rdma_agent agent(hca.ca);
     sa_datagram request(sa_datagram::get, 7, 250);
@@ -151,7 +151,7 @@ TEST_P(RdmaAgent, SendsTheWholeDatagramToTheAddress) {
     EXPECT_EQ(to.gid[15], 0x34);
 }
 
-TEST_P(RdmaAgent, ALongMessageIsLeftToTheKernelsRmpp) {
+TEST_P(RdmaAgent, LongMessage_SentByKernelRmpp) {
     const open_rdma hca;
     IB_MAD_AGENT_ATTR attr = sa_agent();
     attr.Rmpp = IB_MAD_RMPP_BY_DRIVER;
@@ -173,7 +173,7 @@ TEST_P(RdmaAgent, ALongMessageIsLeftToTheKernelsRmpp) {
     EXPECT_GT(all[0].retries, 0);
 }
 
-TEST_P(RdmaAgent, RefusesAnAddressThatCanNotBe) {
+TEST_P(RdmaAgent, InvalidAddress_FailsWithInvalidParameter) {
     const open_rdma hca;
     const rdma_agent agent(hca.ca);
     const auto status = [&](auto change) {
@@ -191,7 +191,7 @@ TEST_P(RdmaAgent, RefusesAnAddressThatCanNotBe) {
     EXPECT_TRUE(kernel.all_sent().empty());
 }
 
-TEST_P(RdmaAgent, TheKernelsRefusalsAreTold) {
+TEST_P(RdmaAgent, KernelSendError_MappedToStatus) {
     const open_rdma hca;
     const rdma_agent agent(hca.ca);
     const sa_datagram request(sa_datagram::get, 1, 100);
@@ -207,7 +207,7 @@ TEST_P(RdmaAgent, TheKernelsRefusalsAreTold) {
 
 // A request is sent again under the same ID while the kernel still waits for the response to the
 // first one.
-class AskedAgain : public RdmaAgent {
+class RepeatedRequests : public RdmaAgent {
 protected:
     void ask_twice(const rdma_agent& agent, const sa_datagram& request) {
         EXPECT_EQ(agent.send(request.send), STATUS_SUCCESS);
@@ -223,7 +223,7 @@ protected:
     }
 };
 
-TEST_P(AskedAgain, IsSentWhenTheFirstHasExpired) {
+TEST_P(RepeatedRequests, FirstRequestExpires_RepetitionIsSent) {
     const open_rdma hca;
     const rdma_agent agent(hca.ca);
     const sa_datagram request(sa_datagram::get, 7, 100);
@@ -238,7 +238,7 @@ TEST_P(AskedAgain, IsSentWhenTheFirstHasExpired) {
     EXPECT_EQ(kernel.all_sent().size(), 2u);
 }
 
-TEST_P(AskedAgain, IsForgottenWhenTheFirstIsAnswered) {
+TEST_P(RepeatedRequests, FirstRequestAnswered_RepetitionIsDropped) {
     const open_rdma hca;
     const rdma_agent agent(hca.ca);
     const sa_datagram request(sa_datagram::get, 7, 100);
@@ -253,7 +253,7 @@ TEST_P(AskedAgain, IsForgottenWhenTheFirstIsAnswered) {
 }
 
 // Kernels of 2025 and later limit the number of requests on the wire per agent.
-TEST_P(AskedAgain, WhileItWaitsInTheKernelItIsSentOnce) {
+TEST_P(RepeatedRequests, RequestQueuedInKernel_IsSentOnce) {
     kernel.max_in_flight = 2;
     const open_rdma hca;
     const rdma_agent agent(hca.ca);
@@ -274,7 +274,7 @@ TEST_P(AskedAgain, WhileItWaitsInTheKernelItIsSentOnce) {
 }
 
 // The kernel's RMPP returns an unacknowledged response under the requester's ID.
-TEST_P(AskedAgain, IsHeldThoughAnAnswerUnderThatIdWasGivenUp) {
+TEST_P(RepeatedRequests, ResponseReturnedUnderSameId_RepetitionStaysHeld) {
     const open_rdma hca;
     const rdma_agent agent(hca.ca);
     const sa_datagram request(sa_datagram::get, 7, 100);
@@ -289,7 +289,7 @@ TEST_P(AskedAgain, IsHeldThoughAnAnswerUnderThatIdWasGivenUp) {
 
 // An allocation fails at each place: the send returns a failure, a held request is lost, and no
 // request stays outstanding by mistake.
-TEST_P(AskedAgain, IsRefusedOrLostWhenMemoryRunsShort) {
+TEST_P(RepeatedRequests, AllocationFails_RepetitionIsRefusedOrLost) {
     std::set<std::string> short_of;
     int lost = 0;
     dispatch::fault_sweep([&](dispatch::sweep& faults) {
@@ -325,7 +325,7 @@ TEST_P(AskedAgain, IsRefusedOrLostWhenMemoryRunsShort) {
     EXPECT_GE(lost, 1);
 }
 
-class AskedLongAgo : public AskedAgain {
+class AbandonedRequests : public RepeatedRequests {
 protected:
     static void pass(LONGLONG milliseconds) {
         LARGE_INTEGER from_now;
@@ -335,7 +335,7 @@ protected:
 };
 
 // The kernel's RMPP abandons some transfers without reporting it.
-TEST_P(AskedLongAgo, ItIsForgottenAndWhatIsRefusedThenIsRefused) {
+TEST_P(AbandonedRequests, RequestAbandonedByKernel_SendErrorIsReturned) {
     const open_rdma hca;
     IB_MAD_AGENT_ATTR attr = sa_agent();
     attr.Rmpp = IB_MAD_RMPP_BY_DRIVER;
@@ -350,7 +350,7 @@ TEST_P(AskedLongAgo, ItIsForgottenAndWhatIsRefusedThenIsRefused) {
     EXPECT_EQ(kernel.all_sent().size(), 2u);
 }
 
-TEST_P(AskedLongAgo, TheKernelMayTakeFourTriesUntilThen) {
+TEST_P(AbandonedRequests, FourKernelTries_RequestStaysOutstanding) {
     const open_rdma hca;
     const rdma_agent agent(hca.ca);
     const sa_datagram request(sa_datagram::get, 7, 2001);
@@ -362,7 +362,7 @@ TEST_P(AskedLongAgo, TheKernelMayTakeFourTriesUntilThen) {
     EXPECT_EQ(kernel.all_sent().size(), 2u);
 }
 
-TEST_P(AskedLongAgo, ThoseThatWereGivenUpInSilenceTakeNoMemoryForEver) {
+TEST_P(AbandonedRequests, ManyAbandonedRequests_MemoryIsBounded) {
     hca_rdma::outstanding_requests requests;
     for (std::uint32_t transaction = 0; transaction < 5000; ++transaction) {
         bool again = true;
@@ -373,7 +373,7 @@ TEST_P(AskedLongAgo, ThoseThatWereGivenUpInSilenceTakeNoMemoryForEver) {
     }
 }
 
-TEST_P(RdmaAgent, WhatCameIsToldWithItsSender) {
+TEST_P(RdmaAgent, Receive_ReturnsSenderAddress) {
     const open_rdma hca;
     const rdma_agent agent(hca.ca);
     fake_umad::message came = sa_datagram(sa_datagram::get_response, 7).message();
@@ -403,7 +403,7 @@ TEST_P(RdmaAgent, WhatCameIsToldWithItsSender) {
 }
 
 // The reactor needs more than one call to read, and one datagram exceeds any earlier buffer.
-TEST_P(RdmaAgent, EverythingThatCameIsRead) {
+TEST_P(RdmaAgent, ManyDatagrams_AllAreRead) {
     const open_rdma hca;
     IB_MAD_AGENT_ATTR attr = sa_agent();
     attr.ReceiveLimit = 1000;
@@ -438,7 +438,7 @@ TEST_P(RdmaAgent, Receive_ThatFailsForAWhile_IsTriedAgain) {
     EXPECT_EQ(HcaIsFailed(rdma_hcas::fdo()), FALSE);
 }
 
-TEST_P(RdmaAgent, AnUpCallMayEndItsAgent) {
+TEST_P(RdmaAgent, DeregistrationInUpCall_Completes) {
     const open_rdma hca;
     struct ending {
         std::unique_ptr<verb_call> call;
@@ -459,7 +459,7 @@ TEST_P(RdmaAgent, AnUpCallMayEndItsAgent) {
     EXPECT_EQ(kernel.open_files(), 0u);
 }
 
-TEST_P(RdmaAgent, SendsInsideTheCallAtAnyLevel) {
+TEST_P(RdmaAgent, SendAtAnyLevel_CompletesInline) {
     const open_rdma hca;
     const rdma_agent agent(hca.ca);
     const sa_datagram request(sa_datagram::get);
@@ -474,7 +474,7 @@ TEST_P(RdmaAgent, SendsInsideTheCallAtAnyLevel) {
 }
 
 // A send for which the kernel may resolve a neighbour does not block the caller.
-TEST_P(RdmaAgent, SendsOnEthernetByAWorkItem) {
+TEST_P(RdmaAgent, SendOnEthernet_PendsForWorkItem) {
     kernel.cas["fake0"].ports[0].link_layer = "Ethernet";
     const open_rdma hca;
     const rdma_agent agent(hca.ca);
@@ -485,7 +485,7 @@ TEST_P(RdmaAgent, SendsOnEthernetByAWorkItem) {
 }
 
 // The kernel refuses a send while the previous one of the same transaction is still in its queue.
-TEST_P(RdmaAgent, SendsOnEthernetAgainWhatTheKernelRefuses) {
+TEST_P(RdmaAgent, SendOnEthernetRefusedByKernel_IsRetried) {
     kernel.cas["fake0"].ports[0].link_layer = "Ethernet";
     const open_rdma hca;
     const rdma_agent agent(hca.ca);
@@ -499,7 +499,7 @@ TEST_P(RdmaAgent, SendsOnEthernetAgainWhatTheKernelRefuses) {
     EXPECT_EQ(kernel.all_sent().size(), 1u);
 }
 
-TEST_P(RdmaAgent, ADeviceThatIsTakenAwayEndsInOneFatalEvent) {
+TEST_P(RdmaAgent, DeviceRemoved_RaisesOneFatalEvent) {
     struct event_log {
         KEVENT event;
         int count;
@@ -530,7 +530,7 @@ TEST_P(RdmaAgent, ADeviceThatIsTakenAwayEndsInOneFatalEvent) {
     EXPECT_EQ(kernel.open_files(), 0u);
 }
 
-TEST_P(RdmaAgent, ASendThatFindsTheDeviceGoneTellsIt) {
+TEST_P(RdmaAgent, SendAfterDeviceRemoval_RaisesFatalEvent) {
     const open_rdma hca;
     const rdma_agent agent(hca.ca);
     kernel.send_errors = {ENODEV};

@@ -17,7 +17,7 @@ protected:
     fake_umad kernel;
 };
 
-TEST_P(RdmaAttach, EveryDeviceIsAnHca) {
+TEST_P(RdmaAttach, SeveralDevices_EachIsAttachedAsHca) {
     kernel.cas["fake1"].guid = 0x2000;
     kernel.cas["fake1"].ports.resize(2);
     const rdma_hcas hcas;
@@ -31,7 +31,7 @@ TEST_P(RdmaAttach, EveryDeviceIsAnHca) {
     EXPECT_EQ(close_ca(ca), STATUS_SUCCESS);
 }
 
-TEST_P(RdmaAttach, ANamedOneIsTheOnlyOne) {
+TEST_P(RdmaAttach, NamedDevice_AttachedAlone) {
     kernel.cas["fake1"].guid = 0x2000;
     const rdma_hcas hcas("fake1");
     EXPECT_EQ(hcas.count(), 1u);
@@ -39,7 +39,7 @@ TEST_P(RdmaAttach, ANamedOneIsTheOnlyOne) {
     EXPECT_NE(rdma_hcas::fdo(0x2000), nullptr);
 }
 
-TEST_P(RdmaAttach, ThatThereIsNoneIsSaid) {
+TEST_P(RdmaAttach, NoDevice_FailsWithMessage) {
     kernel.cas.clear();
     const rdma_hcas hcas;
     EXPECT_EQ(hcas.status, STATUS_NO_SUCH_DEVICE);
@@ -47,14 +47,14 @@ TEST_P(RdmaAttach, ThatThereIsNoneIsSaid) {
               "no InfiniBand device: /sys/class/infiniband has none (no driver of one is loaded)");
 }
 
-TEST_P(RdmaAttach, AnUnknownNameIsToldWithThoseThereAre) {
+TEST_P(RdmaAttach, UnknownName_MessageListsDevices) {
     kernel.cas["fake1"].guid = 0x2000;
     const rdma_hcas hcas("mlx5_0");
     EXPECT_EQ(hcas.status, STATUS_NO_SUCH_DEVICE);
     EXPECT_EQ(hcas.problem, "no InfiniBand device 'mlx5_0': there is fake0, fake1");
 }
 
-TEST_P(RdmaAttach, AFileThatMayNotBeOpenedIsNamed) {
+TEST_P(RdmaAttach, UmadFileNotAccessible_MessageNamesFile) {
     kernel.open_error = EACCES;
     const rdma_hcas hcas;
     EXPECT_EQ(hcas.status, STATUS_ACCESS_DENIED);
@@ -62,7 +62,7 @@ TEST_P(RdmaAttach, AFileThatMayNotBeOpenedIsNamed) {
                             "writable (by root, or by a udev rule)");
 }
 
-TEST_P(RdmaAttach, AGuidThatIsTakenLeavesNothingBehind) {
+TEST_P(RdmaAttach, DuplicateGuid_AttachesNothing) {
     kernel.cas["fake1"].guid = 0x1000;
     const rdma_hcas hcas;
     EXPECT_EQ(hcas.status, STATUS_OBJECT_NAME_COLLISION);
@@ -70,7 +70,7 @@ TEST_P(RdmaAttach, AGuidThatIsTakenLeavesNothingBehind) {
     EXPECT_EQ(rdma_hcas::fdo(), nullptr);
 }
 
-TEST_P(RdmaAttach, WhatIsOpenIsNotTakenOff) {
+TEST_P(RdmaAttach, OpenHca_RefuseOpensReturnsBusy) {
     kernel.cas["fake1"].guid = 0x2000;
     const rdma_hcas hcas;
     IB_CA* ca = open_ca(rdma_hcas::fdo(0x2000));
@@ -79,7 +79,7 @@ TEST_P(RdmaAttach, WhatIsOpenIsNotTakenOff) {
     EXPECT_EQ(close_ca(ca), STATUS_SUCCESS);
 }
 
-TEST_P(RdmaAttach, APortsAttributesAreLibibumads) {
+TEST_P(RdmaAttach, QueryPort_ReturnsLibibumadAttributes) {
     kernel.files["/sys/class/infiniband/fake0/ports/1/rate"] = "100 Gb/sec (4X EDR)";
     const open_rdma hca;
     const port_block port(hca.ca, 1);
@@ -101,7 +101,7 @@ TEST_P(RdmaAttach, APortsAttributesAreLibibumads) {
     EXPECT_EQ(IbPortGid(&*port, 1)->gid_guid, 0x1001u);
 }
 
-TEST_P(RdmaAttach, AnAdaptersAttributesAreLibibumads) {
+TEST_P(RdmaAttach, QueryCa_ReturnsLibibumadAttributes) {
     kernel.files["/sys/class/infiniband/fake0/node_desc"] = "host HCA-1";
     const open_rdma hca;
     alignas(IB_CA_ATTR) std::array<UCHAR, 4096> block{};
@@ -122,7 +122,7 @@ TEST_P(RdmaAttach, AnAdaptersAttributesAreLibibumads) {
 
 IRPVERBS_ON_BOTH_MACHINES(RdmaAttach);
 
-TEST(SysfsText, RatesNameWidthAndSpeed) {
+TEST(SysfsParser, Rate_ParsedAsWidthAndSpeed) {
     struct spelled {
         const char* text;
         int width;
@@ -144,7 +144,7 @@ TEST(SysfsText, RatesNameWidthAndSpeed) {
     }
 }
 
-TEST(SysfsText, WhatIsNotSpelledSoIsZero) {
+TEST(SysfsParser, MalformedText_ParsedAsZero) {
     EXPECT_EQ(hca_rdma::hexadecimal("1b3"), 0x1B3u);
     EXPECT_EQ(hca_rdma::hexadecimal("0x1b3"), 0x1B3u);
     EXPECT_EQ(hca_rdma::hexadecimal("rev"), 0u);

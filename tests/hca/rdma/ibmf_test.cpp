@@ -44,7 +44,7 @@ protected:
     IbmfWithTheKernelsRmpp() { kernel.user_rmpp_error = ENOTTY; }
 };
 
-TEST_P(IbmfWithTheKernelsRmpp, ATableComesWhole) {
+TEST_P(IbmfWithTheKernelsRmpp, TableResponse_ReceivedWhole) {
     const client_scope manager(sa_manager, IBMF_REG_FLAG_RMPP);
     EXPECT_EQ(kernel.registered.back().flags, 0u);
     EXPECT_EQ(kernel.registered.back().rmpp_version, 1);
@@ -63,7 +63,7 @@ TEST_P(IbmfWithTheKernelsRmpp, ATableComesWhole) {
     EXPECT_EQ(msg.received_header().transaction_id, table_query.tid); // all 64 bits
 }
 
-TEST_P(IbmfWithTheKernelsRmpp, ALongRequestGoesDownWhole) {
+TEST_P(IbmfWithTheKernelsRmpp, LongRequest_SentWhole) {
     const client_scope manager(sa_manager, IBMF_REG_FLAG_RMPP);
     test_message msg(manager.handle, multi_query);
     ASSERT_EQ(msg.send(both_ways), IBMF_SUCCESS);
@@ -79,14 +79,14 @@ TEST_P(IbmfWithTheKernelsRmpp, ALongRequestGoesDownWhole) {
 }
 
 // The kernel does not report a transfer that the peer aborted.
-TEST_P(IbmfWithTheKernelsRmpp, WhatEndsInSilenceEndsAtOurDeadline) {
+TEST_P(IbmfWithTheKernelsRmpp, TransferAbandonedByKernel_EndsAtDeadline) {
     const client_scope manager(sa_manager, IBMF_REG_FLAG_RMPP);
     test_message msg(manager.handle, multi_query);
     EXPECT_EQ(msg.send_and_wait(both_ways, quick), IBMF_TRANS_TIMEOUT);
     EXPECT_EQ(manager.stats().st_rmpp_errors, 1u);
 }
 
-TEST_P(IbmfOverUmad, RmppIsItsOwnWhereTheKernelLetsIt) {
+TEST_P(IbmfOverUmad, KernelWithUserRmpp_OwnRmppIsUsed) {
     const client_scope manager(sa_manager, IBMF_REG_FLAG_RMPP);
     EXPECT_EQ(kernel.registered.back().flags, static_cast<unsigned>(UMAD_USER_RMPP));
     test_message msg(manager.handle, multi_query);
@@ -100,7 +100,7 @@ TEST_P(IbmfOverUmad, RmppIsItsOwnWhereTheKernelLetsIt) {
 
 // The kernel keeps each request until it expires: the repeated message has another ID, and a
 // response to the first is dropped.
-TEST_P(IbmfOverUmad, ACancelledQuestionKeepsItsIdUntilTheKernelGivesItBack) {
+TEST_P(IbmfOverUmad, CancelledRequest_KeepsIdUntilKernelReturnsIt) {
     const client_scope manager(sa_manager, IBMF_REG_FLAG_RMPP);
     test_message msg(manager.handle, table_query);
     for (int i = 0; i < 2; ++i) {
@@ -122,7 +122,7 @@ TEST_P(IbmfOverUmad, ACancelledQuestionKeepsItsIdUntilTheKernelGivesItBack) {
     EXPECT_EQ(manager.stats(B_TRUE).st_stale, 1u);
 }
 
-TEST_P(IbmfOverUmad, APKeyIsAnIndexInThePortsTableAndOthersAreRefused) {
+TEST_P(IbmfOverUmad, PKey_MappedToTableIndexOrRefused) {
     const client_scope manager(sa_manager);
     test_message msg(manager.handle, table_query);
     msg.ibmf_msg->im_local_addr.ia_p_key = 0x8001;
@@ -132,7 +132,7 @@ TEST_P(IbmfOverUmad, APKeyIsAnIndexInThePortsTableAndOthersAreRefused) {
     EXPECT_EQ(msg.send_and_wait(0), IBMF_BAD_QP_HANDLE);
 }
 
-TEST_P(IbmfOverUmad, AnAnswerHasThePKeyIndexAndThePathOfItsRequest) {
+TEST_P(IbmfOverUmad, Response_HasPKeyIndexAndPathOfRequest) {
     const echo_agent agent(ibmf_register_info_t{0x1000, 1, PERF_AGENT});
     fake_umad::message request;
     request.from.lid = htobe16(9);
@@ -161,7 +161,7 @@ TEST_P(IbmfOverUmad, AnAnswerHasThePKeyIndexAndThePathOfItsRequest) {
     EXPECT_EQ(answer.timeout, 0); // no response is expected
 }
 
-TEST_P(IbmfOverUmad, AlternateQpsAreNotSupported) {
+TEST_P(IbmfOverUmad, AlternateQpAllocation_IsNotSupported) {
     const client_scope manager(sa_manager);
     ibmf_qp_handle_t qp = nullptr;
     EXPECT_EQ(ibmf_alloc_qp(manager.handle, 0xFFFF, IB_QP1_QKEY, IBMF_ALT_QP_MAD_RMPP, &qp),
@@ -169,7 +169,7 @@ TEST_P(IbmfOverUmad, AlternateQpsAreNotSupported) {
 }
 
 // Each class has a file of its own, so no file exceeds its 32 agents.
-TEST_P(IbmfOverUmad, EveryClassHasAnAgent) {
+TEST_P(IbmfOverUmad, AgentsOfAllClasses_EachHasOwnFile) {
     std::vector<std::unique_ptr<client_scope>> all;
     for (int mgmt_class = 0x07; mgmt_class <= 0x2F; ++mgmt_class)
         all.push_back(std::make_unique<client_scope>(ibmf_register_info_t{

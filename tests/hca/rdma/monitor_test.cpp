@@ -7,13 +7,13 @@ namespace {
 
 using namespace irpverbs::testing;
 
-class RdmaMonitor : public BothMachines {
+class RdmaPortMonitor : public BothMachines {
 protected:
-    RdmaMonitor() {
+    RdmaPortMonitor() {
         EXPECT_EQ(HcaRdmaSetPollInterval(0x1000, 2), STATUS_SUCCESS);
         ca = open_ca(rdma_hcas::fdo());
     }
-    ~RdmaMonitor() override { EXPECT_EQ(close_ca(ca), STATUS_SUCCESS); }
+    ~RdmaPortMonitor() override { EXPECT_EQ(close_ca(ca), STATUS_SUCCESS); }
 
     template <class Change>
     void change_port(const Change& what) {
@@ -30,7 +30,7 @@ protected:
     IB_CA* ca = nullptr;
 };
 
-TEST_P(RdmaMonitor, EachChangeIsToldAsItsEvent) {
+TEST_P(RdmaPortMonitor, PortChange_RaisesItsEvent) {
     change_port([](auto& port) { port.lid = 8; });
     EXPECT_EQ(next_event(), IB_AE_LID_CHANGE);
     change_port([](auto& port) { port.sm_lid = 8; });
@@ -48,7 +48,7 @@ TEST_P(RdmaMonitor, EachChangeIsToldAsItsEvent) {
 
 // IB_AE_PORT_ACTIVE is reported last, since its receiver may continue with the port's present
 // attributes.
-TEST_P(RdmaMonitor, ActiveIsToldLast) {
+TEST_P(RdmaPortMonitor, SeveralChanges_PortActiveIsReportedLast) {
     change_port([](auto& port) { port.state = IB_PORT_DOWN; });
     EXPECT_EQ(next_event(), IB_AE_PORT_ERROR);
     change_port([](auto& port) {
@@ -62,7 +62,7 @@ TEST_P(RdmaMonitor, ActiveIsToldLast) {
     EXPECT_EQ(port_block(ca, 1)->Lid, 77);
 }
 
-TEST_P(RdmaMonitor, ADeviceThatIsGoneIsFatal) {
+TEST_P(RdmaPortMonitor, DeviceRemoved_RaisesFatalEvent) {
     verb_call waiting([&](IRP* irp) { return CiGetCaFatalEvent(ca, irp); });
     kernel.remove("fake0");
     EXPECT_EQ(waiting.status(), STATUS_SUCCESS);
@@ -75,7 +75,7 @@ TEST_P(RdmaMonitor, ADeviceThatIsGoneIsFatal) {
 
 // An event's up-call closes the HCA, which ends the polling; changes before the next open raise no
 // event.
-TEST_P(RdmaMonitor, EndsWithTheLastCloseAndBeginsAnewWithTheNextOpen) {
+TEST_P(RdmaPortMonitor, LastClose_StopsPollingUntilNextOpen) {
     struct ending {
         KEVENT closed;
         std::unique_ptr<verb_call> call;
@@ -98,7 +98,7 @@ TEST_P(RdmaMonitor, EndsWithTheLastCloseAndBeginsAnewWithTheNextOpen) {
     EXPECT_EQ(next_event(), IB_AE_LID_CHANGE);
 }
 
-TEST_P(RdmaMonitor, AnIntervalIsNotZeroAndOfAnHcaOfTheDriver) {
+TEST_P(RdmaPortMonitor, InvalidIntervalOrGuid_IsRefused) {
     EXPECT_EQ(HcaRdmaSetPollInterval(0x1000, 0), STATUS_INVALID_PARAMETER);
     EXPECT_EQ(HcaRdmaSetPollInterval(0x9999, 5), STATUS_OBJECT_NAME_NOT_FOUND);
 }

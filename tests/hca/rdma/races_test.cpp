@@ -23,7 +23,7 @@ auto deregistering(IB_MAD_AGENT* agent) {
     return [agent](IRP* irp) { return CiDeregisterMadAgent(agent, irp); };
 }
 
-TEST(RdmaRaces, AnAgentEndsWhileADatagramComes) {
+TEST(RdmaRaces, DeregistrationDuringReceive_BothComplete) {
     expect_explored(few_actors(), [](sim_machine& sim) {
         fake_umad kernel;
         const open_rdma hca;
@@ -43,7 +43,7 @@ TEST(RdmaRaces, AnAgentEndsWhileADatagramComes) {
 }
 
 // A sender, a reader and the port poll may all detect the removal; it is reported once.
-TEST(RdmaRaces, ADeviceIsTakenAwayWhileItIsUsed) {
+TEST(RdmaRaces, DeviceRemovedDuringSend_RaisesOneFatalEvent) {
     static int fatal = 0;
     const auto note = [](IB_CA*, void*) { ++fatal; };
     expect_explored(few_actors(), [&](sim_machine& sim) {
@@ -72,7 +72,7 @@ TEST(RdmaRaces, ADeviceIsTakenAwayWhileItIsUsed) {
 }
 
 // In either order the second request is on the wire once, after the first has expired.
-TEST(RdmaRaces, AQuestionIsAskedAgainWhileTheFirstExpires) {
+TEST(RdmaRaces, RepetitionDuringExpiry_IsSentOnce) {
     expect_explored(few_actors(), [](sim_machine& sim) {
         fake_umad kernel;
         const open_rdma hca;
@@ -88,7 +88,7 @@ TEST(RdmaRaces, AQuestionIsAskedAgainWhileTheFirstExpires) {
     });
 }
 
-TEST(RdmaRaces, ALookAtThePortsMeetsTheClose) {
+TEST(RdmaRaces, CloseDuringPortPoll_Completes) {
     expect_explored(few_actors(), [](sim_machine& sim) {
         fake_umad kernel;
         const rdma_hcas hcas;

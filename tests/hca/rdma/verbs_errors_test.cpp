@@ -51,7 +51,7 @@ private:
 
 class VerbsErrors : public BothMachines {};
 
-TEST_P(VerbsErrors, OfAnyCallLeaveNothingBehind) {
+TEST_P(VerbsErrors, FailureOfAnyCall_ReleasesAllObjects) {
     for (int which = 0; which < call::call_count; ++which)
         for (const int error : {EINVAL, ENOMEM, ENOSYS, EACCES, EIO, ENODEV, EPERM, 524})
             for (const call::failure& reported :

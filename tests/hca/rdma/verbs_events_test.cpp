@@ -18,7 +18,7 @@ protected:
     verbs_kernel kernel;
 };
 
-TEST_P(VerbsEvents, EachOfAPortIsTold) {
+TEST_P(VerbsEvents, PortEvent_IsReported) {
     const open_verbs hca;
     for (const auto& [raised, reported] :
          {std::pair{IBV_EVENT_PORT_ACTIVE, IB_AE_PORT_ACTIVE},
@@ -34,7 +34,7 @@ TEST_P(VerbsEvents, EachOfAPortIsTold) {
 }
 
 // Every event is acknowledged, which the fake's destructor checks.
-TEST_P(VerbsEvents, ThoseThatNameNobodyAreAcknowledged) {
+TEST_P(VerbsEvents, EventForUnknownObject_IsAcknowledged) {
     const open_verbs hca;
     for (int type = IBV_EVENT_QP_FATAL; type <= IBV_EVENT_PATH_MIG_ERR; ++type)
         kernel.raise(static_cast<ibv_event_type>(type));
@@ -48,7 +48,7 @@ TEST_P(VerbsEvents, ThoseThatNameNobodyAreAcknowledged) {
 }
 
 // There is one context, so an event arrives once, however many clients have the HCA open.
-TEST_P(VerbsEvents, EachOpenCaIsToldOnce) {
+TEST_P(VerbsEvents, SeveralOpenCas_EachGetsEventOnce) {
     const open_verbs hca;
     IB_CA* other = open_ca(rdma_hcas::fdo(kernel.guid));
     kernel.raise(IBV_EVENT_SM_CHANGE);
@@ -60,7 +60,7 @@ TEST_P(VerbsEvents, EachOpenCaIsToldOnce) {
     EXPECT_EQ(close_ca(other), STATUS_SUCCESS);
 }
 
-TEST_P(VerbsEvents, AnInterruptedReadIsTriedAgain) {
+TEST_P(VerbsEvents, InterruptedRead_IsRetried) {
     const open_verbs hca;
     kernel.verbs.fail(call::get_async_event, {call::by_errno(EINTR), call::by_errno(EINTR)});
     kernel.raise(IBV_EVENT_SM_CHANGE);
@@ -68,7 +68,7 @@ TEST_P(VerbsEvents, AnInterruptedReadIsTriedAgain) {
 }
 
 // The reactor needs more than one call to read all events.
-TEST_P(VerbsEvents, AreAllRead) {
+TEST_P(VerbsEvents, ManyEvents_AllAreRead) {
     const open_verbs hca;
     for (int i = 0; i < 200; ++i)
         kernel.raise(IBV_EVENT_GID_CHANGE);
@@ -97,7 +97,7 @@ protected:
     }
 };
 
-TEST_P(VerbsRemoval, IsTheFatalEvent) {
+TEST_P(VerbsRemoval, DeviceRemoved_RaisesFatalEvent) {
     open_verbs hca;
     IB_CQ* cq = create_cq(hca.ca);
     verb_call fatal(awaiting_fatal(hca.ca));
@@ -106,7 +106,7 @@ TEST_P(VerbsRemoval, IsTheFatalEvent) {
     expect_gone(hca, cq);
 }
 
-TEST_P(VerbsRemoval, EndsWhatIsParkedAtTheLatestWithItsObject) {
+TEST_P(VerbsRemoval, PendedIrps_CompleteCancelledAtDestroy) {
     open_verbs hca;
     IB_CQ* cq = create_cq(hca.ca);
     EXPECT_EQ(answer(arming(cq)), STATUS_SUCCESS);
@@ -122,7 +122,7 @@ TEST_P(VerbsRemoval, EndsWhatIsParkedAtTheLatestWithItsObject) {
 }
 
 // The device is removed while the kernel performs verbs and others are queued.
-TEST_P(VerbsRemoval, EndsVerbsThatAreUnderWay) {
+TEST_P(VerbsRemoval, VerbsInProgress_FailWithForcedClose) {
     open_verbs hca;
     IB_CQ* cq = create_cq(hca.ca);
     kernel.verbs.hold(call::resize_cq);
@@ -139,7 +139,7 @@ TEST_P(VerbsRemoval, EndsVerbsThatAreUnderWay) {
 }
 
 // Each of these calls may be the first to detect the removal.
-TEST_P(VerbsRemoval, IsToldByWhateverVerbFindsIt) {
+TEST_P(VerbsRemoval, AnyVerbDetectsRemoval_RaisesFatalEvent) {
     for (const call::call which :
          {call::query_port, call::query_gid, call::create_cq, call::req_notify_cq, call::poll_cq}) {
         verbs_kernel& all = kernel;
@@ -159,7 +159,7 @@ TEST_P(VerbsRemoval, IsToldByWhateverVerbFindsIt) {
     }
 }
 
-TEST_P(VerbsRemoval, IsFoundByReadersToo) {
+TEST_P(VerbsRemoval, EventReaderDetectsRemoval_RaisesFatalEvent) {
     for (const call::call which : {call::get_async_event, call::get_cq_event}) {
         const open_verbs hca;
         IB_CQ* cq = create_cq(hca.ca);
@@ -174,7 +174,7 @@ TEST_P(VerbsRemoval, IsFoundByReadersToo) {
 
 // rxe cannot be removed while it is open, and no event reports the waiting removal; its verbs still
 // work. The device is no longer listed.
-TEST_P(VerbsRemoval, ThatWaitsForUsIsFoundByLooking) {
+TEST_P(VerbsRemoval, RemovalBlockedByOpen_FoundByPolling) {
     open_verbs hca;
     EXPECT_EQ(HcaRdmaSetPollInterval(kernel.guid, 2), STATUS_SUCCESS);
     IB_CQ* cq = create_cq(hca.ca);
@@ -185,7 +185,7 @@ TEST_P(VerbsRemoval, ThatWaitsForUsIsFoundByLooking) {
 }
 
 // An agent finds its umad file dead before a verb fails.
-TEST_P(VerbsRemoval, IsFoundByAnAgent) {
+TEST_P(VerbsRemoval, AgentDetectsRemoval_RaisesFatalEvent) {
     const open_verbs hca;
     const rdma_agent agent(hca.ca);
     kernel.send_errors = {EIO};

@@ -31,7 +31,7 @@ protected:
     verbs_kernel kernel;
 };
 
-TEST_P(VerbsQuery, APortsAttributesAreLibibverbs) {
+TEST_P(VerbsQuery, QueryPort_ReturnsLibibverbsAttributes) {
     port().lid = 7;
     port().sm_lid = 8;
     port().sm_sl = 3;
@@ -71,7 +71,7 @@ TEST_P(VerbsQuery, APortsAttributesAreLibibverbs) {
     EXPECT_EQ(seen->PortGuid, 0x3001u);
 }
 
-TEST_P(VerbsQuery, SpeedsAreThoseOfPortInfo) {
+TEST_P(VerbsQuery, ActiveSpeed_MappedToPortInfoSpeed) {
     const open_verbs hca;
     for (const auto& [reported, speed] : {std::pair{1, IB_LINK_SPEED_SDR},
                                           {2, IB_LINK_SPEED_DDR},
@@ -87,7 +87,7 @@ TEST_P(VerbsQuery, SpeedsAreThoseOfPortInfo) {
 }
 
 // An empty entry keeps its place, since other entries are addressed by index.
-TEST_P(VerbsQuery, TheTableOfGidsHasItsHoles) {
+TEST_P(VerbsQuery, EmptyGidEntry_KeepsIndexes) {
     kernel.verbs.at("rxe0").ports[0].gids.insert(kernel.verbs.at("rxe0").ports[0].gids.begin() + 1,
                                                  ibv_gid{});
     const open_verbs hca;
@@ -103,7 +103,7 @@ TEST_P(VerbsQuery, TheTableOfGidsHasItsHoles) {
 }
 
 // siw has no P_Key, whatever the length of its table, and no LID.
-TEST_P(VerbsQuery, AnIwarpPortHasNoPKeysAndNoLid) {
+TEST_P(VerbsQuery, IwarpPort_HasNoPKeyAndNoLid) {
     kernel.verbs.at("rxe0").transport_type = IBV_TRANSPORT_IWARP;
     kernel.verbs.at("rxe0").ports[0].pkeys.clear();
     port().link_layer = IBV_LINK_LAYER_UNSPECIFIED;
@@ -114,7 +114,7 @@ TEST_P(VerbsQuery, AnIwarpPortHasNoPKeysAndNoLid) {
     EXPECT_EQ(seen->Lid, 0);
 }
 
-TEST_P(VerbsQuery, EachPortHasItsOwnTables) {
+TEST_P(VerbsQuery, SeveralPorts_HaveSeparateTables) {
     kernel.verbs.add("rxe0", kernel.guid, 2);
     const open_verbs hca;
     EXPECT_EQ(port_block(hca.ca, 2)->PortNumber, 2);
@@ -122,7 +122,7 @@ TEST_P(VerbsQuery, EachPortHasItsOwnTables) {
 }
 
 // Tables that do not fit the buffer are not queried: they cost more than everything else.
-TEST_P(VerbsQuery, ASmallBufferAsksForNoTables) {
+TEST_P(VerbsQuery, SmallBuffer_TablesAreNotQueried) {
     const open_verbs hca;
     IB_PORT_ATTR attr{};
     EXPECT_EQ(answer(querying(hca.ca, attr)), STATUS_BUFFER_OVERFLOW);
@@ -130,7 +130,7 @@ TEST_P(VerbsQuery, ASmallBufferAsksForNoTables) {
     EXPECT_EQ(kernel.verbs.calls(call::query_gid_table), 1u);
 }
 
-TEST_P(VerbsQuery, AnAdaptersAttributesAreLibibverbs) {
+TEST_P(VerbsQuery, QueryCa_ReturnsLibibverbsAttributes) {
     ibv_device_attr& reported = kernel.verbs.at("rxe0").attr.orig_attr;
     std::string("16.35.2000").copy(reported.fw_ver, sizeof(reported.fw_ver));
     reported.vendor_id = 0x2C9;
@@ -174,7 +174,7 @@ TEST_P(VerbsQuery, AnAdaptersAttributesAreLibibverbs) {
     EXPECT_EQ(IbPortGid(IbCaPort(attr, 1), 0)->gid_guid, 0x3001u);
 }
 
-TEST_P(VerbsQuery, AnAdaptersExtendedAttributesAreToldToo) {
+TEST_P(VerbsQuery, QueryCa_ReturnsExtendedAttributes) {
     ibv_device_attr_ex& reported = kernel.verbs.at("rxe0").attr;
     reported.device_cap_flags_ex = 1ull << 40;
     reported.orig_attr.device_cap_flags = IBV_DEVICE_UD_IP_CSUM;
@@ -211,7 +211,7 @@ TEST_P(VerbsQuery, AnAdaptersExtendedAttributesAreToldToo) {
     EXPECT_EQ(attr.Capabilities & IB_CA_CAP_UD_MULTICAST, 0u);
 }
 
-TEST_P(VerbsQuery, ADescriptionIsWrittenIntoSysfs) {
+TEST_P(VerbsQuery, ModifyNodeDescription_WritesSysfs) {
     const open_verbs hca;
     EXPECT_EQ(describe(hca.ca, "renamed"), STATUS_SUCCESS);
     EXPECT_EQ(kernel.files["/sys/class/infiniband/rxe0/node_desc"], "renamed");
@@ -229,7 +229,7 @@ TEST_P(VerbsQuery, ADescriptionIsWrittenIntoSysfs) {
 }
 
 // The kernel lets programs change this one attribute of a port.
-TEST_P(VerbsQuery, APortIsAnSubnetManagersAsLongAsItIsHeld) {
+TEST_P(VerbsQuery, IsSmCapability_HeldUntilClearedOrClosed) {
     const open_verbs hca;
     IB_CA* other = open_ca(rdma_hcas::fdo(kernel.guid));
     const auto is_sm = [&] { return (port_block(hca.ca, 1)->CapabilityMask & IB_PORT_CAP_IS_SM); };
@@ -247,7 +247,7 @@ TEST_P(VerbsQuery, APortIsAnSubnetManagersAsLongAsItIsHeld) {
     EXPECT_EQ(is_sm(), 0u);
 }
 
-TEST_P(VerbsQuery, WhatTheKernelDoesNotLetChangeIsNotSupported) {
+TEST_P(VerbsQuery, ModifyOfFixedAttribute_IsNotSupported) {
     const open_verbs hca;
     EXPECT_EQ(modify(hca.ca, IB_PORT_CAP_CM_SUP, 0), STATUS_NOT_SUPPORTED);
     EXPECT_EQ(modify(hca.ca, IB_PORT_CAP_IS_SM | IB_PORT_CAP_CM_SUP, 0), STATUS_NOT_SUPPORTED);
@@ -259,7 +259,7 @@ TEST_P(VerbsQuery, WhatTheKernelDoesNotLetChangeIsNotSupported) {
 
 IRPVERBS_ON_BOTH_MACHINES(VerbsQuery);
 
-TEST(AsyncEvents, EveryTypeIsOneOfOurs) {
+TEST(VerbsEventTypes, EveryVerbsEventType_IsMapped) {
     const std::map<int, int> ours{{IBV_EVENT_CQ_ERR, IB_AE_CQ_ERROR},
                                   {IBV_EVENT_QP_FATAL, IB_AE_WQ_FATAL},
                                   {IBV_EVENT_QP_REQ_ERR, IB_AE_WQ_REQUEST_ERROR},

@@ -11,7 +11,7 @@ using namespace irpverbs::testing;
 using call = fake_verbs;
 using ids = std::vector<std::uint64_t>;
 
-class VerbsQueue : public BothMachines {
+class VerbsCompletionQueue : public BothMachines {
 protected:
     bool complete(IB_CQ* cq, const ibv_wc& entry, bool solicited = false) {
         return kernel.verbs.complete(name_of_queue(cq), entry, solicited);
@@ -27,7 +27,7 @@ protected:
     verbs_kernel kernel;
 };
 
-TEST_P(VerbsQueue, EntriesComeOldestFirstWhoeverLookedAtThem) {
+TEST_P(VerbsCompletionQueue, QueryBetweenPolls_KeepsEntryOrder) {
     const open_verbs hca;
     IB_CQ* cq = create_cq(hca.ca, 40);
     for (std::uint64_t id = 0; id < 20; ++id)
@@ -42,7 +42,7 @@ TEST_P(VerbsQueue, EntriesComeOldestFirstWhoeverLookedAtThem) {
 }
 
 // Every field is as the kernel made it.
-TEST_P(VerbsQueue, EntriesAreLibibverbsOwn) {
+TEST_P(VerbsCompletionQueue, PolledEntry_HasAllLibibverbsFields) {
     const open_verbs hca;
     IB_CQ* cq = create_cq(hca.ca);
     ibv_wc reported = wc(1);
@@ -90,7 +90,7 @@ TEST_P(VerbsQueue, EntriesAreLibibverbsOwn) {
 
 // Arming, counting and resizing move entries from libibverbs to the driver; polls may go to
 // libibverbs directly before and after.
-TEST_P(VerbsQueue, EntriesComeOldestFirstWhateverWayPollsGo) {
+TEST_P(VerbsCompletionQueue, DirectAndDriverPolls_KeepEntryOrder) {
     const open_verbs hca;
     IB_CQ* cq = create_cq(hca.ca);
     for (std::uint64_t round = 0; round < 4; ++round) {
@@ -113,7 +113,7 @@ TEST_P(VerbsQueue, EntriesComeOldestFirstWhateverWayPollsGo) {
 }
 
 // The order holds however many polls it takes.
-TEST_P(VerbsQueue, WhatWasTakenOverIsPolledBeforeWhatCame) {
+TEST_P(VerbsCompletionQueue, EntriesMovedToDriver_PolledBeforeNewerOnes) {
     const open_verbs hca;
     IB_CQ* cq = create_cq(hca.ca, 101);
     for (std::uint64_t id = 0; id < 100; ++id)
@@ -125,7 +125,7 @@ TEST_P(VerbsQueue, WhatWasTakenOverIsPolledBeforeWhatCame) {
     EXPECT_EQ(destroy_cq(cq), STATUS_SUCCESS);
 }
 
-TEST_P(VerbsQueue, APollThatTheKernelRefusesIsTold) {
+TEST_P(VerbsCompletionQueue, KernelPollError_IsReturned) {
     const open_verbs hca;
     IB_CQ* cq = create_cq(hca.ca);
     IB_WC to{};
@@ -145,13 +145,13 @@ TEST_P(VerbsQueue, APollThatTheKernelRefusesIsTold) {
     EXPECT_EQ(destroy_cq(cq), STATUS_SUCCESS);
 }
 
-TEST_P(VerbsQueue, MoreThanTheHcaHasIsRefused) {
+TEST_P(VerbsCompletionQueue, TooManyEntries_CreateIsRefused) {
     const open_verbs hca;
     for (const ULONG entries : {32768u, 0x80000000u, ~0u})
         EXPECT_EQ(answer(creating(hca.ca, entries)), STATUS_INVALID_PARAMETER);
 }
 
-TEST_P(VerbsQueue, QueuesTakeTheCompletionVectorsByTurns) {
+TEST_P(VerbsCompletionQueue, SeveralQueues_UseCompletionVectorsInTurn) {
     const open_verbs hca;
     IB_CQ* one = create_cq(hca.ca);
     IB_CQ* two = create_cq(hca.ca);
@@ -161,7 +161,7 @@ TEST_P(VerbsQueue, QueuesTakeTheCompletionVectorsByTurns) {
               (std::set<int>{0, 1}));
 }
 
-TEST_P(VerbsQueue, AResizeKeepsWhatIsThere) {
+TEST_P(VerbsCompletionQueue, Resize_KeepsEntries) {
     const open_verbs hca;
     IB_CQ* cq = create_cq(hca.ca, 2);
     complete(cq, wc(1));
@@ -178,7 +178,7 @@ TEST_P(VerbsQueue, AResizeKeepsWhatIsThere) {
 }
 
 // Like siw.
-TEST_P(VerbsQueue, AProviderWithoutResizeIsToldAsSuch) {
+TEST_P(VerbsCompletionQueue, ProviderWithoutResize_ResizeIsNotSupported) {
     const open_verbs hca;
     IB_CQ* cq = create_cq(hca.ca);
     for (const call::failure& each : {call::positive(ENOSYS), call::positive(EOPNOTSUPP),
@@ -192,7 +192,7 @@ TEST_P(VerbsQueue, AProviderWithoutResizeIsToldAsSuch) {
 
 // A provider replaces the queue's memory, so no other thread may use the queue. Entries in it can
 // still be polled, and an arming is not lost.
-TEST_P(VerbsQueue, NobodyTouchesTheKernelsQueueDuringAResize) {
+TEST_P(VerbsCompletionQueue, PollOrArmDuringResize_KernelQueueIsUntouched) {
     const open_verbs hca;
     IB_CQ* cq = create_cq(hca.ca);
     poll_empty(cq);
@@ -217,7 +217,7 @@ TEST_P(VerbsQueue, NobodyTouchesTheKernelsQueueDuringAResize) {
     EXPECT_EQ(destroy_cq(cq), STATUS_SUCCESS);
 }
 
-TEST_P(VerbsQueue, AnArmingIsForOneEvent) {
+TEST_P(VerbsCompletionQueue, Arm_RaisesOneEvent) {
     const open_verbs hca;
     IB_CQ* cq = create_cq(hca.ca);
     EXPECT_EQ(answer(arming(cq)), STATUS_SUCCESS);
@@ -236,7 +236,7 @@ TEST_P(VerbsQueue, AnArmingIsForOneEvent) {
 }
 
 // The kernel reacts to later entries only.
-TEST_P(VerbsQueue, AnEntryThatIsThereSatisfiesAnArmingAtOnce) {
+TEST_P(VerbsCompletionQueue, EntryPresentAtArm_RaisesEventAtOnce) {
     const open_verbs hca;
     IB_CQ* cq = create_cq(hca.ca);
     complete(cq, wc(1));
@@ -248,7 +248,7 @@ TEST_P(VerbsQueue, AnEntryThatIsThereSatisfiesAnArmingAtOnce) {
 
 // libibverbs does not report which present entries are solicited: failures count, and so do
 // receives, since they may be.
-TEST_P(VerbsQueue, OfThoseThatAreThereReceivesAndFailuresSatisfyASolicitedArming) {
+TEST_P(VerbsCompletionQueue, PresentReceiveOrFailure_SatisfiesSolicitedArm) {
     const open_verbs hca;
     for (const auto& [entry, satisfies] : {std::pair{wc(1), false},
                                            {wc(1, IBV_WC_SUCCESS, IBV_WC_RECV), true},
@@ -264,7 +264,7 @@ TEST_P(VerbsQueue, OfThoseThatAreThereReceivesAndFailuresSatisfyASolicitedArming
     }
 }
 
-TEST_P(VerbsQueue, OfThoseThatComeTheKernelKnowsWhichAreSolicited) {
+TEST_P(VerbsCompletionQueue, LaterSolicitedEntry_SatisfiesSolicitedArm) {
     const open_verbs hca;
     IB_CQ* cq = create_cq(hca.ca);
     verb_call waiter(awaiting_completion(cq));
@@ -276,7 +276,7 @@ TEST_P(VerbsQueue, OfThoseThatComeTheKernelKnowsWhichAreSolicited) {
     EXPECT_EQ(destroy_cq(cq), STATUS_SUCCESS);
 }
 
-TEST_P(VerbsQueue, AnArmingThatTheKernelRefusesIsTold) {
+TEST_P(VerbsCompletionQueue, KernelArmError_IsReturned) {
     const open_verbs hca;
     IB_CQ* cq = create_cq(hca.ca);
     kernel.verbs.fail(call::req_notify_cq, {call::negative(EINVAL)});
@@ -289,7 +289,7 @@ TEST_P(VerbsQueue, AnArmingThatTheKernelRefusesIsTold) {
 }
 
 // rxe reports an overrun once per lost entry.
-TEST_P(VerbsQueue, AnOverrunIsToldOnce) {
+TEST_P(VerbsCompletionQueue, RepeatedOverrun_IsReportedOnce) {
     const open_verbs hca;
     IB_CQ* cq = create_cq(hca.ca, 1);
     EXPECT_TRUE(complete(cq, wc(1)));
@@ -304,7 +304,7 @@ TEST_P(VerbsQueue, AnOverrunIsToldOnce) {
 }
 
 // The create is cancelled while the kernel performs it, and is undone.
-TEST_P(VerbsQueue, ACreateThatIsCancelledInTheKernelLeavesNothing) {
+TEST_P(VerbsCompletionQueue, CreateCancelledInKernel_QueueIsDestroyed) {
     const open_verbs hca;
     kernel.verbs.hold(call::create_cq);
     verb_call create(creating(hca.ca));
@@ -317,7 +317,7 @@ TEST_P(VerbsQueue, ACreateThatIsCancelledInTheKernelLeavesNothing) {
     EXPECT_EQ(kernel.verbs.queues(), 0u);
 }
 
-TEST_P(VerbsQueue, AnOpenThatIsCancelledInTheKernelLeavesNothing) {
+TEST_P(VerbsCompletionQueue, OpenCancelledInKernel_ContextIsClosed) {
     const rdma_hcas hcas;
     kernel.verbs.hold(call::open_device);
     verb_call open([](IRP* irp) {
@@ -331,7 +331,7 @@ TEST_P(VerbsQueue, AnOpenThatIsCancelledInTheKernelLeavesNothing) {
 }
 
 // Neither the caller at DISPATCH_LEVEL nor verbs of other objects wait for a slow create.
-TEST_P(VerbsQueue, ACreateThatTakesItsTimeHoldsUpNobody) {
+TEST_P(VerbsCompletionQueue, SlowCreate_BlocksNoOtherVerb) {
     const open_verbs hca;
     IB_CQ* other = create_cq(hca.ca);
     kernel.verbs.hold(call::create_cq);
@@ -352,7 +352,7 @@ TEST_P(VerbsQueue, ACreateThatTakesItsTimeHoldsUpNobody) {
 }
 
 // Each verb pends although the kernel blocks, also when its caller is at DISPATCH_LEVEL.
-TEST_P(VerbsQueue, NoVerbWaitsForTheKernel) {
+TEST_P(VerbsCompletionQueue, KernelCallBlocks_VerbPends) {
     const auto expect_pended = [&](call::call which, const std::function<NTSTATUS(IRP*)>& verb) {
         kernel.verbs.hold(which);
         std::unique_ptr<verb_call> under_way;
@@ -387,7 +387,7 @@ TEST_P(VerbsQueue, NoVerbWaitsForTheKernel) {
 
 // A queue that the kernel does not destroy still raises events, for a queue that the client no
 // longer has.
-TEST_P(VerbsQueue, AQueueThatTheKernelKeepsHasNoClient) {
+TEST_P(VerbsCompletionQueue, DestroyRefusedByKernel_LaterEventsAreIgnored) {
     open_verbs hca;
     IB_CQ* cq = create_cq(hca.ca, 1);
     const void* name = name_of_queue(cq);

@@ -24,7 +24,7 @@ bool is_one_of(NTSTATUS status, std::initializer_list<NTSTATUS> expected) {
 }
 
 // The fake's destructor finds a queue that is left.
-TEST(VerbsRaces, ACreateIsCancelledWheneverItMayBe) {
+TEST(VerbsRaces, CancelDuringCreate_NoQueueLeaks) {
     expect_explored(few_actors(), [](sim_machine& sim) {
         verbs_kernel kernel;
         const open_verbs hca;
@@ -40,7 +40,7 @@ TEST(VerbsRaces, ACreateIsCancelledWheneverItMayBe) {
 }
 
 // The reader has the event and has not acknowledged it.
-TEST(VerbsRaces, AQueueEndsWhileItsEventsAreRead) {
+TEST(VerbsRaces, DestroyDuringEvents_Completes) {
     expect_explored(few_actors(), [](sim_machine& sim) {
         verbs_kernel kernel;
         const open_verbs hca;
@@ -62,7 +62,7 @@ TEST(VerbsRaces, AQueueEndsWhileItsEventsAreRead) {
     });
 }
 
-TEST(VerbsRaces, NoEntryPassesAnArmingBy) {
+TEST(VerbsRaces, ArmDuringCompletion_NoEventLost) {
     expect_explored(few_actors(), [](sim_machine& sim) {
         verbs_kernel kernel;
         const open_verbs hca;
@@ -78,7 +78,7 @@ TEST(VerbsRaces, NoEntryPassesAnArmingBy) {
     });
 }
 
-TEST(VerbsRaces, AResizeMeetsPollsAndArmings) {
+TEST(VerbsRaces, ResizeDuringPollAndArm_NoEntryLost) {
     expect_explored(few_actors(), [](sim_machine& sim) {
         verbs_kernel kernel;
         const open_verbs hca;
@@ -101,7 +101,7 @@ TEST(VerbsRaces, AResizeMeetsPollsAndArmings) {
     });
 }
 
-TEST(VerbsRaces, ADeviceIsTakenAwayInTheMiddleOfItsVerbs) {
+TEST(VerbsRaces, DeviceRemovedDuringVerbs_RaisesOneFatalEvent) {
     static int fatal = 0;
     const auto note = [](IB_CA*, void*) { ++fatal; };
     expect_explored(few_actors(), [&](sim_machine& sim) {
@@ -132,7 +132,7 @@ TEST(VerbsRaces, ADeviceIsTakenAwayInTheMiddleOfItsVerbs) {
 
 // The verbs of one queue take effect in the order of their calls, while verbs of other objects
 // overtake them.
-TEST(VerbsRaces, TheVerbsOfAQueueKeepTheirOrder) {
+TEST(VerbsRaces, VerbsOfOneQueue_KeepTheirOrder) {
     expect_explored(few_actors(), [](sim_machine& sim) {
         verbs_kernel kernel;
         const open_verbs hca;

@@ -8,7 +8,7 @@
 
 namespace {
 
-TEST(PlantedBug, IsFound) {
+TEST(PlantedBug, RmppCampaign_FindsMutant) {
     irpverbs::dispatch::explore_options options;
     options.random_runs = 2000;
     options.pct_runs = 0;

@@ -38,7 +38,7 @@ our_field find_ours(const opensm_member& theirs) {
     return ours;
 }
 
-TEST(OpensmLayout, OurFieldsLieInTheirMembersAndHaveTheirComponentBits) {
+TEST(OpensmLayout, OpensmMembers_ContainOurFieldsWithSameComponents) {
     for (std::size_t i = 0; i < opensm_member_count; ++i) {
         const opensm_member& theirs = opensm_members[i];
         SCOPED_TRACE(std::string(theirs.record) + "." + theirs.field);
@@ -55,7 +55,7 @@ TEST(OpensmLayout, OurFieldsLieInTheirMembersAndHaveTheirComponentBits) {
     }
 }
 
-TEST(OpensmLayout, StridesAndAttributeIdsAgree) {
+TEST(OpensmLayout, StridesAndAttributeIds_MatchOpensm) {
     for (std::size_t i = 0; i < opensm_record_count; ++i) {
         const record_type* ours = find_record(opensm_records[i].record);
         ASSERT_NE(ours, nullptr) << opensm_records[i].record;
@@ -65,7 +65,7 @@ TEST(OpensmLayout, StridesAndAttributeIdsAgree) {
 }
 
 // All fields are compared except reserved ones and those that OpenSM does not name.
-TEST(OpensmLayout, NothingThatOpensmNamesIsLeftOut) {
+TEST(OpensmLayout, FieldsNamedByOpensm_AreAllCompared) {
     std::set<std::string> compared;
     std::set<std::string> records;
     for (std::size_t i = 0; i < opensm_member_count; ++i) {
@@ -115,7 +115,7 @@ private:
 };
 
 // Records that OpenSM wrote are read with equal values, and written with equal bytes.
-TEST(OpensmRecords, AreUnpackedAndPackedWithTheSameValues) {
+TEST(OpensmRecords, RecordWrittenByOpensm_RoundTripsWithEqualValues) {
     dispatch::random_choices chance(1);
     for (std::size_t i = 0; i < opensm_writer_count; ++i) {
         const record_type& type = *find_record(opensm_writers[i].record);
@@ -143,7 +143,7 @@ TEST(OpensmRecords, AreUnpackedAndPackedWithTheSameValues) {
 }
 
 // All fields except those for which OpenSM has no member.
-TEST(OpensmRecords, HaveAllFieldsOfOurs) {
+TEST(OpensmRecords, WrittenRecords_CoverAllOurFields) {
     dispatch::random_choices chance(1);
     std::set<std::string> left_out;
     for (std::size_t i = 0; i < opensm_writer_count; ++i) {
@@ -167,7 +167,7 @@ TEST(OpensmRecords, HaveAllFieldsOfOurs) {
 }
 
 // ib_types.h has no structure for three records.
-TEST(OpensmRecords, AreAllThatThereAre) {
+TEST(OpensmRecords, OpensmStructures_CoverAllRecordsButThree) {
     std::set<std::string> without;
     for (const record_type& type : record_types())
         without.insert(type.name);
@@ -189,7 +189,7 @@ Host from_opensm(std::size_t (*fill)(std::uint8_t*)) {
     return *host;
 }
 
-TEST(OpensmVectors, PathRecord) {
+TEST(OpensmSampleRecords, PathRecord_UnpacksToItsValues) {
     const auto record = from_opensm<sa_path_record_t>(opensm_path_record);
     EXPECT_EQ(record.ServiceID, 0x1122334455667788u);
     EXPECT_EQ(record.DGID.gid_prefix, 0xfe80000000000000u);
@@ -215,7 +215,7 @@ TEST(OpensmVectors, PathRecord) {
     EXPECT_EQ(record.Preference, 77);
 }
 
-TEST(OpensmVectors, PortInfo) {
+TEST(OpensmSampleRecords, PortInfo_UnpacksToItsValues) {
     const auto info = from_opensm<sm_portinfo_t>(opensm_port_info);
     EXPECT_EQ(info.M_Key, 0x0123456789abcdefu);
     EXPECT_EQ(info.LID, 0x11);
@@ -239,7 +239,7 @@ TEST(OpensmVectors, PortInfo) {
     EXPECT_EQ(info.LinkSpeedExtEnabled, 21);
 }
 
-TEST(OpensmVectors, MCMemberRecord) {
+TEST(OpensmSampleRecords, MCMemberRecord_UnpacksToItsValues) {
     const auto record = from_opensm<sa_mcmember_record_t>(opensm_mcmember_record);
     EXPECT_EQ(record.Q_Key, 0x80010000u);
     EXPECT_EQ(record.MLID, 0xc001);
@@ -252,7 +252,7 @@ TEST(OpensmVectors, MCMemberRecord) {
     EXPECT_EQ(record.JoinState, 1);
 }
 
-TEST(OpensmVectors, InformInfo) {
+TEST(OpensmSampleRecords, InformInfo_UnpacksToItsValues) {
     const auto info = from_opensm<ib_mad_informinfo_t>(opensm_inform_info);
     EXPECT_EQ(info.LIDRangeBegin, 0xffff);
     EXPECT_EQ(info.IsGeneric, 1);
