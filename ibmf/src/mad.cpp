@@ -1,12 +1,11 @@
 #include <ibmf/mad.hpp>
 
+#include <boost/endian/conversion.hpp>
+
 #include <algorithm>
 
 namespace irpverbs::ibmf {
 namespace {
-
-using detail::load_be;
-using detail::store_be;
 
 constexpr class_layout plain{false, mad_header_size, 0};
 constexpr class_layout management{false, mad_header_size, 40}; // SMPs, and classes 4 to 8
@@ -40,11 +39,11 @@ mad_header load_mad_header(std::span<const std::uint8_t, mad_header::size> from)
         .mgmt_class = at[1],
         .class_version = at[2],
         .method = at[3],
-        .status = load_be<std::uint16_t>(at + 4),
-        .class_specific = load_be<std::uint16_t>(at + 6),
-        .transaction_id = load_be<std::uint64_t>(at + 8),
-        .attribute_id = load_be<std::uint16_t>(at + 16),
-        .attribute_modifier = load_be<std::uint32_t>(at + 20),
+        .status = boost::endian::load_big_u16(at + 4),
+        .class_specific = boost::endian::load_big_u16(at + 6),
+        .transaction_id = boost::endian::load_big_u64(at + 8),
+        .attribute_id = boost::endian::load_big_u16(at + 16),
+        .attribute_modifier = boost::endian::load_big_u32(at + 20),
     };
 }
 
@@ -54,12 +53,12 @@ void store(std::span<std::uint8_t, mad_header::size> to, const mad_header& heade
     at[1] = header.mgmt_class;
     at[2] = header.class_version;
     at[3] = header.method;
-    store_be<std::uint16_t>(at + 4, header.status);
-    store_be<std::uint16_t>(at + 6, header.class_specific);
-    store_be<std::uint64_t>(at + 8, header.transaction_id);
-    store_be<std::uint16_t>(at + 16, header.attribute_id);
-    store_be<std::uint16_t>(at + 18, 0);
-    store_be<std::uint32_t>(at + 20, header.attribute_modifier);
+    boost::endian::store_big_u16(at + 4, header.status);
+    boost::endian::store_big_u16(at + 6, header.class_specific);
+    boost::endian::store_big_u64(at + 8, header.transaction_id);
+    boost::endian::store_big_u16(at + 16, header.attribute_id);
+    boost::endian::store_big_u16(at + 18, 0);
+    boost::endian::store_big_u32(at + 20, header.attribute_modifier);
 }
 
 rmpp_header load_rmpp_header(std::span<const std::uint8_t, rmpp_header::size> from) noexcept {
@@ -70,8 +69,8 @@ rmpp_header load_rmpp_header(std::span<const std::uint8_t, rmpp_header::size> fr
         .response_time = static_cast<std::uint8_t>(at[2] >> 3),
         .flags = static_cast<std::uint8_t>(at[2] & 7),
         .status = static_cast<rmpp_status>(at[3]),
-        .segment = load_be<std::uint32_t>(at + 4),
-        .length_or_window = load_be<std::uint32_t>(at + 8),
+        .segment = boost::endian::load_big_u32(at + 4),
+        .length_or_window = boost::endian::load_big_u32(at + 8),
     };
 }
 
@@ -81,42 +80,42 @@ void store(std::span<std::uint8_t, rmpp_header::size> to, const rmpp_header& hea
     at[1] = static_cast<std::uint8_t>(header.type);
     at[2] = static_cast<std::uint8_t>(header.response_time << 3 | (header.flags & 7));
     at[3] = static_cast<std::uint8_t>(header.status);
-    store_be<std::uint32_t>(at + 4, header.segment);
-    store_be<std::uint32_t>(at + 8, header.length_or_window);
+    boost::endian::store_big_u32(at + 4, header.segment);
+    boost::endian::store_big_u32(at + 8, header.length_or_window);
 }
 
 sa_header load_sa_header(std::span<const std::uint8_t, sa_header::size> from) noexcept {
     const std::uint8_t* at = from.data();
     return {
-        .sm_key = load_be<std::uint64_t>(at),
-        .attribute_offset = load_be<std::uint16_t>(at + 8),
-        .component_mask = load_be<std::uint64_t>(at + 12),
+        .sm_key = boost::endian::load_big_u64(at),
+        .attribute_offset = boost::endian::load_big_u16(at + 8),
+        .component_mask = boost::endian::load_big_u64(at + 12),
     };
 }
 
 void store(std::span<std::uint8_t, sa_header::size> to, const sa_header& header) noexcept {
     std::uint8_t* at = to.data();
-    store_be<std::uint64_t>(at, header.sm_key);
-    store_be<std::uint16_t>(at + 8, header.attribute_offset);
-    store_be<std::uint16_t>(at + 10, 0);
-    store_be<std::uint64_t>(at + 12, header.component_mask);
+    boost::endian::store_big_u64(at, header.sm_key);
+    boost::endian::store_big_u16(at + 8, header.attribute_offset);
+    boost::endian::store_big_u16(at + 10, 0);
+    boost::endian::store_big_u64(at + 12, header.component_mask);
 }
 
 smp_header load_smp_header(std::span<const std::uint8_t, smp_header::size> from) noexcept {
     const std::uint8_t* at = from.data();
     return {
-        .m_key = load_be<std::uint64_t>(at),
-        .dr_slid = load_be<std::uint16_t>(at + 8),
-        .dr_dlid = load_be<std::uint16_t>(at + 10),
+        .m_key = boost::endian::load_big_u64(at),
+        .dr_slid = boost::endian::load_big_u16(at + 8),
+        .dr_dlid = boost::endian::load_big_u16(at + 10),
     };
 }
 
 void store(std::span<std::uint8_t, smp_header::size> to, const smp_header& header) noexcept {
     std::ranges::fill(to, std::uint8_t{0});
     std::uint8_t* at = to.data();
-    store_be<std::uint64_t>(at, header.m_key);
-    store_be<std::uint16_t>(at + 8, header.dr_slid);
-    store_be<std::uint16_t>(at + 10, header.dr_dlid);
+    boost::endian::store_big_u64(at, header.m_key);
+    boost::endian::store_big_u16(at + 8, header.dr_slid);
+    boost::endian::store_big_u16(at + 10, header.dr_dlid);
 }
 
 mad_fault mad_view::parse(mad_bytes bytes, mad_view& view) noexcept {
@@ -150,7 +149,7 @@ smp_header mad_view::smp() const noexcept {
 
 std::uint32_t mad_view::oui() const noexcept {
     if (layout_.class_header_size != 4) return 0;
-    return load_be<std::uint32_t>(class_header().data()) & 0xFFFFFF;
+    return boost::endian::load_big_u32(class_header().data()) & 0xFFFFFF;
 }
 
 const char* name_of(mad_fault fault) noexcept {

@@ -1,11 +1,11 @@
 #include "attributes.hpp"
 
+#include <dispatch/support/numbers.hpp>
 #include <ibmf/ib_mad.h>
 
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
 #include <fmt/format.h>
 #include <span>
 #include <vector>
@@ -113,7 +113,7 @@ template <std::size_t N>
 std::optional<std::uint8_t> value_of(const named_number (&names)[N], std::string_view text) {
     for (const named_number& each : names)
         if (same_word(text, each.name)) return each.value;
-    const std::optional<std::uint64_t> number = number_from(text, 0xFF);
+    const std::optional<std::uint64_t> number = irpverbs::dispatch::number_in(text, 0xFF);
     return number ? std::optional(static_cast<std::uint8_t>(*number)) : std::nullopt;
 }
 
@@ -165,16 +165,6 @@ const char* administration_status(std::uint16_t status) {
 
 } // namespace
 
-std::optional<std::uint64_t> number_from(std::string_view text, std::uint64_t most) {
-    const bool is_hex = text.starts_with("0x") || text.starts_with("0X");
-    if (is_hex) text.remove_prefix(2);
-    std::uint64_t value = 0;
-    const char* const end = text.data() + text.size();
-    const auto [stopped, wrong] = std::from_chars(text.data(), end, value, is_hex ? 16 : 10);
-    return wrong == std::errc() && stopped == end && value <= most ? std::optional(value)
-                                                                   : std::nullopt;
-}
-
 std::optional<std::uint8_t> class_from(std::string_view text) { return value_of(classes, text); }
 
 std::optional<std::uint8_t> method_from(std::string_view text) { return value_of(methods, text); }
@@ -182,7 +172,7 @@ std::optional<std::uint8_t> method_from(std::string_view text) { return value_of
 std::optional<attribute> attribute_from(std::uint8_t mgmt_class, std::string_view text) {
     const auto named = [&](const attribute& each) { return same_word(each.name, text); };
     if (const std::optional<attribute> found = find_attribute(mgmt_class, named)) return found;
-    const std::optional<std::uint64_t> id = number_from(text, 0xFFFF);
+    const std::optional<std::uint64_t> id = irpverbs::dispatch::number_in(text, 0xFFFF);
     if (!id) return std::nullopt;
     return attribute_of(mgmt_class, static_cast<std::uint16_t>(*id));
 }

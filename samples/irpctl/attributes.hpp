@@ -29,10 +29,6 @@ attribute attribute_of(std::uint8_t mgmt_class, std::uint16_t id);
 /// Returns the meaning of a datagram's status.
 std::string status_text(std::uint8_t mgmt_class, std::uint16_t status);
 
-/// Parses a decimal number, or a hexadecimal one with "0x", of at most `most`. Refuses further
-/// characters.
-std::optional<std::uint64_t> number_from(std::string_view text, std::uint64_t most);
-
 /// The counters of performance management. Source: IBA 16.1.3.5, 16.1.4.11.
 extern const irpverbs::saa::record_type port_counters;
 extern const irpverbs::saa::record_type port_counters_extended;

@@ -5,6 +5,8 @@
 #include "failure.hpp"
 #include "record_query.hpp"
 
+#include <dispatch/support/numbers.hpp>
+
 #include <CLI/CLI.hpp>
 
 #include <charconv>
@@ -21,7 +23,7 @@ namespace {
 template <class Number>
 std::optional<Number> number_of(const std::string& text) {
     if constexpr (std::is_integral_v<Number>) {
-        return number_from(text, std::numeric_limits<Number>::max());
+        return irpverbs::dispatch::number_in(text, std::numeric_limits<Number>::max());
     } else {
         Number value = 0;
         const char* const end = text.data() + text.size();
@@ -57,7 +59,8 @@ private:
                text.find_first_not_of("0123456789") == std::string::npos;
     }
     static std::uint8_t value(const std::string& text) {
-        const auto found = is_number(text) ? number_from(text, 255) : std::nullopt;
+        const auto found =
+            is_number(text) ? irpverbs::dispatch::number_in(text, 255) : std::nullopt;
         if (!found || *found == 0)
             throw wrong_usage(
                 fmt::format("PORT: a number from 1 to 255 was expected, not '{}'", text));
@@ -87,7 +90,8 @@ auto between(Number least, Number most) {
 
 void add_count(CLI::App& command, std::uint64_t& count, const char* what) {
     const auto problem = [](const std::string& text) {
-        const auto found = number_from(text, std::numeric_limits<std::uint64_t>::max());
+        const auto found =
+            irpverbs::dispatch::number_in(text, std::numeric_limits<std::uint64_t>::max());
         return found && *found != 0
                    ? std::string()
                    : fmt::format("a whole number from 1 on was expected, not '{}'", text);

@@ -3,6 +3,8 @@
 #include "attributes.hpp"
 #include "failure.hpp"
 
+#include <dispatch/support/numbers.hpp>
+
 #include <algorithm>
 #include <cctype>
 #include <fmt/format.h>
@@ -15,7 +17,7 @@ namespace saa = irpverbs::saa;
 namespace {
 
 std::uint64_t number(std::string_view option, std::string_view text, std::uint64_t most) {
-    const std::optional<std::uint64_t> value = number_from(text, most);
+    const std::optional<std::uint64_t> value = irpverbs::dispatch::number_in(text, most);
     if (!value)
         throw wrong_usage(
             fmt::format("{}: a number up to 0x{:x} was expected, not '{}'", option, most, text));
@@ -148,8 +150,7 @@ void write_class_header(const mad_request_words& words, std::uint64_t mask, mad_
     if (managing)
         ibmf::store(std::span(header).first<ibmf::smp_header::size>(),
                     ibmf::smp_header{key, IB_LID_PERMISSIVE, IB_LID_PERMISSIVE});
-    const bool has_oui =
-        mgmt_class >= MAD_MGMT_CLASS_VENDOR2_START && mgmt_class <= MAD_MGMT_CLASS_VENDOR2_END;
+    const bool has_oui = ibmf::has_oui(mgmt_class);
     if (has_oui == words.oui.empty())
         throw wrong_usage(has_oui ? "--oui: classes 0x30 to 0x4f need one"
                                   : "--oui: only classes 0x30 to 0x4f have one");

@@ -11,7 +11,7 @@
 namespace {
 
 using namespace irpverbs;
-using irpverbs::testing::ending;
+using irpverbs::testing::call_result;
 using irpverbs::testing::fake_hca;
 
 class AsyncMad : public irpverbs::testing::BothMachines {

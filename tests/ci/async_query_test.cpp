@@ -14,7 +14,7 @@ namespace {
 namespace asio = boost::asio;
 using namespace irpverbs;
 using namespace std::chrono_literals;
-using irpverbs::testing::ending;
+using irpverbs::testing::call_result;
 using irpverbs::testing::fake_hca;
 
 // Answers with a port of gid_count GIDs; GID n has the GUID n.
@@ -34,11 +34,11 @@ NTSTATUS answer(IRP* irp, ULONG gid_count) {
 
 class AsyncPortQuery : public irpverbs::testing::BothMachines {
 protected:
-    AsyncQuery() {
+    AsyncPortQuery() {
         ci::open_ca(hca.fdo, opening.handler());
         ca = std::move(opening.result());
     }
-    ~AsyncQuery() override {
+    ~AsyncPortQuery() override {
         call_result<void> closing;
         ca.async_close(closing.handler());
         EXPECT_EQ(closing.status(), STATUS_SUCCESS);
@@ -161,6 +161,6 @@ TEST_P(AsyncPortQuery, DeadlineAcrossRepeatedVerbs_CompletesWithTimeout) {
     EXPECT_EQ(answered.status(), STATUS_IO_TIMEOUT);
 }
 
-IRPVERBS_ON_BOTH_MACHINES(AsyncQuery);
+IRPVERBS_ON_BOTH_MACHINES(AsyncPortQuery);
 
 } // namespace

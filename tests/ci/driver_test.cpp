@@ -417,6 +417,6 @@ TEST_P(HcaDriver, OtherMachine_HasSeparateRegistry) {
     EXPECT_EQ(HcaFromGuid(fake_hca::guid), nullptr);
 }
 
-IRPVERBS_ON_BOTH_MACHINES(Driver);
+IRPVERBS_ON_BOTH_MACHINES(HcaDriver);
 
 } // namespace

@@ -22,7 +22,7 @@ namespace asio = boost::asio;
 using namespace irpverbs;
 using namespace std::chrono_literals;
 using dispatch::sim_machine;
-using irpverbs::testing::ending;
+using irpverbs::testing::call_result;
 using irpverbs::testing::expect_explored;
 using irpverbs::testing::fake_hca;
 

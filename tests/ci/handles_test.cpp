@@ -16,7 +16,7 @@ namespace {
 
 namespace asio = boost::asio;
 using namespace irpverbs;
-using irpverbs::testing::ending;
+using irpverbs::testing::call_result;
 using irpverbs::testing::fake_hca;
 
 class CiHandles : public irpverbs::testing::BothMachines {
@@ -252,7 +252,7 @@ TEST_P(CiHandlesAllocationFailure, AllocationFails_NothingRemainsOpen) {
     EXPECT_GE(refused, 6);
 }
 
-IRPVERBS_ON_BOTH_MACHINES(Handles);
-IRPVERBS_ON_THE_SIMULATED_MACHINE(HandlesSimulated);
+IRPVERBS_ON_BOTH_MACHINES(CiHandles);
+IRPVERBS_ON_THE_SIMULATED_MACHINE(CiHandlesAllocationFailure);
 
 } // namespace

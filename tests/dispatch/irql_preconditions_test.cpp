@@ -224,6 +224,6 @@ TEST_P(IrqlVerifier, VerifierOff_NothingIsReported) {
     KeLowerIrql(old);
 }
 
-IRPVERBS_ON_BOTH_MACHINES(IrqlPreconditions);
+IRPVERBS_ON_BOTH_MACHINES(IrqlVerifier);
 
 } // namespace

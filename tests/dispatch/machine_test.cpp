@@ -74,7 +74,7 @@ TEST_P(MachineScope, ThousandsOfScopes_ReuseProcessorSlots) {
     SUCCEED();
 }
 
-IRPVERBS_ON_BOTH_MACHINES(Machines);
+IRPVERBS_ON_BOTH_MACHINES(MachineScope);
 
 // A thread that belongs to no machine runs on the default one.
 TEST(DefaultMachine, ThreadWithoutMachine_RunsOnDefaultMachine) {

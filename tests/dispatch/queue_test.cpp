@@ -151,7 +151,7 @@ TEST_P(KernelQueue, ThreadChangesQueue_FormerCurrentCountDecrements) {
     KeRundownQueue(&two);
 }
 
-IRPVERBS_ON_BOTH_MACHINES(Queues);
+IRPVERBS_ON_BOTH_MACHINES(KernelQueue);
 
 explore_options thorough() {
     explore_options options;

@@ -78,7 +78,7 @@ TEST_P(RundownProtection, ReleaseWithoutAcquire_BugChecks) {
               CRITICAL_STRUCTURE_CORRUPTION);
 }
 
-IRPVERBS_ON_BOTH_MACHINES(Rundowns);
+IRPVERBS_ON_BOTH_MACHINES(RundownProtection);
 
 // After the wait no thread is inside, and the object may be freed.
 TEST(RundownProtectionExplored, AcquireRacesWithWait_NoUserRemainsAfterWait) {

@@ -449,7 +449,7 @@ TEST_P(LockOrderContention, ContendedLocks_OnlyInversionIsReported) {
     EXPECT_TRUE(only_reported(seen, "LockOrder", violation, 0x1001));
 }
 
-IRPVERBS_ON_BOTH_MACHINES(LockGraph);
+IRPVERBS_ON_BOTH_MACHINES(LockOrderContention);
 
 } // namespace
 } // namespace irpverbs::testing

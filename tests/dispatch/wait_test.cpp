@@ -186,7 +186,7 @@ TEST_P(KeWait, WaitOnUninitialisedObject_BugChecks) {
     EXPECT_EQ(bug_check_of([&] { try_wait(&blank); }), INVALID_DATA_ACCESS_TRAP);
 }
 
-IRPVERBS_ON_BOTH_MACHINES(Waits);
+IRPVERBS_ON_BOTH_MACHINES(KeWait);
 
 explore_options thorough() {
     explore_options options;

@@ -223,6 +223,6 @@ TEST_P(CiWrappers, AttachmentScope_DetachesAtItsEnd) {
     }
 }
 
-IRPVERBS_ON_BOTH_MACHINES(Twins);
+IRPVERBS_ON_BOTH_MACHINES(CiWrappers);
 
 } // namespace

@@ -71,7 +71,7 @@ TEST_P(CommandCompletion, PendedCreateOverBlockingLayer_IsLegalAtAnyIrql) {
         expect_legal(blocking_worker, level);
 }
 
-IRPVERBS_ON_BOTH_MACHINES(CommandLayers);
+IRPVERBS_ON_BOTH_MACHINES(CommandCompletion);
 
 /// A caller creates at DISPATCH_LEVEL while other clients keep the command layer busy. The returned
 /// status is checked; the machine's rules report a caller that waits.

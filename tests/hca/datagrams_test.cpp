@@ -177,6 +177,6 @@ TEST_P(ForwardingLoops, DatagramInForwardingLoop_IsDropped) {
     EXPECT_EQ(receiver.receive().data.get<2>(16), 2u);
 }
 
-IRPVERBS_ON_BOTH_MACHINES(Circles);
+IRPVERBS_ON_BOTH_MACHINES(ForwardingLoops);
 
 } // namespace

@@ -217,7 +217,7 @@ TEST_P(AgentQps, FreedQpNumber_DatagramIsDropped) {
     EXPECT_EQ(port_block(two, 1)->QKeyViolations, 0);
 }
 
-IRPVERBS_ON_BOTH_MACHINES(OwnQps);
+IRPVERBS_ON_BOTH_MACHINES(AgentQps);
 
 // A datagram meets either the old keys or the new ones.
 TEST(AgentQpRaces, ModifyKeysDuringReceives_OldOrNewKeysApply) {

@@ -179,6 +179,6 @@ TEST_P(PartitionEnforcement, EnforcementInOtherDirectionOrSmp_PassesDatagram) {
               0);
 }
 
-IRPVERBS_ON_BOTH_MACHINES(Partitions);
+IRPVERBS_ON_BOTH_MACHINES(PartitionEnforcement);
 
 } // namespace

@@ -243,7 +243,7 @@ TEST_P(PerformanceManagement, RegisteredPerformanceAgent_ReplacesBuiltIn) {
     EXPECT_EQ(own.receive().data.method(), get);
 }
 
-IRPVERBS_ON_BOTH_MACHINES(Performance);
+IRPVERBS_ON_BOTH_MACHINES(PerformanceManagement);
 
 // The tick is as long as 256 symbols of a QDR link: 256 ns.
 class PortSamples : public PerformanceManagement {
@@ -313,7 +313,7 @@ TEST_P(PortSamples, InvalidSamplesControl_FailsWithBadField) {
     EXPECT_EQ(initial[at + 1], 1);
 }
 
-IRPVERBS_ON_THE_SIMULATED_MACHINE(Samples);
+IRPVERBS_ON_THE_SIMULATED_MACHINE(PortSamples);
 
 // Datagrams beyond the capacity of the fabric.
 class FabricCapacity : public PerformanceManagement {};
@@ -343,6 +343,6 @@ TEST_P(FabricCapacity, ExcessSmpOrDatagram_DroppedAndCounted) {
     EXPECT_EQ(counters(hcas.guid(0), 1).TransmitDiscards - discarded, 1u);
 }
 
-IRPVERBS_ON_THE_REAL_MACHINE(FullFabric);
+IRPVERBS_ON_THE_REAL_MACHINE(FabricCapacity);
 
 } // namespace

@@ -7,6 +7,8 @@
 #include <support/both_machines.hpp>
 #include <support/explore_gtest.hpp>
 
+#include <boost/endian/conversion.hpp>
+
 #include <algorithm>
 
 namespace {
@@ -357,10 +359,10 @@ struct redirecting_agent {
         header.Status = static_cast<std::uint16_t>(MAD_STATUS_REDIRECT_REQUIRED << 8);
         header.AttributeID = static_cast<std::uint16_t>(MAD_ATTR_ID_CLASSPORTINFO << 8);
         auto* const info = static_cast<std::uint8_t*>(msg->im_msgbufs_send.im_bufs_cl_data);
-        ibmf::detail::store_be<std::uint16_t>(info + 28, self.lid);
-        ibmf::detail::store_be<std::uint16_t>(info + 30, IB_PKEY_DEFAULT_FULL);
-        ibmf::detail::store_be<std::uint32_t>(info + 32, self.target.number);
-        ibmf::detail::store_be<std::uint32_t>(info + 36, self.target.q_key);
+        boost::endian::store_big_u16(info + 28, self.lid);
+        boost::endian::store_big_u16(info + 30, IB_PKEY_DEFAULT_FULL);
+        boost::endian::store_big_u32(info + 32, self.target.number);
+        boost::endian::store_big_u32(info + 36, self.target.q_key);
         EXPECT_EQ(
             ibmf_msg_transport(handle, IBMF_QP_HANDLE_DEFAULT, msg, nullptr, free, context, 0),
             IBMF_SUCCESS);

@@ -143,6 +143,6 @@ TEST_P(IbmfWrappers, DeadlineOrCancellationSlot_EndsQueuedCall) {
     EXPECT_EQ(ended.get(), IBMF_SUCCESS);
 }
 
-IRPVERBS_ON_BOTH_MACHINES(Twins);
+IRPVERBS_ON_BOTH_MACHINES(IbmfWrappers);
 
 } // namespace

@@ -337,6 +337,6 @@ TEST_P(IbmfClients, HcaThatFailed_WithManyClients_NotifiesEachOnce) {
         EXPECT_EQ(each.notifications, 1);
 }
 
-IRPVERBS_ON_BOTH_MACHINES(Clients);
+IRPVERBS_ON_BOTH_MACHINES(IbmfClients);
 
 } // namespace

@@ -253,6 +253,6 @@ TEST_P(DriverRmpp, DriverWithoutRmpp_RmppClassIsNotSupported) {
               IBMF_NOT_SUPPORTED);
 }
 
-IRPVERBS_ON_BOTH_MACHINES(DriversRmpp);
+IRPVERBS_ON_BOTH_MACHINES(DriverRmpp);
 
 } // namespace

@@ -179,6 +179,6 @@ TEST_P(IbmfFaultyFabric, FaultyFabric_EachRequestCompletesOnce) {
     EXPECT_GT(world.answered(), 0u);
 }
 
-IRPVERBS_ON_BOTH_MACHINES(FabricExchanges);
+IRPVERBS_ON_BOTH_MACHINES(IbmfFaultyFabric);
 
 } // namespace

@@ -545,6 +545,6 @@ TEST_P(IbmfMalformedInput, OtherBaseVersionOrOui_IsDropped) {
     }
 }
 
-IRPVERBS_ON_BOTH_MACHINES(Hostile);
+IRPVERBS_ON_BOTH_MACHINES(IbmfMalformedInput);
 
 } // namespace

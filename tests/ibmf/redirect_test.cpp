@@ -3,6 +3,8 @@
 
 #include <support/both_machines.hpp>
 
+#include <boost/endian/conversion.hpp>
+
 #include <optional>
 
 namespace {
@@ -27,11 +29,11 @@ void redirect(std::array<UCHAR, IB_MAD_SIZE>& answer, const place& to) {
     answer[16] = 0, answer[17] = MAD_ATTR_ID_CLASSPORTINFO;
     UCHAR* const info = &answer[64];
     std::fill_n(info, 72, UCHAR{0});
-    ibmf::detail::store_be(info + 24, std::uint32_t{to.service_level} << 20);
-    ibmf::detail::store_be(info + 28, to.lid);
-    ibmf::detail::store_be(info + 30, to.pkey);
-    ibmf::detail::store_be(info + 32, to.qp);
-    ibmf::detail::store_be(info + 36, to.qkey);
+    boost::endian::store_big_u32(info + 24, std::uint32_t{to.service_level} << 20);
+    boost::endian::store_big_u16(info + 28, to.lid);
+    boost::endian::store_big_u16(info + 30, to.pkey);
+    boost::endian::store_big_u32(info + 32, to.qp);
+    boost::endian::store_big_u32(info + 36, to.qkey);
 }
 
 bool is_answer(unsigned from, const std::array<UCHAR, IB_MAD_SIZE>& bytes) {
@@ -131,6 +133,6 @@ TEST_P(IbmfRedirects, ResponseFromFirstPeerAfterRedirect_IsIgnored) {
     EXPECT_EQ(asked_.status(), IBMF_SUCCESS);
 }
 
-IRPVERBS_ON_BOTH_MACHINES(Redirects);
+IRPVERBS_ON_BOTH_MACHINES(IbmfRedirects);
 
 } // namespace

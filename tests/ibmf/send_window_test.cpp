@@ -83,7 +83,7 @@ TEST_P(IbmfFlowControl, CancelledQueuedRequest_ReleasesItsTurn) {
     EXPECT_EQ(agent.requests_received, 2);
 }
 
-IRPVERBS_ON_BOTH_MACHINES(Flow);
+IRPVERBS_ON_BOTH_MACHINES(IbmfFlowControl);
 
 /// Returns the send times of each datagram of eight requests that are not answered.
 std::map<unsigned, std::vector<LONGLONG>> times_of_attempts(sim_machine& sim,

@@ -150,6 +150,6 @@ TEST_P(IbmfStatistics, LongRequestWithLoss_ClientAndPortCountersMatch) {
     EXPECT_EQ(of(other), (counters{{"msgs_alloced", 1}}));
 }
 
-IRPVERBS_ON_THE_SIMULATED_MACHINE(Statistics);
+IRPVERBS_ON_THE_SIMULATED_MACHINE(IbmfStatistics);
 
 } // namespace

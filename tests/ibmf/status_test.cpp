@@ -268,6 +268,6 @@ TEST_P(IbmfStatus, NoMemoryForResponse_TransactionEndsWithNoMemory) {
     EXPECT_EQ(agent.stats().st_no_memory, 1u); // and an unsolicited message is dropped
 }
 
-IRPVERBS_ON_BOTH_MACHINES(Statuses);
+IRPVERBS_ON_BOTH_MACHINES(IbmfStatus);
 
 } // namespace

@@ -369,6 +369,6 @@ TEST_P(IbmfTransactions, GlobalRoute_ToThePortItself_IsNotTurned) {
     }
 }
 
-IRPVERBS_ON_BOTH_MACHINES(Transactions);
+IRPVERBS_ON_BOTH_MACHINES(IbmfTransactions);
 
 } // namespace

@@ -4,6 +4,8 @@
 
 #include <support/both_machines.hpp>
 
+#include <boost/endian/conversion.hpp>
+
 namespace {
 
 using namespace irpverbs::testing;
@@ -41,7 +43,7 @@ struct lazy_reader {
     explicit lazy_reader(wire& on) {
         on.tap = [this](unsigned from, const auto& bytes) {
             const bool data = from == 1 && (bytes[26] & 1) != 0 && bytes[25] == 1;
-            const std::size_t segment = ibmf::detail::load_be<std::uint32_t>(&bytes[28]);
+            const std::size_t segment = boost::endian::load_big_u32(&bytes[28]);
             if (data && segment > sent) sent = segment;
             return true;
         };
@@ -120,7 +122,7 @@ TEST_P(IbmfTransfers, ResumeAfterPausedRead_ContinuesTransfer) {
     std::uint32_t sent = 0;
     joined.tap = [&](unsigned from, const auto& bytes) {
         const bool data = from == 1 && (bytes[26] & 1) != 0 && bytes[25] == 1;
-        const auto segment = ibmf::detail::load_be<std::uint32_t>(&bytes[28]);
+        const auto segment = boost::endian::load_big_u32(&bytes[28]);
         if (data && std::exchange(sent, std::max(sent, segment)) >= segment) return false;
         const bool ack = from == 0 && bytes[25] == 2;
         if (ack && bytes[31] != 0 && std::equal(&bytes[28], &bytes[32], &bytes[32]))
@@ -449,7 +451,7 @@ TEST_P(IbmfTransfers, UnboundedWindow_OfAPeer_TakesASmallShareOfThePortsDatagram
     const client_scope agent(1, SUBN_ADM_AGENT, IBMF_REG_FLAG_RMPP);
     std::uint64_t most = 0;
     joined.tap = [&](unsigned, const auto& bytes) {
-        const auto segment = ibmf::detail::load_be<std::uint32_t>(&bytes[28]);
+        const auto segment = boost::endian::load_big_u32(&bytes[28]);
         most = std::max(most, agent.stats(B_TRUE).st_sends_active);
         if (segment == 1 || segment == segments)
             joined.inject(1, ack_of(bytes, segment, 0xFFFFFFFF).data(), IB_MAD_SIZE, wire::lids[0]);
@@ -463,7 +465,7 @@ TEST_P(IbmfTransfers, UnboundedWindow_OfAPeer_TakesASmallShareOfThePortsDatagram
     EXPECT_LE(most, 64u);
 }
 
-IRPVERBS_ON_BOTH_MACHINES(Transfers);
+IRPVERBS_ON_BOTH_MACHINES(IbmfTransfers);
 
 class TransferTimes : public BothMachines {};
 

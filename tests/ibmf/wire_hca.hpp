@@ -370,16 +370,15 @@ private:
         }
         return of_any_oui;
     }
-    static bool has_oui(UCHAR mgmt_class) { return mgmt_class >= 0x30 && mgmt_class <= 0x4F; }
     static bool is_of_any_oui(const IB_MAD_AGENT_ATTR& attr) {
-        return has_oui(attr.ManagementClass) && attr.Oui[0] == 0 && attr.Oui[1] == 0 &&
+        return IbClassHasOui(attr.ManagementClass) && attr.Oui[0] == 0 && attr.Oui[1] == 0 &&
                attr.Oui[2] == 0;
     }
     static bool receives(const IB_MAD_AGENT_ATTR& attr, const std::vector<UCHAR>& bytes) {
         constexpr std::size_t oui = 37;
         const UCHAR mgmt_class = bytes[1];
         if (attr.ManagementClass != mgmt_class) return false;
-        if (has_oui(mgmt_class) && !is_of_any_oui(attr) && bytes.size() >= oui + 3 &&
+        if (IbClassHasOui(mgmt_class) && !is_of_any_oui(attr) && bytes.size() >= oui + 3 &&
             !std::equal(attr.Oui, attr.Oui + 3, &bytes[oui]))
             return false;
         return (attr.MethodMask[bytes[3] / 32] >> bytes[3] % 32 & 1) != 0;

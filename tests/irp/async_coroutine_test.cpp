@@ -171,7 +171,7 @@ plain_coroutine send_one(DEVICE_OBJECT* device, IRP* irp, sent_end& end) {
 
 class CoroutineSend : public irpverbs::testing::BothMachines {
 protected:
-    ~SentPacket() override { IoFreeIrp(irp); }
+    ~CoroutineSend() override { IoFreeIrp(irp); }
     devices device;
     IRP* irp = IoAllocateIrp(1, FALSE);
     sent_end end;
@@ -250,7 +250,7 @@ TEST_P(CoroutineSend, Send_ThatThrows_LeavesNoCallBehind) {
 }
 
 IRPVERBS_ON_BOTH_MACHINES(AsyncCoroutine);
-IRPVERBS_ON_BOTH_MACHINES(SentPacket);
+IRPVERBS_ON_BOTH_MACHINES(CoroutineSend);
 
 // A coroutine sends three requests; two actors complete them, one of them at DISPATCH_LEVEL.
 void served_by_two(dispatch::sim_machine& sim) {

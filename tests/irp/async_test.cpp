@@ -372,7 +372,7 @@ TEST_P(AsyncCall, ContextDestroyedFirst_HandlerIsFreedUncalled) {
     EXPECT_EQ(alive.use_count(), 1);
 }
 
-IRPVERBS_ON_BOTH_MACHINES(Async);
+IRPVERBS_ON_BOTH_MACHINES(AsyncCall);
 
 // A future blocks its thread, which in the simulator is the thread that runs the simulation.
 class AsyncCallOnRealThreads : public AsyncCall {};
@@ -386,6 +386,6 @@ TEST_P(AsyncCallOnRealThreads, UseFuture_ReturnsResultOrThrows) {
     EXPECT_THROW(bad.get(), boost::system::system_error);
 }
 
-IRPVERBS_ON_THE_REAL_MACHINE(RealAsync);
+IRPVERBS_ON_THE_REAL_MACHINE(AsyncCallOnRealThreads);
 
 } // namespace

@@ -19,7 +19,7 @@ using irpverbs::testing::test_device;
 
 void answer(pending_irp owed, void*) { std::move(owed).complete(STATUS_SUCCESS, 42); }
 
-class CsqRaces : public irpverbs::testing::BothMachines {
+class CancelSafeQueue : public irpverbs::testing::BothMachines {
 protected:
     void send(int count) {
         for (int i = 0; i < count; ++i) {
@@ -165,7 +165,7 @@ TEST_P(CancelSafeQueue, ThreadsInsertAndCancelDuringDrain_EachCompletesOnce) {
     worker();
 }
 
-IRPVERBS_ON_BOTH_MACHINES(Queue);
+IRPVERBS_ON_BOTH_MACHINES(CancelSafeQueue);
 
 // Tests that destroying a queue with requests in it is a bug check.
 TEST(CancelSafeQueueDeathTest, DestroyedWithQueuedIrp_BugChecks) {

@@ -32,7 +32,7 @@ NTSTATUS pend_cancelable(DEVICE_OBJECT* device, IRP* irp) {
     return STATUS_PENDING;
 }
 
-class IoCancelIrp : public BothMachines {
+class CancelIrp : public BothMachines {
 protected:
     IoCancelIrp() { seen = {}; }
     ~IoCancelIrp() override { IoFreeIrp(irp); }
@@ -43,14 +43,14 @@ protected:
     IRP* irp = request(bottom.device, result);
 };
 
-TEST_P(IoCancelIrp, NoCancelRoutine_ReturnsFalseAndSetsCancel) {
+TEST_P(CancelIrp, NoCancelRoutine_ReturnsFalseAndSetsCancel) {
     EXPECT_FALSE(IoCancelIrp(irp));
     EXPECT_TRUE(irp->Cancel);
     EXPECT_FALSE(IoCancelIrp(irp));
     EXPECT_EQ(KeGetCurrentIrql(), PASSIVE_LEVEL);
 }
 
-TEST_P(IoCancelIrp, CancelRoutineSet_IsCalledOnceWithLockHeld) {
+TEST_P(CancelIrp, CancelRoutineSet_IsCalledOnceWithLockHeld) {
     EXPECT_EQ(IoCallDriver(bottom.device, irp), STATUS_PENDING);
     EXPECT_TRUE(IoCancelIrp(irp));
     EXPECT_EQ(seen.calls, 1);
@@ -64,14 +64,14 @@ TEST_P(IoCancelIrp, CancelRoutineSet_IsCalledOnceWithLockHeld) {
 }
 
 // Tests that CancelIrql is the canceller's level.
-TEST_P(IoCancelIrp, CancelAtDispatchLevel_RestoresCallerIrql) {
+TEST_P(CancelIrp, CancelAtDispatchLevel_RestoresCallerIrql) {
     IoCallDriver(bottom.device, irp);
     const at_dispatch_level raised;
     EXPECT_TRUE(IoCancelIrp(irp));
     EXPECT_EQ(KeGetCurrentIrql(), DISPATCH_LEVEL);
 }
 
-TEST_P(IoCancelIrp, CancelRoutineCleared_IsNotCalled) {
+TEST_P(CancelIrp, CancelRoutineCleared_IsNotCalled) {
     IoCallDriver(bottom.device, irp);
     EXPECT_EQ(IoSetCancelRoutine(irp, nullptr), cancel_and_complete);
     EXPECT_EQ(IoSetCancelRoutine(irp, nullptr), nullptr); // only one caller gets it
@@ -81,7 +81,7 @@ TEST_P(IoCancelIrp, CancelRoutineCleared_IsNotCalled) {
     EXPECT_EQ(seen.calls, 0);
 }
 
-TEST_P(IoCancelIrp, CompleteWithCancelRoutineSet_IsReported) {
+TEST_P(CancelIrp, CompleteWithCancelRoutineSet_IsReported) {
     IoCallDriver(bottom.device, irp);
     const auto report = report_of([&] { complete(pended, STATUS_SUCCESS); });
     ASSERT_TRUE(report);
@@ -90,7 +90,7 @@ TEST_P(IoCancelIrp, CompleteWithCancelRoutineSet_IsReported) {
     IoCancelIrp(irp);
 }
 
-TEST_P(IoCancelIrp, FreePendingIrp_IsReported) {
+TEST_P(CancelIrp, FreePendingIrp_IsReported) {
     IoCallDriver(bottom.device, irp);
     const auto report = report_of([&] { IoFreeIrp(irp); });
     ASSERT_TRUE(report);
@@ -99,14 +99,14 @@ TEST_P(IoCancelIrp, FreePendingIrp_IsReported) {
     IoCancelIrp(irp);
 }
 
-TEST_P(IoCancelIrp, CancelRoutineInCompletedIrp_BugChecks) {
+TEST_P(CancelIrp, CancelRoutineInCompletedIrp_BugChecks) {
     IoSetCancelRoutine(irp, cancel_and_complete); // it is not sent to any driver
     EXPECT_EQ(bug_check_of([&] { IoCancelIrp(irp); }), CANCEL_STATE_IN_COMPLETED_IRP);
     IoReleaseCancelSpinLock(PASSIVE_LEVEL); // the canceller did not return to do it
 }
 
 // Two machines of one process share no cancel spin lock: a holder on one does not block the other.
-TEST_P(IoCancelIrp, TwoMachines_HaveSeparateCancelSpinLocks) {
+TEST_P(CancelIrp, TwoMachines_HaveSeparateCancelSpinLocks) {
     KIRQL here = PASSIVE_LEVEL;
     IoAcquireCancelSpinLock(&here);
     {
@@ -120,6 +120,6 @@ TEST_P(IoCancelIrp, TwoMachines_HaveSeparateCancelSpinLocks) {
     EXPECT_EQ(KeGetCurrentIrql(), PASSIVE_LEVEL);
 }
 
-IRPVERBS_ON_BOTH_MACHINES(Cancel);
+IRPVERBS_ON_BOTH_MACHINES(CancelIrp);
 
 } // namespace

@@ -161,7 +161,7 @@ TEST_P(CompletionQueueOnRealThreads, UseFuture_ReturnsIrp) {
     IoFreeIrp(irp);
 }
 
-IRPVERBS_ON_THE_REAL_MACHINE(RealCompletionQueue);
+IRPVERBS_ON_THE_REAL_MACHINE(CompletionQueueOnRealThreads);
 
 // Two IRPs arrive while two removals wait and one is removed by try_remove: each gets its IRP.
 void arrive_and_remove(dispatch::sim_machine& sim) {

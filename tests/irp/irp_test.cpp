@@ -403,6 +403,6 @@ TEST_P(IrpLifetime, IoInitializeIrpSizeTooSmall_IsReported) {
     EXPECT_EQ(report->id, 0x20Du);
 }
 
-IRPVERBS_ON_BOTH_MACHINES(IrpLife);
+IRPVERBS_ON_BOTH_MACHINES(IrpLifetime);
 
 } // namespace

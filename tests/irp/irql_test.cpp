@@ -253,6 +253,6 @@ TEST_P(IrpIrqlRules, VerifierOff_NothingIsReported) {
     }));
 }
 
-IRPVERBS_ON_BOTH_MACHINES(IrqlRules);
+IRPVERBS_ON_BOTH_MACHINES(IrpIrqlRules);
 
 } // namespace

@@ -214,6 +214,6 @@ TEST_P(IrpTraceOnBothMachines, EachMachine_RecordsSameEvents) {
     const auto is_end = [](const trace_event& each) { return each.ends; };
     EXPECT_EQ(std::count_if(events.begin(), events.end(), is_end), 3);
 }
-IRPVERBS_ON_BOTH_MACHINES(TraceOn);
+IRPVERBS_ON_BOTH_MACHINES(IrpTraceOnBothMachines);
 
 } // namespace

@@ -47,12 +47,12 @@ TEST(IrpctlOutput, ClosedPipe_ExitsWith1AndOneLine) {
 /// A fabric of one host whose description has bytes of all kinds.
 class IrpctlOutputEscaping : public ::testing::Test {
 protected:
-    IrpctlHostileText() {
+    IrpctlOutputEscaping() {
         std::ofstream file(path_, std::ios::binary);
         file << "Switch 2 \"S-1\" # \"switch1\"\n[1] \"H-2\"[1]\n\n"
              << "Ca 1 \"H-2\" # \"a\x1b[31m\xff\xc3\xa9\xc2\x9b\x7f\"\n[1] \"S-1\"[1]\n";
     }
-    ~IrpctlHostileText() override { std::filesystem::remove(path_); }
+    ~IrpctlOutputEscaping() override { std::filesystem::remove(path_); }
 
     ended irpctl(std::vector<std::string> arguments) const {
         arguments.insert(arguments.begin(), {"--hca", "software:" + path_});

@@ -3,6 +3,8 @@
 
 #include <ibmf/table_agent.hpp>
 
+#include <boost/endian/conversion.hpp>
+
 #include <cstdlib>
 #include <memory>
 #include <string>
@@ -28,8 +30,7 @@ TEST_F(IbmfLab, ConcurrentRequests_EachAnsweredOnce) {
         test_message& each = all[i]->message();
         ASSERT_EQ(each.status(), IBMF_SUCCESS) << i;
         EXPECT_EQ(each.received_header().status, 0);
-        EXPECT_EQ(ibmf::detail::load_be<std::uint16_t>(each.received().data()),
-                  i % 2 == 0 ? lid : sm_lid);
+        EXPECT_EQ(boost::endian::load_big_u16(each.received().data()), i % 2 == 0 ? lid : sm_lid);
     }
     for (const auto& each : all)
         EXPECT_EQ(each->message().calls(), 1);

@@ -4,6 +4,8 @@
 #include "ibmf_lab.hpp"
 #include "outstanding_queries.hpp"
 
+#include <boost/endian/conversion.hpp>
+
 #include <memory>
 #include <string>
 
@@ -37,7 +39,7 @@ protected:
         const std::span<const std::uint8_t> data = nodes.message().received();
         std::vector<ib_lid_t> lids;
         for (std::size_t at = 0; at + node_stride <= data.size(); at += node_stride)
-            lids.push_back(ibmf::detail::load_be<std::uint16_t>(data.data() + at));
+            lids.push_back(boost::endian::load_big_u16(data.data() + at));
         return lids;
     }
     std::vector<std::uint8_t> all_paths() {

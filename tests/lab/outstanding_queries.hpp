@@ -5,6 +5,8 @@
 
 #include <support/coroutines.hpp>
 
+#include <boost/endian/conversion.hpp>
+
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -154,7 +156,7 @@ private:
         if (message.ibmf_msg->im_msg_status != IBMF_SUCCESS) return false;
         ++answered_;
         const bool right = message.received_header().status == 0 &&
-                           ibmf::detail::load_be<std::uint16_t>(message.received().data()) == lid;
+                           boost::endian::load_big_u16(message.received().data()) == lid;
         if (!right) ++wrong_;
         return right && goes_on_;
     }

@@ -5,6 +5,8 @@
 
 #include <saa/sa_recs.h>
 
+#include <boost/endian/conversion.hpp>
+
 #include <algorithm>
 #include <span>
 #include <vector>
@@ -25,14 +27,14 @@ public:
                             .to = to,
                             .data_size = data_size}) {
         ibmf_msg_bufs_t& parts = message_.ibmf_msg->im_msgbufs_send;
-        ibmf::detail::store_be<std::uint16_t>(
+        boost::endian::store_big_u16(
             reinterpret_cast<std::uint8_t*>(&parts.im_bufs_mad_hdr->AttributeID), attribute);
         std::ranges::fill(data(), std::uint8_t{0});
         ibmf::store(class_header(), ibmf::sa_header{});
     }
     /// Asks for records with this LID, which is their first field (component bit 0).
     sa_request& with_lid(ib_lid_t lid) {
-        ibmf::detail::store_be<std::uint16_t>(data().data(), lid);
+        boost::endian::store_big_u16(data().data(), lid);
         ibmf::store(class_header(), ibmf::sa_header{0, 0, 1});
         return *this;
     }

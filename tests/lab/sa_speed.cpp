@@ -20,6 +20,8 @@
 
 #include <hca/rdma.h>
 
+#include <boost/endian/conversion.hpp>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -136,8 +138,8 @@ private:
 
 raw_ibmad::gid wire(const ib_gid_t& gid) {
     raw_ibmad::gid bytes{};
-    ibmf::detail::store_be<std::uint64_t>(bytes.data(), gid.gid_prefix);
-    ibmf::detail::store_be<std::uint64_t>(bytes.data() + 8, gid.gid_guid);
+    boost::endian::store_big_u64(bytes.data(), gid.gid_prefix);
+    boost::endian::store_big_u64(bytes.data() + 8, gid.gid_guid);
     return bytes;
 }
 

@@ -124,7 +124,7 @@ TEST_P(SaAsync, DeadlineOrCancellation_EndsOneMergedAccessOnly) {
     EXPECT_EQ(session.stats().ss_cancelled, 0u);
 }
 
-IRPVERBS_ON_BOTH_MACHINES(SaTwins);
+IRPVERBS_ON_BOTH_MACHINES(SaAsync);
 
 // A cancellation and the response race: each of the equal accesses ends once, and independently.
 TEST(SaAsyncRaces, MergedAccessCancelled_OtherCompletes) {

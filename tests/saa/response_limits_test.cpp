@@ -105,6 +105,6 @@ TEST_P(SaResponseLimits, AnnouncedFourGigabytes_AllocatesLittleMemory) {
     joined.tap = nullptr;
 }
 
-IRPVERBS_ON_BOTH_MACHINES(SaAnswerBounds);
+IRPVERBS_ON_BOTH_MACHINES(SaResponseLimits);
 
 } // namespace

@@ -94,6 +94,6 @@ TEST_P(SaAllocationFailure, AccessAllocationFails_ReportedOnce) {
     }
 }
 
-IRPVERBS_ON_THE_SIMULATED_MACHINE(ShortMemory);
+IRPVERBS_ON_THE_SIMULATED_MACHINE(SaAllocationFailure);
 
 } // namespace

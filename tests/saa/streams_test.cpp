@@ -313,7 +313,7 @@ TEST_P(SaStreams, TypeChosenAtRunTime_ReturnsItsRecords) {
 }
 
 IRPVERBS_ON_BOTH_MACHINES(SaStreams);
-IRPVERBS_ON_THE_REAL_MACHINE(SaLongStreams);
+IRPVERBS_ON_THE_REAL_MACHINE(SaStreamWindow);
 
 // Segments are lost and reordered, and the stream is closed at any time: it returns the start of
 // the table, and the whole table when it ends successfully.

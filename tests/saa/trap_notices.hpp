@@ -2,8 +2,9 @@
 #pragma once
 
 #include <dispatch/ke.h>
-#include <ibmf/detail/big_endian.hpp>
 #include <saa/sa_recs.h>
+
+#include <boost/endian/conversion.hpp>
 
 #include <atomic>
 #include <cstdint>
@@ -40,8 +41,8 @@ inline ib_mad_notice_t trap(std::uint16_t number) {
 
 inline ib_mad_notice_t trap_about(std::uint16_t number, const ib_gid_t& gid) {
     ib_mad_notice_t notice = trap(number);
-    ibmf::detail::store_be<std::uint64_t>(notice.DataDetails + 6, gid.gid_prefix);
-    ibmf::detail::store_be<std::uint64_t>(notice.DataDetails + 14, gid.gid_guid);
+    boost::endian::store_big_u64(notice.DataDetails + 6, gid.gid_prefix);
+    boost::endian::store_big_u64(notice.DataDetails + 14, gid.gid_guid);
     return notice;
 }
 

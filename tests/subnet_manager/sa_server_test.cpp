@@ -1,6 +1,8 @@
 // The responses of the subnet administration to a client on the fabric.
 #include "administered_subnet.hpp"
 
+#include <boost/endian/conversion.hpp>
+
 #include <bit>
 #include <map>
 #include <set>
@@ -272,7 +274,7 @@ TEST_P(SaServer, GroupJoined_MulticastTablesHoldItsTree) {
 }
 
 std::uint64_t gid_guid_in(const ib_mad_notice_t& notice) {
-    return irpverbs::ibmf::detail::load_be<std::uint64_t>(&notice.DataDetails[14]);
+    return boost::endian::load_big_u64(&notice.DataDetails[14]);
 }
 
 // A cable is pulled: the switch sends a trap, and the next sweep finds no host there.
@@ -323,6 +325,6 @@ TEST_P(SaServer, TrapsOfNodes_ForwardedToSubscribers) {
     EXPECT_NE(changed.IssuerLID, lid(3));
 }
 
-IRPVERBS_ON_BOTH_MACHINES(SubnetAdministration);
+IRPVERBS_ON_BOTH_MACHINES(SaServer);
 
 } // namespace

@@ -149,7 +149,7 @@ TEST_P(SubnetManager, StoppedAtOnce_CannotBeStartedAgain) {
     EXPECT_EQ(again.status(), STATUS_FILE_CLOSED);
 }
 
-IRPVERBS_ON_BOTH_MACHINES(Sweep);
+IRPVERBS_ON_BOTH_MACHINES(SubnetManager);
 
 // In every order of events each request ends once, and no memory is left behind.
 TEST(SubnetManagerStopRaces, StopAtAnyTime_EachRequestCompletesOnce) {

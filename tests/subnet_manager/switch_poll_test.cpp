@@ -6,6 +6,8 @@
 #include <support/both_machines.hpp>
 #include <sweep/switch_poll.hpp>
 
+#include <boost/endian/conversion.hpp>
+
 #include <array>
 #include <cstring>
 #include <set>
@@ -88,7 +90,7 @@ protected:
         while (count-- > 0) {
             const ib_mad_notice_t notice = client->next_report();
             EXPECT_EQ(notice.TrapNumber_DeviceID, trap);
-            guids.insert(irpverbs::ibmf::detail::load_be<std::uint64_t>(&notice.DataDetails[14]));
+            guids.insert(boost::endian::load_big_u64(&notice.DataDetails[14]));
         }
         return guids;
     }

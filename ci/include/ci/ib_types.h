@@ -24,6 +24,16 @@ typedef struct _ib_gid {
     ib_guid_t gid_guid;
 } ib_gid_t;
 
+/* Whether both are the same GID. In C++ also `==` and `!=`. IRQL: any. */
+static inline BOOLEAN IbSameGid(ib_gid_t Left, ib_gid_t Right) NT_NOEXCEPT {
+    return Left.gid_prefix == Right.gid_prefix && Left.gid_guid == Right.gid_guid;
+}
+#ifdef __cplusplus
+inline bool operator==(const ib_gid_t& left, const ib_gid_t& right) noexcept {
+    return IbSameGid(left, right);
+}
+#endif
+
 #define IB_DEFAULT_GID_PREFIX 0xFE80000000000000ull
 #define IB_LID_PERMISSIVE ((ib_lid_t)0xFFFF)
 #define IB_LID_UNICAST_LAST ((ib_lid_t)0xBFFF)

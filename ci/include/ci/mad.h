@@ -74,6 +74,12 @@ typedef struct _IB_MAD_KEYS {
     ib_qkey_t QKey;
 } IB_MAD_KEYS;
 
+/* Whether datagrams of the class name a vendor by an OUI, which its agents choose between. IRQL:
+   any. Source: IBA 16.5 (vendor classes 0x30 to 0x4F). */
+static inline BOOLEAN IbClassHasOui(UCHAR ManagementClass) NT_NOEXCEPT {
+    return ManagementClass >= 0x30 && ManagementClass <= 0x4F;
+}
+
 /* Attributes of an agent. */
 typedef struct _IB_MAD_AGENT_ATTR {
     UCHAR PortNumber;      /* from 1 */

@@ -67,14 +67,15 @@ cq_object* cq_object::make(ca_object& ca, const create_parameters& wanted) {
     cq->shared.Reserved = static_cast<object*>(cq);
     dispatch::detail::name_object(cq, "cq");
     const dispatch::detail::spin_guard guard(device.lock);
-    InsertTailList(&device.polled, &cq->poll.link.entry);
+    device.polls.push_back(cq->poll);
     return cq;
 }
 
 void cq_object::destroy(cq_object* cq) {
     {
-        const dispatch::detail::spin_guard guard(cq->parent().device().lock);
-        RemoveEntryList(&cq->poll.link.entry);
+        hca_device& device = cq->parent().device();
+        const dispatch::detail::spin_guard guard(device.lock);
+        device.polls.erase(device.polls.iterator_to(cq->poll));
     }
     free_object(cq);
 }

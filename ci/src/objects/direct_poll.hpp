@@ -4,30 +4,21 @@
 
 #include <ci/driver.h>
 
+#include <boost/intrusive/list.hpp>
+
 #include <atomic>
 
 namespace irpverbs::ci {
 
-class direct_poll;
-
-/// The entry of a direct poll in the list of its device.
-struct poll_link {
-    LIST_ENTRY entry{};
-    direct_poll* poll = nullptr;
-};
-
 /// The direct polls of one queue: an asymmetric lock. A poll sets a flag; a revocation pays for
 /// both, by membarrier(2), which costs as much as many locks. Polls are therefore direct only after
 /// many calls that enable them. The driver's lock guards all functions but `refuse`.
-class direct_poll {
+class direct_poll : public boost::intrusive::list_base_hook<> {
 public:
     /// Registers the process for the barriers of `revoke`. IRQL: PASSIVE_LEVEL; takes time once.
     static void prepare();
 
     explicit direct_poll(HCA_DIRECT_POLL& words) : words_(words) { refuse(); }
-    static direct_poll& of(const LIST_ENTRY* entry) {
-        return *CONTAINING_RECORD(entry, poll_link, entry)->poll;
-    }
 
     void enable(PFN_HCA_DIRECT_POLL poll, ibv_cq* queue, const std::atomic<bool>& failed) {
         if (++calls_ == enable_threshold) begin(poll, queue, failed);
@@ -39,8 +30,6 @@ public:
     /// Makes later polls skip the function. Callable from any context.
     void refuse();
 
-    poll_link link{{}, this};
-
 private:
     static constexpr unsigned enable_threshold = 32;
 
@@ -51,5 +40,9 @@ private:
     unsigned calls_ = 0; // in a row
     bool used_ = false;  // a poll may be inside
 };
+
+/// The direct polls of a device.
+using direct_poll_list =
+    boost::intrusive::list<direct_poll, boost::intrusive::constant_time_size<false>>;
 
 } // namespace irpverbs::ci

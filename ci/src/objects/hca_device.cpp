@@ -13,29 +13,25 @@ using dispatch::detail::spin_guard;
 
 namespace {
 
-ca_object& ca_of(const LIST_ENTRY* entry) {
-    return *CONTAINING_RECORD(entry, device_link, entry)->ca;
-}
-
 // Walks ahead of a walk through the list of CAs and prefetches the IRPs that the walk will reach:
 // of thousands of IRPs most are in no near cache.
 class prefetcher {
 public:
-    prefetcher(const LIST_ENTRY* begin, const LIST_ENTRY* end, unsigned channel)
+    prefetcher(device_list::iterator begin, device_list::iterator end, unsigned channel)
         : next_(begin), end_(end), channel_(channel) {
         for (unsigned i = 0; i < lead; ++i)
             step();
     }
     void step() {
         if (next_ == end_) return;
-        ca_of(next_).prefetch_waiter(channel_);
-        next_ = next_->Flink;
+        next_->prefetch_waiter(channel_);
+        ++next_;
     }
 
 private:
     static constexpr unsigned lead = 8;
-    const LIST_ENTRY* next_;
-    const LIST_ENTRY* const end_;
+    device_list::iterator next_;
+    const device_list::iterator end_;
     const unsigned channel_;
 };
 
@@ -53,8 +49,6 @@ hca_device::hca_device(const HCA_DEVICE& its_description, DEVICE_OBJECT* its_fdo
     : operations(sized_copy(*its_description.Operations)), description(its_description),
       name(its_description.Name), fdo(its_fdo), driver(std::move(its_driver)) {
     complete_operations(operations);
-    InitializeListHead(&open);
-    InitializeListHead(&polled);
 }
 
 NTSTATUS hca_device::add_child() {
@@ -90,23 +84,21 @@ bool hca_device::refuse(bool on) {
 bool hca_device::link(ca_object& ca) {
     const spin_guard guard(lock);
     if (failed.load()) return false;
-    ca.link.ca = &ca;
-    InsertTailList(&open, &ca.link.entry);
+    open.push_back(ca);
     return true;
 }
 
 void hca_device::unlink(ca_object& ca) {
     const spin_guard guard(lock);
-    if (ca.link.ca != nullptr) RemoveEntryList(&ca.link.entry);
-    ca.link.ca = nullptr;
+    if (ca.device_hook::is_linked()) open.erase(open.iterator_to(ca));
 }
 
 void hca_device::fail() {
     {
         const spin_guard guard(lock);
         if (failed.exchange(true)) return;
-        for (const LIST_ENTRY* entry = polled.Flink; entry != &polled; entry = entry->Flink)
-            direct_poll::of(entry).refuse();
+        for (direct_poll& each : polls)
+            each.refuse();
     }
     signal(0, IB_AE_LOCAL_FATAL);
 }
@@ -116,11 +108,11 @@ void hca_device::fail() {
 ca_object* hca_device::prepare_some(ca_object* after, unsigned channel, IB_ASYNC_EVENT event,
                                     notifications& due) {
     const spin_guard guard(lock);
-    const LIST_ENTRY* entry = after != nullptr ? after->link.entry.Flink : open.Flink;
-    prefetcher ahead(entry, &open, channel);
-    for (due.count = 0; entry != &open; entry = entry->Flink) {
+    auto entry = after != nullptr ? std::next(open.iterator_to(*after)) : open.begin();
+    prefetcher ahead(entry, open.end(), channel);
+    for (due.count = 0; entry != open.end(); ++entry) {
         ahead.step();
-        ca_object& ca = ca_of(entry);
+        ca_object& ca = *entry;
         if (ca.closing()) continue;
         due.all[due.count++] = ca.prepare_notification(channel, event);
         if (due.count == due.all.size() && ca.try_reference()) return &ca;

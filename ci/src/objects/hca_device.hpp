@@ -6,12 +6,18 @@
 #include "object.hpp"
 #include "verbs/request.hpp"
 
+#include <boost/intrusive/list.hpp>
+
 #include <memory>
 #include <string>
 
 namespace irpverbs::ci {
 
 struct ca_object;
+
+using device_hook = boost::intrusive::list_base_hook<boost::intrusive::tag<struct device_tag>>;
+using device_list = boost::intrusive::list<ca_object, boost::intrusive::base_hook<device_hook>,
+                                           boost::intrusive::constant_time_size<false>>;
 
 struct hca_device {
     hca_device(const HCA_DEVICE& its_description, DEVICE_OBJECT* its_fdo,
@@ -25,11 +31,11 @@ struct hca_device {
     std::atomic<bool> failed{false};             // set under lock; read from anywhere
     mad_observer_slot observer;
 
-    KSPIN_LOCK lock = 0;   // shared with its CAs: one acquisition delivers an event to all
-    LIST_ENTRY open;       // guarded by lock: device_link
-    LIST_ENTRY polled;     // guarded by lock: direct_poll
-    LONG opens = 0;        // guarded by lock: open CAs, and opens under way
-    bool refusing = false; // guarded by lock
+    KSPIN_LOCK lock = 0;    // shared with its CAs: one acquisition delivers an event to all
+    device_list open;       // guarded by lock: CAs that receive events
+    direct_poll_list polls; // guarded by lock
+    LONG opens = 0;         // guarded by lock: open CAs, and opens under way
+    bool refusing = false;  // guarded by lock
 
     /// Executes the verb where and when the driver decides.
     NTSTATUS submit(IRP* irp) const {
@@ -67,13 +73,7 @@ inline hca_device& device_of(DEVICE_OBJECT* fdo) {
     return *static_cast<hca_device*>(fdo->DeviceExtension);
 }
 
-/// The entry of a CA in the list of its device.
-struct device_link {
-    LIST_ENTRY entry{};
-    ca_object* ca = nullptr; // null: not in the list
-};
-
-struct ca_object final : object {
+struct ca_object final : object, device_hook {
     using shared_type = HCA_CA;
     /// Channel 0: fatal; n: port n.
     static ca_object* make(hca_device& device, const create_parameters& wanted);
@@ -87,7 +87,6 @@ struct ca_object final : object {
     void* handle() { return &shared.Ca; }
     void begin_events();
 
-    device_link link;
     HCA_CA shared{};
 
 private:

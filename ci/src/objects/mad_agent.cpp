@@ -36,23 +36,18 @@ IB_MAD_RECEIVE& buffer_of(IRP* irp) {
 
 } // namespace
 
-/// A datagram that arrived when no IRP waited, followed by its bytes.
-struct queued_mad {
-    LIST_ENTRY entry;
-    IB_MAD_RECEIVED received;
+queued_mad* queued_mad::make(const IB_MAD_RECEIVED& received) {
+    auto* memory = static_cast<UCHAR*>(
+        ExAllocatePool2(POOL_FLAG_NON_PAGED, sizeof(queued_mad) + received.Length, mad_tag));
+    if (memory == nullptr) return nullptr;
+    UCHAR* data = memory + sizeof(queued_mad);
+    std::copy_n(static_cast<const UCHAR*>(received.Data), received.Length, data);
+    return new (memory) queued_mad({received.From, data, received.Length});
+}
 
-    static queued_mad* make(const IB_MAD_RECEIVED& received) {
-        auto* memory = static_cast<UCHAR*>(
-            ExAllocatePool2(POOL_FLAG_NON_PAGED, sizeof(queued_mad) + received.Length, mad_tag));
-        if (memory == nullptr) return nullptr;
-        UCHAR* data = memory + sizeof(queued_mad);
-        std::copy_n(static_cast<const UCHAR*>(received.Data), received.Length, data);
-        return new (memory) queued_mad{{}, {received.From, data, received.Length}};
-    }
-    static void free(queued_mad* mad) {
-        if (mad != nullptr) ExFreePoolWithTag(mad, mad_tag);
-    }
-};
+void queued_mad::free(queued_mad* mad) {
+    if (mad != nullptr) ExFreePoolWithTag(mad, mad_tag);
+}
 
 /// A datagram on its way to an IRP.
 struct incoming_mad {
@@ -71,15 +66,14 @@ struct get_result {
 
 namespace {
 
-queued_mad* first_of(const receive_queue& queue) {
-    if (IsListEmpty(&queue.queued)) return nullptr;
-    return CONTAINING_RECORD(queue.queued.Flink, queued_mad, entry);
+queued_mad* first_of(receive_queue& queue) {
+    return queue.queued.empty() ? nullptr : &queue.queued.front();
 }
 
 queued_mad* remove_first(receive_queue& queue) {
     queued_mad* first = first_of(queue);
     if (first == nullptr) return nullptr;
-    RemoveEntryList(&first->entry);
+    queue.queued.pop_front();
     --queue.count;
     return first;
 }
@@ -92,14 +86,13 @@ void mad_agent_object::enqueue(incoming_mad& mad) {
         ++queue_.lost;
         return;
     }
-    InsertTailList(&queue_.queued, &mad.copy->entry);
+    queue_.queued.push_back(*mad.copy);
     ++queue_.count;
     mad.copy = nullptr;
 }
 
 mad_agent_object::mad_agent_object() : object(own_lock_, nullptr, 0) {
     InitializeListHead(&queue_.waiting);
-    InitializeListHead(&queue_.queued);
 }
 
 mad_agent_object* mad_agent_object::make(ca_object& ca, const create_parameters& wanted) {

@@ -3,20 +3,32 @@
 
 #include "hca_device.hpp"
 
+#include <boost/intrusive/list.hpp>
+
 namespace irpverbs::ci {
 
 struct get_result;
 struct incoming_mad;
-struct queued_mad;
 
 inline bool has_own_qp(const IB_MAD_AGENT_ATTR& attr) { return attr.QpKind != IB_MAD_QP_SHARED; }
+
+/// A datagram that arrived when no IRP waited, followed by its bytes.
+struct queued_mad : boost::intrusive::list_base_hook<> {
+    explicit queued_mad(const IB_MAD_RECEIVED& with) : received(with) {}
+
+    /// Copies the datagram. Null without memory.
+    static queued_mad* make(const IB_MAD_RECEIVED& received);
+    static void free(queued_mad* mad);
+
+    IB_MAD_RECEIVED received;
+};
 
 /// The IRPs that wait for a datagram, or the datagrams that wait for an IRP.
 struct receive_queue {
     LIST_ENTRY waiting; // IRPs
-    LIST_ENTRY queued;  // queued_mad
-    ULONG count = 0;    // of queued datagrams
-    ULONG lost = 0;     // datagrams since the last that an IRP took
+    boost::intrusive::list<queued_mad, boost::intrusive::constant_time_size<false>> kept;
+    ULONG count = 0; // of queued datagrams
+    ULONG lost = 0;  // datagrams since the last that an IRP took
 };
 
 struct mad_agent_object final : object {

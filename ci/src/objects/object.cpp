@@ -29,7 +29,6 @@ IB_ASYNC_EVENT pending_events::pop() {
 
 object::object(KSPIN_LOCK& lock, event_channel* channels, unsigned count)
     : lock_(lock), channels_(channels), channel_count_(count) {
-    InitializeListHead(&due_);
     for (unsigned i = 0; i < count; ++i)
         InitializeListHead(&channels[i].waiting);
 }
@@ -100,21 +99,21 @@ void object::signal(unsigned channel, IB_ASYNC_EVENT event) {
 
 // Returns true if no thread makes up-calls, so that the caller does.
 bool object::queue_up_call(event_channel& channel, IB_ASYNC_EVENT event) {
-    if (channel.calls.empty()) InsertTailList(&due_, &channel.due);
+    if (channel.calls.empty()) due_.push_back(channel);
     channel.calls.push(event);
     return !std::exchange(calling_up_, true);
 }
 
 event_channel* object::next_up_call(IB_ASYNC_EVENT& event) {
     const spin_guard guard(lock_);
-    if (closing() || IsListEmpty(&due_)) {
+    if (closing() || due_.empty()) {
         calling_up_ = false;
         return nullptr;
     }
-    event_channel* channel = CONTAINING_RECORD(due_.Flink, event_channel, due);
-    event = channel->calls.pop();
-    if (channel->calls.empty()) RemoveEntryList(&channel->due);
-    return channel;
+    event_channel& channel = due_.front();
+    event = channel.calls.pop();
+    if (channel.calls.empty()) due_.pop_front();
+    return &channel;
 }
 
 void object::make_up_calls() {

@@ -6,6 +6,8 @@
 
 #include <dispatch/support/processor.hpp>
 
+#include <boost/intrusive/list.hpp>
+
 #include <array>
 #include <atomic>
 
@@ -31,9 +33,9 @@ inline object& object_in(void* reserved) { return *static_cast<object*>(reserved
 
 /// One source of events of an object: the IRPs that wait for an event, and the events that found no
 /// IRP. The object's lock guards every member.
-struct event_channel {
-    LIST_ENTRY waiting;
-    LIST_ENTRY due; // in the object's list while up-calls remain
+/// It is in the object's list while up-calls remain.
+struct event_channel : boost::intrusive::list_base_hook<> {
+    LIST_ENTRY waiting{};
     pending_events latched;
     pending_events calls;     // remaining up-calls
     bool has_up_call = false; // the client has up-calls
@@ -132,7 +134,8 @@ private:
     unsigned channel_count_;
     LONG children_ = 0;      // guarded by lock_
     bool calling_up_ = true; // guarded by lock_: a thread makes up-calls, or they are deferred
-    LIST_ENTRY due_;         // guarded by lock_
+    boost::intrusive::list<event_channel, boost::intrusive::constant_time_size<false>>
+        due_; // guarded by lock_
     IRP* close_irp_ = nullptr;
 };
 

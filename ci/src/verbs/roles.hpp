@@ -144,15 +144,12 @@ struct attributes<IB_MAD_AGENT_ATTR> : role {
     }
 
 private:
-    static bool has_oui(UCHAR management_class) {
-        return management_class >= 0x30 && management_class <= 0x4F;
-    }
     static bool are_good(const hca_device& device, const IB_MAD_AGENT_ATTR& attr) {
         const bool no_oui = attr.Oui[0] == 0 && attr.Oui[1] == 0 && attr.Oui[2] == 0;
         const bool has_class = attr.ManagementClass != 0;
         return has_port(device, attr.PortNumber) && attr.QpKind <= IB_MAD_QP_OWN_RAW &&
                has_class != has_own_qp(attr) && attr.Rmpp <= IB_MAD_RMPP_BY_DRIVER &&
-               (no_oui || has_oui(attr.ManagementClass));
+               (no_oui || IbClassHasOui(attr.ManagementClass));
     }
 };
 

@@ -62,7 +62,7 @@ NTSTATUS check_class(const port_limits& port, const IB_MAD_AGENT_ATTR& attr) {
     if (is_subnet_management(attr.ManagementClass) && !port.infiniband) return STATUS_NOT_SUPPORTED;
     if (attr.Rmpp == IB_MAD_RMPP_BY_DRIVER && !has_rmpp(attr.ManagementClass))
         return STATUS_NOT_SUPPORTED;
-    const bool any_oui = has_oui(attr.ManagementClass) && oui_of(attr) == 0;
+    const bool any_oui = IbClassHasOui(attr.ManagementClass) && oui_of(attr) == 0;
     return any_oui && receives_requests(attr) ? STATUS_NOT_SUPPORTED : STATUS_SUCCESS;
 }
 
@@ -75,7 +75,7 @@ umad_reg_attr registration_of(const IB_MAD_AGENT_ATTR& attr, bool rmpp, ULONG fl
         wanted.method_mask[i] =
             attr.MethodMask[2 * i] | static_cast<std::uint64_t>(attr.MethodMask[2 * i + 1]) << 32;
     wanted.oui = oui_of(attr);
-    if (wanted.oui == 0 && has_oui(attr.ManagementClass)) wanted.oui = oui_of_senders;
+    if (wanted.oui == 0 && IbClassHasOui(attr.ManagementClass)) wanted.oui = oui_of_senders;
     wanted.rmpp_version = rmpp ? rmpp_version : 0;
     return wanted;
 }

@@ -53,13 +53,9 @@ void write_address(const IB_MAD_ADDRESS& to, ib_mad_addr_t& address) {
 
 } // namespace
 
-bool has_oui(UCHAR management_class) {
-    return management_class >= 0x30 && management_class <= 0x4F;
-}
-
 bool has_rmpp(UCHAR management_class) {
     return management_class == 0x03 || management_class == 0x10 || management_class == 0x12 ||
-           has_oui(management_class);
+           IbClassHasOui(management_class);
 }
 
 bool is_subnet_management(UCHAR management_class) {

@@ -16,8 +16,6 @@ inline constexpr UCHAR rmpp_version = 1;
 /// True for a class whose messages may have several segments. Source: IBA 13.6.
 bool has_rmpp(UCHAR management_class);
 bool is_subnet_management(UCHAR management_class);
-/// True for the vendor classes that the OUI distinguishes.
-bool has_oui(UCHAR management_class);
 
 /// True for a response, or a TrapRepress, which get no response.
 bool is_response(std::span<const UCHAR> datagram);

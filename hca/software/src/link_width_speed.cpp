@@ -1,5 +1,7 @@
 #include "link_width_speed.hpp"
 
+#include <ci/names.hpp>
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -7,17 +9,6 @@
 namespace irpverbs::hca_software {
 
 namespace {
-
-struct speed_name {
-    std::string_view name;
-    USHORT speed;
-};
-constexpr std::array speed_names{
-    speed_name{"SDR", IB_LINK_SPEED_SDR}, speed_name{"DDR", IB_LINK_SPEED_DDR},
-    speed_name{"QDR", IB_LINK_SPEED_QDR}, speed_name{"FDR10", IB_LINK_SPEED_FDR10},
-    speed_name{"FDR", IB_LINK_SPEED_FDR}, speed_name{"EDR", IB_LINK_SPEED_EDR},
-    speed_name{"HDR", IB_LINK_SPEED_HDR}, speed_name{"NDR", IB_LINK_SPEED_NDR},
-};
 
 struct width_name {
     std::string_view lanes;
@@ -32,6 +23,12 @@ constexpr std::array named_widths{
 
 constexpr std::uint64_t all_widths = 31;
 constexpr unsigned extended_shift = 8; // the bits of LinkSpeedExt, above those of LinkSpeed
+
+std::optional<USHORT> speed_named(std::string_view name) {
+    for (unsigned bit = IB_LINK_SPEED_SDR; bit <= IB_LINK_SPEED_NDR; bit <<= 1)
+        if (ci::name_of(static_cast<IB_LINK_SPEED>(bit)) == name) return static_cast<USHORT>(bit);
+    return std::nullopt;
+}
 
 } // namespace
 
@@ -62,12 +59,10 @@ std::optional<link_width_speed> link_name(line_reader& in) {
     const std::string_view lanes = name.substr(0, name.find('x'));
     const std::string_view rest = name.substr(lanes.size());
     const auto width = std::ranges::find(named_widths, lanes, &width_name::lanes);
-    const auto speed = std::ranges::find_if(speed_names, [&](const speed_name& each) {
-        return rest.starts_with('x') && rest.substr(1) == each.name;
-    });
-    if (width == named_widths.end() || speed == speed_names.end())
+    const auto speed = rest.starts_with('x') ? speed_named(rest.substr(1)) : std::nullopt;
+    if (width == named_widths.end() || !speed)
         in.fail("expected a link's width and speed, like 4xEDR");
-    return link_width_speed{width->width, speed->speed};
+    return link_width_speed{width->width, *speed};
 }
 
 } // namespace irpverbs::hca_software

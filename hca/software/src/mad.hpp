@@ -3,6 +3,8 @@
 
 #include <ci/mad.h>
 
+#include <boost/endian/conversion.hpp>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -18,15 +20,11 @@ using attribute_bytes = std::span<UCHAR, 64>;
 /// Reads and writes `Size` bytes, most significant first. The caller ensures that they exist.
 template <std::size_t Size>
 std::uint64_t load(const UCHAR* from) {
-    std::uint64_t value = 0;
-    for (std::size_t i = 0; i < Size; ++i)
-        value = value << 8 | from[i];
-    return value;
+    return boost::endian::endian_load<std::uint64_t, Size, boost::endian::order::big>(from);
 }
 template <std::size_t Size>
 void store(UCHAR* to, std::uint64_t value) {
-    for (std::size_t i = Size; i-- != 0; value >>= 8)
-        to[i] = static_cast<UCHAR>(value);
+    boost::endian::endian_store<std::uint64_t, Size, boost::endian::order::big>(to, value);
 }
 
 inline USHORT load16(const UCHAR* from) { return static_cast<USHORT>(load<2>(from)); }
@@ -92,9 +90,6 @@ inline mad_header header_of(mad_bytes& mad) { return {mad.data()}; }
 /// The attribute of a datagram of classes 0x01, 0x81 and 0x04.
 inline attribute_bytes attribute_of(mad_bytes& mad) { return std::span(mad).subspan<64, 64>(); }
 
-inline constexpr bool has_oui(UCHAR management_class) {
-    return management_class >= 0x30 && management_class <= 0x4F;
-}
 inline constexpr std::size_t oui_offset = 37;
 
 /// Subnet management uses QP0.

@@ -35,14 +35,14 @@ bool share_a_method(const IB_MAD_AGENT_ATTR& one, const IB_MAD_AGENT_ATTR& other
 }
 
 bool is_of_any_oui(const IB_MAD_AGENT_ATTR& agent) {
-    return has_oui(agent.ManagementClass) &&
+    return IbClassHasOui(agent.ManagementClass) &&
            std::ranges::all_of(agent.Oui, [](UCHAR each) { return each == 0; });
 }
 
 bool receives(const IB_MAD_AGENT_ATTR& agent, const mad_header& mad) {
     if (agent.ManagementClass != mad.management_class()) return false;
     if (agent.ClassVersion != mad.class_version()) return false;
-    if (has_oui(agent.ManagementClass) && !is_of_any_oui(agent) &&
+    if (IbClassHasOui(agent.ManagementClass) && !is_of_any_oui(agent) &&
         !std::ranges::equal(agent.Oui, std::span(mad.bytes + oui_offset, 3)))
         return false;
     return (agent.MethodMask[mad.method() / 32] >> mad.method() % 32 & 1) != 0;
@@ -55,10 +55,7 @@ bool expects_response(const HCA_MAD_AGENT& agent, const mad_header& mad) {
 
 // Returns the index of the GID in the receiving port's table, or 0.
 UCHAR gid_index(const port& at, const ib_gid_t& gid) {
-    const auto same = [&](const ib_gid_t& each) {
-        return each.gid_prefix == gid.gid_prefix && each.gid_guid == gid.gid_guid;
-    };
-    const auto place = std::ranges::find_if(at.gids, same);
+    const auto place = std::ranges::find(at.gids, gid);
     return place == at.gids.end() ? UCHAR{0} : static_cast<UCHAR>(place - at.gids.begin());
 }
 

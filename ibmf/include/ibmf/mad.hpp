@@ -3,8 +3,10 @@
 #ifndef IRPVERBS_IBMF_MAD_HPP
 #define IRPVERBS_IBMF_MAD_HPP
 
-#include <ibmf/detail/big_endian.hpp>
+#include <ci/mad.h>
 #include <ibmf/ib_mad.h>
+
+#include <boost/endian/conversion.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -35,9 +37,7 @@ struct class_layout {
 };
 
 /// True for the classes that vendors share: the OUI in the class header distinguishes the vendors.
-constexpr bool has_oui(std::uint8_t mgmt_class) {
-    return mgmt_class >= MAD_MGMT_CLASS_VENDOR2_START && mgmt_class <= MAD_MGMT_CLASS_VENDOR2_END;
-}
+inline bool has_oui(std::uint8_t mgmt_class) { return IbClassHasOui(mgmt_class) != FALSE; }
 
 /// Defined for every class: an unknown class has the common header and 232 bytes of data.
 NT_API class_layout layout_of(std::uint8_t mgmt_class) noexcept;
@@ -213,7 +213,7 @@ private:
 
 /// Writes the class header of classes 0x30 to 0x4F.
 inline void store_oui(std::span<std::uint8_t, 4> to, std::uint32_t oui) {
-    detail::store_be<std::uint32_t>(to.data(), oui & 0xFFFFFF);
+    boost::endian::store_big_u32(to.data(), oui & 0xFFFFFF);
 }
 
 } // namespace irpverbs::ibmf

@@ -1,6 +1,6 @@
 #include <engine/message_codec.hpp>
 
-#include <ibmf/detail/big_endian.hpp>
+#include <boost/endian/conversion.hpp>
 
 #include <algorithm>
 #include <cstring>
@@ -46,7 +46,7 @@ std::optional<std::uint32_t> oui_of(const ibmf_msg_bufs_t& parts) {
     if (!has_oui(mgmt_class)) return std::nullopt;
     const std::optional<message_body> body = body_of(parts, layout_of(mgmt_class));
     if (!body) return std::nullopt;
-    return detail::load_be<std::uint32_t>(body->class_header.data()) & 0xFFFFFF;
+    return boost::endian::load_big_u32(body->class_header.data()) & 0xFFFFFF;
 }
 
 bool fits_datagram(const ibmf_msg_bufs_t& parts, const class_layout& layout) {
@@ -85,37 +85,35 @@ bool compose(whole_message& to, const ibmf_msg_bufs_t& parts, std::uint64_t tran
 }
 
 void set_transaction_id(std::uint8_t* header, std::uint64_t transaction_id) {
-    detail::store_be(header + id_offset, transaction_id);
+    boost::endian::store_big_u64(header + id_offset, transaction_id);
 }
 
 bool same_peer(const IB_MAD_ADDRESS& left, const IB_MAD_ADDRESS& right) {
-    if ((left.Flags & right.Flags & IB_MAD_GRH) != 0)
-        return left.Gid.gid_prefix == right.Gid.gid_prefix &&
-               left.Gid.gid_guid == right.Gid.gid_guid;
+    if ((left.Flags & right.Flags & IB_MAD_GRH) != 0) return left.Gid == right.Gid;
     return left.Lid == right.Lid;
 }
 
 std::optional<IB_MAD_ADDRESS> redirection_of(const mad_view& response, const IB_MAD_ADDRESS& from) {
     const std::uint8_t* const info = response.data().data();
-    const auto lid = detail::load_be<std::uint16_t>(info + redirect_lid);
+    const auto lid = boost::endian::load_big_u16(info + redirect_lid);
     if (response.header().attribute_id != MAD_ATTR_ID_CLASSPORTINFO || lid == 0)
         return std::nullopt;
-    const auto route = detail::load_be<std::uint32_t>(info + redirect_class_sl_flow);
+    const auto route = boost::endian::load_big_u32(info + redirect_class_sl_flow);
     IB_MAD_ADDRESS to = from;
     to.Lid = lid;
     to.ServiceLevel = (route >> 20) & 0xF;
-    to.Qp = detail::load_be<std::uint32_t>(info + redirect_qp) & 0xFFFFFF;
-    to.QKey = detail::load_be<std::uint32_t>(info + redirect_qkey);
+    to.Qp = boost::endian::load_big_u32(info + redirect_qp) & 0xFFFFFF;
+    to.QKey = boost::endian::load_big_u32(info + redirect_qkey);
     if ((from.Flags & IB_MAD_GRH) == 0) return to;
-    to.Gid = {detail::load_be<std::uint64_t>(info + redirect_gid),
-              detail::load_be<std::uint64_t>(info + redirect_gid + 8)};
+    to.Gid = {boost::endian::load_big_u64(info + redirect_gid),
+              boost::endian::load_big_u64(info + redirect_gid + 8)};
     to.FlowLabel = route & 0xFFFFF;
     to.TrafficClass = static_cast<UCHAR>(route >> 24);
     return to;
 }
 
 ib_pkey_t redirected_pkey(const mad_view& response) {
-    return detail::load_be<std::uint16_t>(response.data().data() + redirect_pkey);
+    return boost::endian::load_big_u16(response.data().data() + redirect_pkey);
 }
 
 } // namespace irpverbs::ibmf

@@ -10,10 +10,6 @@ namespace {
 
 constexpr ib_pkey_t partition_bits = 0x7FFF;
 
-bool same_gid(const ib_gid_t& left, const ib_gid_t& right) {
-    return left.gid_prefix == right.gid_prefix && left.gid_guid == right.gid_guid;
-}
-
 } // namespace
 
 void port_attributes::set(const IB_PORT_ATTR& attr) {
@@ -66,8 +62,7 @@ std::optional<IB_MAD_ADDRESS> port_attributes::address_to(const ibmf_msg_t& mess
 // The empty entries of the table are 0.
 std::optional<UCHAR> port_attributes::index_of(const ib_gid_t& gid) const {
     if (gid.gid_guid == 0) return std::nullopt;
-    const auto own =
-        std::ranges::find_if(gids_, [&](const ib_gid_t& each) { return same_gid(each, gid); });
+    const auto own = std::ranges::find(gids_, gid);
     if (own == gids_.end()) return std::nullopt;
     return static_cast<UCHAR>(own - gids_.begin());
 }

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <events/subnet_event.hpp>
-#include <gid.hpp>
 
 #include <algorithm>
 #include <array>
@@ -32,7 +31,7 @@ private:
 
         bool equals(const report& other) const {
             return valid && transaction == other.transaction && event.what == other.event.what &&
-                   same_gid(event.details.ie_gid, other.event.details.ie_gid) &&
+                   event.details.ie_gid == other.event.details.ie_gid &&
                    event.details.ie_lid == other.event.details.ie_lid;
         }
     };

@@ -1,6 +1,8 @@
 #include <events/subnet_event.hpp>
 
-#include <ibmf/detail/big_endian.hpp>
+#include <boost/endian/conversion.hpp>
+
+#include <cstdint>
 
 namespace irpverbs::saa {
 
@@ -14,7 +16,8 @@ constexpr std::size_t image_guid_at = 6;
 
 template <class Number>
 Number detail_at(const ib_mad_notice_t& notice, std::size_t offset) {
-    return ibmf::detail::load_be<Number>(notice.DataDetails + offset);
+    return boost::endian::endian_load<Number, sizeof(Number), boost::endian::order::big>(
+        notice.DataDetails + offset);
 }
 
 subnet_event about_gid(ibmf_saa_subnet_event_t what, const ib_mad_notice_t& notice) {

@@ -4,7 +4,8 @@
 
 #include <saa/records.hpp>
 
-#include <bit>
+#include <boost/endian/conversion.hpp>
+
 #include <cstring>
 #include <type_traits>
 #include <utility>
@@ -33,14 +34,6 @@ using word = std::conditional_t<
                        std::conditional_t<Bytes == 4, std::uint32_t,
                                           std::conditional_t<Bytes == 8, std::uint64_t, void>>>>;
 
-template <class Word>
-Word byte_swapped(Word value) {
-    if constexpr (std::endian::native == std::endian::big || sizeof(Word) == 1) return value;
-    if constexpr (sizeof(Word) == 2) return __builtin_bswap16(value);
-    if constexpr (sizeof(Word) == 4) return __builtin_bswap32(value);
-    if constexpr (sizeof(Word) == 8) return __builtin_bswap64(value);
-}
-
 template <unsigned Bit, unsigned Width>
 std::uint64_t read(const std::uint8_t* bytes) {
     constexpr unsigned first = Bit / 8;
@@ -51,7 +44,7 @@ std::uint64_t read(const std::uint8_t* bytes) {
     } else {
         whole value;
         std::memcpy(&value, bytes + first, sizeof value);
-        return byte_swapped(value) >> (end * 8 - Bit - Width) & low_bits(Width);
+        return boost::endian::big_to_native(value) >> (end * 8 - Bit - Width) & low_bits(Width);
     }
 }
 
@@ -66,7 +59,7 @@ void write(std::uint8_t* bytes, std::uint64_t value) {
         whole others;
         std::memcpy(&others, bytes + first, sizeof others);
         const auto mine = static_cast<whole>((value & low_bits(Width)) << (end * 8 - Bit - Width));
-        const auto all = static_cast<whole>(others | byte_swapped(mine));
+        const auto all = static_cast<whole>(others | boost::endian::native_to_big(mine));
         std::memcpy(bytes + first, &all, sizeof all);
     }
 }

@@ -1,12 +1,14 @@
 // Query templates from text.
+#include <dispatch/support/numbers.hpp>
 #include <saa/records.hpp>
 
 #include <arpa/inet.h>
 
+#include <boost/endian/conversion.hpp>
+
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <charconv>
 #include <cstring>
 
 namespace irpverbs::saa {
@@ -16,23 +18,10 @@ std::string wrong(std::string_view name, const std::string& expected) {
     return std::string(name) + ": expected " + expected;
 }
 
-std::optional<std::uint64_t> number_in(std::string_view text) {
-    int base = 10;
-    if (text.starts_with("0x") || text.starts_with("0X")) {
-        base = 16;
-        text.remove_prefix(2);
-    }
-    std::uint64_t value = 0;
-    const char* end = text.data() + text.size();
-    const auto result = std::from_chars(text.data(), end, value, base);
-    if (text.empty() || result.ec != std::errc{} || result.ptr != end) return std::nullopt;
-    return value;
-}
-
 std::optional<std::uint64_t> value_of(const field& f, std::string_view text) {
     const auto named = std::ranges::find(f.names, text, &named_value::name);
     if (named != f.names.end()) return named->value;
-    const auto value = number_in(text);
+    const auto value = dispatch::number_in(text);
     if (value && std::bit_width(*value) > f.wire_width) return std::nullopt;
     return value;
 }
@@ -44,18 +33,11 @@ std::string expected_number(const field& f) {
     return text;
 }
 
-std::uint64_t big_endian(const std::uint8_t* bytes) {
-    std::uint64_t value = 0;
-    for (std::size_t i = 0; i < 8; ++i)
-        value = value << 8 | bytes[i];
-    return value;
-}
-
 bool set_gid(const field& f, void* host, std::string_view text) {
     std::array<std::uint8_t, 16> bytes;
     if (inet_pton(AF_INET6, std::string(text).c_str(), bytes.data()) != 1) return false;
-    set_element(f, host, 0, big_endian(bytes.data()));
-    set_element(f, host, 1, big_endian(bytes.data() + 8));
+    set_element(f, host, 0, boost::endian::load_big_u64(bytes.data()));
+    set_element(f, host, 1, boost::endian::load_big_u64(bytes.data() + 8));
     return true;
 }
 
@@ -64,8 +46,8 @@ bool set_key(const field& f, void* host, std::string_view text) {
     if (!text.starts_with("0x") || text.size() < 3 || text.size() > 34) return false;
     std::string digits(34 - text.size(), '0');
     digits += text.substr(2);
-    const auto high = number_in("0x" + digits.substr(0, 16));
-    const auto low = number_in("0x" + digits.substr(16));
+    const auto high = dispatch::number_in("0x" + digits.substr(0, 16));
+    const auto low = dispatch::number_in("0x" + digits.substr(16));
     if (!high || !low) return false;
     set_element(f, host, 0, *high);
     set_element(f, host, 1, *low);
@@ -89,7 +71,7 @@ struct field_at {
 field_at look_up(const record_type& type, std::string_view name) {
     field_at at;
     if (const std::size_t bracket = name.find('['); bracket != name.npos && name.ends_with(']')) {
-        const auto index = number_in(name.substr(bracket + 1, name.size() - bracket - 2));
+        const auto index = dispatch::number_in(name.substr(bracket + 1, name.size() - bracket - 2));
         if (!index) return {};
         at.index = *index;
         at.indexed = true;

@@ -19,10 +19,6 @@ using saa::unpack_multipath;
 using machine_time = std::uint64_t;
 inline constexpr machine_time ticks_per_second = 10'000'000;
 
-inline bool same_gid(const ib_gid_t& a, const ib_gid_t& b) {
-    return a.gid_prefix == b.gid_prefix && a.gid_guid == b.gid_guid;
-}
-
 inline bool is_multicast(const ib_gid_t& gid) { return gid.gid_prefix >> 56 == 0xff; }
 
 } // namespace irpverbs::subnet_manager

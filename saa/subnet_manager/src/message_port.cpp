@@ -4,6 +4,8 @@
 #include <dispatch/support/faults.hpp>
 #include <ibmf/ibmf_extras.h>
 
+#include <boost/endian/conversion.hpp>
+
 #include <algorithm>
 
 namespace irpverbs::subnet_manager {
@@ -93,7 +95,7 @@ bool message_port::reply_busy(ibmf_msg_t& message) {
     message.im_msgbufs_send = message.im_msgbufs_recv;
     ib_mad_hdr_t& header = *message.im_msgbufs_send.im_bufs_mad_hdr;
     header.R_Method = response_to(header.R_Method);
-    header.Status = ibmf::detail::swapped(std::uint16_t{MAD_STATUS_BUSY});
+    header.Status = boost::endian::native_to_big(std::uint16_t{MAD_STATUS_BUSY});
     message.im_msgbufs_send.im_bufs_cl_data_len = std::min(
         message.im_msgbufs_send.im_bufs_cl_data_len, ibmf::layout_of(header.MgmtClass).data_size());
     if (ibmf_msg_transport(client_, IBMF_QP_HANDLE_DEFAULT, &message, nullptr, busy_sent, this,

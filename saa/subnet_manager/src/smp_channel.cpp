@@ -3,6 +3,8 @@
 #include <dispatch/support/faults.hpp>
 #include <ibmf/ibmf_extras.h>
 
+#include <boost/endian/conversion.hpp>
+
 #include <algorithm>
 
 namespace irpverbs::subnet_manager {
@@ -22,7 +24,7 @@ smp_response answer_in(const ibmf_msg_t& message) {
         return answer;
     answer.received = true;
     constexpr std::uint16_t direction = 0x8000;
-    answer.status = ibmf::detail::swapped(parts.im_bufs_mad_hdr->Status) & ~direction;
+    answer.status = boost::endian::native_to_big(parts.im_bufs_mad_hdr->Status) & ~direction;
     const auto* const data = static_cast<const std::uint8_t*>(parts.im_bufs_cl_data);
     std::copy_n(data, answer.data.size(), answer.data.begin());
     return answer;

@@ -541,7 +541,7 @@ TEST_P(RdmaAgent, SendAfterDeviceRemoval_RaisesFatalEvent) {
 }
 
 IRPVERBS_ON_BOTH_MACHINES(RdmaAgent);
-IRPVERBS_ON_BOTH_MACHINES(AskedAgain);
-IRPVERBS_ON_THE_SIMULATED_MACHINE(AskedLongAgo);
+IRPVERBS_ON_BOTH_MACHINES(RepeatedRequests);
+IRPVERBS_ON_THE_SIMULATED_MACHINE(AbandonedRequests);
 
 } // namespace

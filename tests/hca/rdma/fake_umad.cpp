@@ -115,7 +115,7 @@ struct calls {
         const std::lock_guard guard(now->lock_);
         now->registered.push_back(*wanted);
         *id = 3;
-        if (hca_rdma::has_oui(wanted->mgmt_class) && wanted->oui == 0) return EINVAL;
+        if (IbClassHasOui(wanted->mgmt_class) && wanted->oui == 0) return EINVAL;
         if ((wanted->flags & UMAD_USER_RMPP) != 0 && now->user_rmpp_error != 0)
             return now->user_rmpp_error;
         return fake_umad::take(now->register_errors);

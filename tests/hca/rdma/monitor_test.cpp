@@ -103,6 +103,6 @@ TEST_P(RdmaPortMonitor, InvalidIntervalOrGuid_IsRefused) {
     EXPECT_EQ(HcaRdmaSetPollInterval(0x9999, 5), STATUS_OBJECT_NAME_NOT_FOUND);
 }
 
-IRPVERBS_ON_BOTH_MACHINES(RdmaMonitor);
+IRPVERBS_ON_BOTH_MACHINES(RdmaPortMonitor);
 
 } // namespace

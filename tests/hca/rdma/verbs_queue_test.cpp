@@ -401,6 +401,6 @@ TEST_P(VerbsCompletionQueue, DestroyRefusedByKernel_LaterEventsAreIgnored) {
     EXPECT_EQ(kernel.verbs.queues(), 0u);
 }
 
-IRPVERBS_ON_BOTH_MACHINES(VerbsQueue);
+IRPVERBS_ON_BOTH_MACHINES(VerbsCompletionQueue);
 
 } // namespace

@@ -144,7 +144,7 @@ std::uint16_t multicast_groups::check_join(const multicast_request& r) const {
     if (const std::uint16_t status = check_group_values(r.record, r.components)) return status;
     const ib_gid_t port = with_prefix(r.record.PortGID);
     if (port.gid_prefix != prefix_) return SA_STATUS_ERR_REQ_INVALID_GID;
-    const bool proxy = !same_gid(port, with_prefix(r.requester));
+    const bool proxy = port != with_prefix(r.requester);
     if (!r.port_known || (proxy && !shared_key(r.port_keys, r.requester_keys)))
         return SA_STATUS_ERR_REQ_INVALID;
     if (has_components(r, SA_MC_COMPMASK_PKEY) && (r.record.P_Key & 0x7fff) == 0)
@@ -169,10 +169,10 @@ std::uint16_t multicast_groups::check_member(const group& into, const multicast_
 
     const ib_gid_t port = with_prefix(r.record.PortGID);
     const auto known =
-        std::ranges::find_if(into.members, [&](const member& m) { return same_gid(m.port, port); });
+        std::ranges::find_if(into.members, [&](const member& m) { return m.port == port; });
     if (known == into.members.end()) return SA_STATUS_NO_ERROR;
-    const bool may = known->proxy ? holds_key(r.requester_keys, is.P_Key)
-                                  : same_gid(port, with_prefix(r.requester));
+    const bool may =
+        known->proxy ? holds_key(r.requester_keys, is.P_Key) : port == with_prefix(r.requester);
     return may ? SA_STATUS_NO_ERROR : SA_STATUS_ERR_REQ_INVALID;
 }
 
@@ -212,7 +212,7 @@ std::uint16_t multicast_groups::create(const multicast_request& r, group& made) 
     is.MTUSelector = is.RateSelector = is.PacketLifeTimeSelector = SA_PR_MTU_SEL_EXACTLY;
     if (!is_mtu(is.MTU) || !is_rate(is.Rate)) return SA_STATUS_ERR_REQ_INVALID;
 
-    if (same_gid(is.MGID, {})) {
+    if (is.MGID == ib_gid_t{}) {
         const auto mgid =
             new_mgid(has_components(r, SA_MC_COMPMASK_SCOPE) ? r.record.Scope & 0xf : link_local);
         if (!mgid) return SA_STATUS_ERR_NO_RESOURCES;
@@ -276,11 +276,10 @@ multicast_result multicast_groups::join(const multicast_request& r) {
         return refused(status);
     group& into = is_new ? add(std::move(made)) : at->second;
     const ib_gid_t port = with_prefix(r.record.PortGID);
-    auto who =
-        std::ranges::find_if(into.members, [&](const member& m) { return same_gid(m.port, port); });
+    auto who = std::ranges::find_if(into.members, [&](const member& m) { return m.port == port; });
     const bool new_member = who == into.members.end();
     if (new_member) {
-        into.members.push_back({port, 0, !same_gid(port, with_prefix(r.requester))});
+        into.members.push_back({port, 0, port != with_prefix(r.requester)});
         who = into.members.end() - 1;
     }
     who->join_state =
@@ -322,13 +321,12 @@ multicast_result multicast_groups::leave(const multicast_request& r) {
     const auto at = groups_.find({r.record.MGID.gid_prefix, r.record.MGID.gid_guid});
     if (at == groups_.end()) return refused(SA_STATUS_ERR_REQ_INVALID);
     const std::vector<member>& members = at->second.members;
-    const auto who =
-        std::ranges::find_if(members, [&](const member& m) { return same_gid(m.port, port); });
+    const auto who = std::ranges::find_if(members, [&](const member& m) { return m.port == port; });
     const std::uint8_t bits = r.record.JoinState & all_states;
     if (who == members.end() || bits == 0 || (bits & ~who->join_state) != 0)
         return refused(SA_STATUS_ERR_REQ_INVALID);
     const bool may = who->proxy ? holds_key(r.requester_keys, at->second.properties.P_Key)
-                                : same_gid(port, with_prefix(r.requester));
+                                : port == with_prefix(r.requester);
     if (!may) return refused(SA_STATUS_ERR_REQ_INVALID);
     multicast_result answer = remove(at, static_cast<std::size_t>(who - members.begin()), bits);
     answer.record.PortGID = r.record.PortGID;
@@ -341,7 +339,7 @@ std::vector<multicast_result> multicast_groups::remove_port(const ib_gid_t& port
         const auto next = std::next(at);
         const auto& members = at->second.members;
         for (std::size_t i = 0; i < members.size(); ++i)
-            if (same_gid(members[i].port, with_prefix(port))) {
+            if (members[i].port == with_prefix(port)) {
                 results.push_back(remove(at, i, all_states));
                 break;
             }

@@ -1,11 +1,12 @@
 // The parser of partitions.conf.
 #include "partitions.hpp"
 
-#include <ibmf/mad.hpp>
+#include <dispatch/support/numbers.hpp>
+
+#include <boost/endian/conversion.hpp>
 
 #include <algorithm>
 #include <arpa/inet.h>
-#include <charconv>
 #include <iterator>
 #include <set>
 #include <utility>
@@ -18,17 +19,6 @@ std::string_view trimmed(std::string_view text) {
     const std::size_t first = text.find_first_not_of(blank);
     if (first == text.npos) return {};
     return text.substr(first, text.find_last_not_of(blank) - first + 1);
-}
-
-std::optional<std::uint64_t> number_in(std::string_view text) {
-    const bool hex = text.starts_with("0x") || text.starts_with("0X");
-    if (hex) text.remove_prefix(2);
-    std::uint64_t value = 0;
-    const auto [end, wrong] =
-        std::from_chars(text.data(), text.data() + text.size(), value, hex ? 16 : 10);
-    if (text.empty() || wrong != std::errc{} || end != text.data() + text.size())
-        return std::nullopt;
-    return value;
 }
 
 // With "both", OpenSM gives a port two keys; this manager gives it the full one.
@@ -85,8 +75,7 @@ std::optional<ib_gid_t> multicast_gid_in(std::string_view text) {
     std::uint8_t raw[sizeof(ib_gid_t)];
     if (inet_pton(AF_INET6, std::string(text).c_str(), raw) != 1 || raw[0] != 0xff)
         return std::nullopt;
-    return ib_gid_t{ibmf::detail::load_be<std::uint64_t>(&raw[0]),
-                    ibmf::detail::load_be<std::uint64_t>(&raw[8])};
+    return ib_gid_t{boost::endian::load_big_u64(&raw[0]), boost::endian::load_big_u64(&raw[8])};
 }
 
 struct word {
@@ -245,7 +234,7 @@ private:
         const auto [name, value, has_value] = split(item);
         const auto clause = std::ranges::find(all_clauses, name, &group_clause::name);
         if (clause == std::end(all_clauses)) return wrong(item, expected);
-        const auto number = number_in(value);
+        const auto number = dispatch::number_in(value);
         if (!number || *number < clause->least || *number > clause->most)
             return wrong(item, std::string(name) + "=" + std::to_string(clause->least) + ".." +
                                    std::to_string(clause->most));
@@ -255,7 +244,7 @@ private:
 
     bool read_key(std::string_view item, partition& p) {
         const auto [name, value, has_value] = split(item);
-        const auto key = number_in(value);
+        const auto key = dispatch::number_in(value);
         if (!key || *key > 0xffff || (*key & 0x7fff) == 0)
             return wrong(item, "Name=0xKEY with a P_Key of 1 to 0x7fff");
         p.name = name;
@@ -292,7 +281,7 @@ private:
             *group = std::max(*group, *is);
             return true;
         }
-        const auto guid = number_in(name);
+        const auto guid = dispatch::number_in(name);
         if (!guid || *guid == 0)
             return wrong(item, "a port GUID, ALL, ALL_CAS, ALL_SWITCHES or SELF");
         membership& port = p.ports[*guid];

@@ -100,7 +100,7 @@ bool sa_server::may_subscribe(const sa_request& request, const ib_mad_informinfo
     const bool all = info.LIDRangeBegin == MAD_INFORMINFO_ALL_ENDPORTS_RANGE;
     if (info.Subscribe != MAD_INFORMINFO_SUBSCRIBE) return true;
     const lid_table& lids = request.net.lids;
-    if (!same_gid(info.GID, {})) {
+    if (info.GID != ib_gid_t{}) {
         const port_ref port = request.net.port_of(info.GID.gid_guid);
         return port.valid() && request.access.may_see(port);
     }

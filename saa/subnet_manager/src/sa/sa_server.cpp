@@ -1,5 +1,7 @@
 #include "sa_server.hpp"
 
+#include <boost/endian/conversion.hpp>
+
 #include <algorithm>
 
 namespace irpverbs::subnet_manager {
@@ -43,8 +45,8 @@ ib_mad_notice_t notice_about(const subnet& net, std::uint16_t trap, const ib_gid
     notice.IssuerLID = net.manager_lid();
     notice.IssuerGID = net.gid_of(net.manager);
     constexpr std::size_t gid_offset = 6;
-    ibmf::detail::store_be(&notice.DataDetails[gid_offset], gid.gid_prefix);
-    ibmf::detail::store_be(&notice.DataDetails[gid_offset + 8], gid.gid_guid);
+    boost::endian::store_big_u64(&notice.DataDetails[gid_offset], gid.gid_prefix);
+    boost::endian::store_big_u64(&notice.DataDetails[gid_offset + 8], gid.gid_guid);
     return notice;
 }
 

@@ -9,10 +9,10 @@ namespace {
 
 constexpr std::uint32_t any_producer = 0xffffff;
 
-bool by_gid(const ib_mad_informinfo_t& info) { return !same_gid(info.GID, ib_gid_t{}); }
+bool by_gid(const ib_mad_informinfo_t& info) { return info.GID != ib_gid_t{}; }
 
 bool same_source(const ib_mad_informinfo_t& a, const ib_mad_informinfo_t& b) {
-    if (by_gid(b)) return same_gid(a.GID, b.GID);
+    if (by_gid(b)) return a.GID == b.GID;
     return !by_gid(a) && a.LIDRangeBegin == b.LIDRangeBegin && a.LIDRangeEnd == b.LIDRangeEnd;
 }
 
@@ -31,7 +31,7 @@ bool is_security_trap(const ib_mad_informinfo_t& info) {
 
 bool wants_event(const ib_mad_informinfo_t& info, const ib_mad_notice_t& notice) {
     if (by_gid(info)) {
-        if (!same_gid(info.GID, notice.IssuerGID)) return false;
+        if (info.GID != notice.IssuerGID) return false;
     } else if (info.LIDRangeBegin != MAD_INFORMINFO_ALL_ENDPORTS_RANGE &&
                (notice.IssuerLID < info.LIDRangeBegin || notice.IssuerLID > info.LIDRangeEnd)) {
         return false;
@@ -68,7 +68,7 @@ std::uint16_t subscription_table::set(const subscriber& from, ib_mad_informinfo_
 }
 
 std::size_t subscription_table::remove(const ib_gid_t& gid) {
-    return std::erase_if(table_, [&](const subscription& s) { return same_gid(s.from.gid, gid); });
+    return std::erase_if(table_, [&](const subscription& s) { return s.from.gid == gid; });
 }
 
 std::vector<const subscription*> subscription_table::matching(const ib_mad_notice_t& notice) const {
