@@ -75,7 +75,7 @@ private:
         fixed.PortGuid = here;
         fixed.Lid = here_lid;
         fixed.SmLid = sm_lid;
-        fixed.SubnetTimeout = 18;
+        fixed.SubnetTimeout = 20; // no timer expires during a slow run
         fixed.GidCount = fixed.PKeyCount = 1;
         const ib_gid_t gid{IB_DEFAULT_GID_PREFIX, here};
         const ib_pkey_t key = IB_PKEY_DEFAULT_FULL;
@@ -217,7 +217,10 @@ private:
     std::uint64_t answered_queries_ = 0;
 };
 
-/// Sends each batch of queries, then answers all. A first batch makes the initial allocations.
+/// More transactions than rest in IBMF's table before their slots are used again.
+constexpr std::size_t warming_up = 512;
+
+/// Sends each batch of queries, then answers all. The first batches make the initial allocations.
 template <class Side>
 void ask_for_paths(run& sample, std::size_t batch) {
     Side by;
@@ -226,13 +229,15 @@ void ask_for_paths(run& sample, std::size_t batch) {
             by.ask(i);
         by.answer_all();
     };
-    ask_batch();
+    std::uint64_t before = 0;
+    for (; before < warming_up; before += batch)
+        ask_batch();
     const std::uint64_t operations = sample.in_batches_of(batch);
     sample.start();
     for (std::uint64_t done = 0; done < operations; done += batch)
         ask_batch();
     sample.stop();
-    expect(by.answered_queries() == operations + batch, "all are answered");
+    expect(by.answered_queries() == operations + before, "all are answered");
 }
 
 } // namespace

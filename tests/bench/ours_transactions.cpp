@@ -96,7 +96,7 @@ void transaction_ids(run& sample) {
     ibmf::slot_table<entry> table;
     std::array<std::uint32_t, outstanding_ids> keys{};
     for (std::uint32_t& each : keys)
-        each = table.acquire([](entry&) {})->slot.key;
+        each = table.acquire([](entry&, auto&) {})->slot.key;
     const std::uint64_t operations = sample.operations();
     std::uint64_t found = 0;
     sample.start();
@@ -105,7 +105,7 @@ void transaction_ids(run& sample) {
         entry* const oldest = table.find(key);
         found += oldest != nullptr;
         table.release(*oldest);
-        key = table.acquire([](entry&) {})->slot.key;
+        key = table.acquire([](entry&, auto&) {})->slot.key;
     }
     sample.stop();
     expect(found == operations, "ours/transaction_id");

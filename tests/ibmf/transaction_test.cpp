@@ -101,14 +101,38 @@ TEST(IbmfTransactionIds, FreedId_NotReusedForHalfMillionOthers) {
         ibmf::table_slot slot;
     };
     ibmf::slot_table<entry> table;
-    const std::uint32_t first = table.acquire([](entry&) {})->slot.key;
+    const std::uint32_t first = table.acquire([](entry&, auto&) {})->slot.key;
     table.release(*table.find(first));
     for (int i = 1; i < 500'000; ++i) {
-        entry* const next = table.acquire([](entry&) {});
+        entry* const next = table.acquire([](entry&, auto&) {});
         ASSERT_NE(next->slot.key, first) << i;
         table.release(*next);
     }
     EXPECT_EQ(table.find(first), nullptr);
+}
+
+// Neighbouring transactions share a timer.
+TEST_P(IbmfTransactions, TimeOuts_OfDifferentLengths_EndInTheirOrder) {
+    const wire joined;
+    const client_scope manager(0, PERF_MANAGER);
+    const std::array<uint32_t, 4> milliseconds{40, 10, 30, 20};
+    std::vector<std::unique_ptr<test_message>> all;
+    for (int round = 0; round < 3; ++round) // later rounds use slots again
+        for (const uint32_t each : milliseconds) {
+            all.push_back(std::make_unique<test_message>(manager.handle, with_id(all.size() + 1)));
+            ASSERT_EQ(all.back()->send(IBMF_MSG_TRANS_FLAG_SEQ, {0, each * 1'000, 1'000, 0}),
+                      IBMF_SUCCESS);
+            if (round != 0) continue;
+            EXPECT_EQ(ibmf_cancel_msg(manager.handle, all.back()->ibmf_msg), IBMF_SUCCESS);
+        }
+    for (std::size_t i = 4; i < all.size(); ++i) {
+        EXPECT_EQ(all[i]->status(), IBMF_TRANS_TIMEOUT);
+        EXPECT_GE(all[i]->took(), milliseconds[i % 4] * 10'000ull);
+    }
+    if (!simulated()) return; // its processor may be late
+    EXPECT_LT(all[5]->took(), all[7]->took());
+    EXPECT_LT(all[7]->took(), all[6]->took());
+    EXPECT_LT(all[6]->took(), all[4]->took());
 }
 
 TEST_P(IbmfTransactions, DuplicateIdOfOneClient_IsRefused) {

@@ -364,7 +364,7 @@ struct side {
     unsigned operations;
     /// Returns the run; its destructor closes the side.
     std::function<std::function<void()>()> open;
-    std::vector<double> seconds{}, busy{}; // per operation, by round
+    std::vector<double> seconds{}, busy{}, switches{}; // per operation, by round
 };
 
 template <class Side, class Run>
@@ -372,21 +372,29 @@ std::function<std::function<void()>()> opening(const surroundings& around, Run r
     return [&around, run] { return [by = std::make_shared<Side>(around), run] { run(*by); }; };
 }
 
-double processor_seconds() {
+/// The use of processors by this process since its start.
+struct usage {
+    double seconds;  // of processors
+    double switches; // of threads, when one has to wait
+};
+
+usage used_so_far() {
     rusage used{};
     ::getrusage(RUSAGE_SELF, &used);
     const auto seconds = [](const timeval& t) {
         return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
     };
-    return seconds(used.ru_utime) + seconds(used.ru_stime);
+    return {seconds(used.ru_utime) + seconds(used.ru_stime), static_cast<double>(used.ru_nvcsw)};
 }
 
 void take_sample(side& each) {
     const std::function<void()> run = each.open();
     const ULONGLONG begun = KeQueryInterruptTime();
-    const double busy = processor_seconds();
+    const usage before = used_so_far();
     run();
-    each.busy.push_back((processor_seconds() - busy) / each.operations);
+    const usage after = used_so_far();
+    each.busy.push_back((after.seconds - before.seconds) / each.operations);
+    each.switches.push_back((after.switches - before.switches) / each.operations);
     each.seconds.push_back(static_cast<double>(KeQueryInterruptTime() - begun) * 1e-7 /
                            each.operations);
 }
@@ -404,10 +412,10 @@ double ratio(const std::vector<double>& a, const std::vector<double>& b) {
 }
 
 void report_each(const std::vector<side>& all) {
-    std::printf("%-28s %12s %12s\n", "", "a second", "us busy each");
+    std::printf("%-28s %12s %12s %12s\n", "", "a second", "us busy each", "waits each");
     for (const side& each : all)
-        std::printf("%-28s %12.0f %12.2f\n", each.name.c_str(), 1 / median(each.seconds),
-                    1e6 * median(each.busy));
+        std::printf("%-28s %12.0f %12.2f %12.2f\n", each.name.c_str(), 1 / median(each.seconds),
+                    1e6 * median(each.busy), median(each.switches));
 }
 
 const side& named(const std::vector<side>& all, std::string_view name) {

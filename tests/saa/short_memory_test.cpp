@@ -89,7 +89,7 @@ TEST_P(SaAllocationFailure, AccessAllocationFails_ReportedOnce) {
             },
             sweep::order::singles);
         for (const char* const each :
-             {"saa.answer", "pool.lookaside", "ibmf.message", "ibmf.message_buffer"})
+             {"saa.answer", "pool.lookaside", "saa.message", "ibmf.message_buffer"})
             EXPECT_TRUE(told.contains(each)) << each << waits;
     }
 }

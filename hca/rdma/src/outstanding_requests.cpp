@@ -35,10 +35,20 @@ int outstanding_requests::begin(std::uint32_t transaction, std::uint32_t timeout
 bool outstanding_requests::insert(std::uint32_t transaction, ULONGLONG now, ULONGLONG until) {
     const std::lock_guard guard(lock_);
     remove_expired(now);
-    entry& found = requests_[transaction];
+    entry& found = find_or_insert(transaction);
     if (found.until <= now) found = {};
     found.until = std::max(found.until, until);
     return found.in_flight++ != 0;
+}
+
+// Needs no memory while requests end as fast as others begin.
+outstanding_requests::entry& outstanding_requests::find_or_insert(std::uint32_t transaction) {
+    const auto known = requests_.find(transaction);
+    if (known != requests_.end()) return known->second;
+    if (spare_.empty()) return requests_[transaction];
+    spare_.key() = transaction;
+    spare_.mapped() = {};
+    return requests_.insert(std::move(spare_)).position->second;
 }
 
 void outstanding_requests::remove_expired(ULONGLONG now) {
@@ -52,7 +62,7 @@ bool outstanding_requests::drop_one(std::uint32_t transaction) {
     const auto place = requests_.find(transaction);
     if (place == requests_.end()) return false;
     if (--place->second.in_flight != 0) return true;
-    requests_.erase(place);
+    spare_ = requests_.extract(place);
     return false;
 }
 

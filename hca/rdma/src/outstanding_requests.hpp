@@ -42,11 +42,13 @@ private:
         message held;
     };
     bool drop_one(std::uint32_t transaction);
+    entry& find_or_insert(std::uint32_t transaction);
     bool insert(std::uint32_t transaction, ULONGLONG now, ULONGLONG until);
     void remove_expired(ULONGLONG now);
 
     dispatch::detail::raw_spin_lock lock_;
-    std::unordered_map<std::uint32_t, entry> requests_; // guarded by lock_
+    std::unordered_map<std::uint32_t, entry> requests_;         // guarded by lock_
+    std::unordered_map<std::uint32_t, entry>::node_type spare_; // of a request that has ended
     std::size_t purge_threshold_ =
         0; // size that starts a search for expired entries; guarded by lock_
 };

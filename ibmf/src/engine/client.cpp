@@ -51,21 +51,19 @@ void client::free(message& gone) {
     at->messages.free(gone);
 }
 
-// A pending callback references its client, since it may unregister the client.
+// A callback that runs alone references its client, since it may unregister the client. For the
+// queue of callbacks, its drain does.
 void client::deliver(transaction_table::guard& locked, message& which) {
     which.busy = true;
     if (which.completion == completion_style::unsolicited) ++which.handler->unsolicited_queued;
-    intrusive_ptr_add_ref(this);
     count(&ibmf_stats_t::st_callbacks_active);
-    if (serializes_callbacks())
-        enqueue(locked, which.completion_entry);
-    else
-        locked.defer(which.start, start_concurrent);
+    if (serializes_callbacks()) return enqueue(locked, which.completion_entry);
+    intrusive_ptr_add_ref(this);
+    locked.defer(which.start, start_concurrent);
 }
 
 void client::deliver_data(transaction_table::guard& locked, message& which) {
     if (std::exchange(which.data_due, true)) return;
-    intrusive_ptr_add_ref(this);
     count(&ibmf_stats_t::st_callbacks_active);
     enqueue(locked, which.data_entry);
 }
@@ -73,7 +71,7 @@ void client::deliver_data(transaction_table::guard& locked, message& which) {
 void client::start_concurrent(deferred& start) {
     message& which = *CONTAINING_RECORD(&start, message, start);
     ExInitializeWorkItem(
-        &which.work, [](void* called) { call(*static_cast<message*>(called)); }, &which);
+        &which.work, [](void* called) { call_alone(*static_cast<message*>(called)); }, &which);
     ExQueueWorkItem(&which.work, DelayedWorkQueue);
 }
 
@@ -99,18 +97,26 @@ void client::drain_by_dpc(KDPC*, void* self, void*, void*) { drain(self); }
 
 void client::drain(void* context) {
     const client_ref self(static_cast<client*>(context), false);
-    for (;;) {
-        callback_entry* next = nullptr;
-        {
-            const transaction_table::guard locked(*self->at);
-            if (IsListEmpty(&self->callback_queue_)) {
-                self->draining_ = false;
-                return;
-            }
-            next = &callback_entry::of(RemoveHeadList(&self->callback_queue_));
+    running_call call;
+    while (self->next_call(call))
+        call.routine(self->handle, call.public_part, call.argument);
+}
+
+// Ends the call that has returned and begins the next one, under one acquisition of the lock.
+// Returns false if the queue is empty.
+bool client::next_call(running_call& call) {
+    const transaction_table::guard locked(*at);
+    if (call.routine != nullptr) end_call(call);
+    while (!IsListEmpty(&callback_queue_)) {
+        const callback_entry& next = callback_entry::of(RemoveHeadList(&callback_queue_));
+        if (next.is_data) {
+            begin_data_call(*next.whole, call);
+            return true;
         }
-        next->is_data ? call_for_data(*next->container) : call(*next->container);
+        if (begin_call(*next.whole, call)) return true;
     }
+    draining_ = false;
+    return false;
 }
 
 // Called under the lock.
@@ -125,8 +131,7 @@ void client::wake_waiters() {
         KeSetEvent(&CONTAINING_RECORD(each, waiter, entry)->woken, IO_NO_INCREMENT, FALSE);
 }
 
-// Drops a message without a callback. Called under the lock. The caller releases the message's
-// reference to the client.
+// Drops a message without a callback. Called under the lock.
 void client::drop(message& which) {
     --which.handler->unsolicited_queued;
     count(&ibmf_stats_t::st_no_callback);
@@ -134,42 +139,56 @@ void client::drop(message& which) {
     callback_returned();
 }
 
-void client::call(message& which) {
-    const client_ref self(which.who.load(), false);
+// Called under the lock. Returns false if the handler was torn down since the message was queued.
+bool client::begin_call(message& which, running_call& call) {
     receive_handler* const handler =
         which.completion == completion_style::unsolicited ? which.handler : nullptr;
-    callback_frame frame{{}, &dispatch::detail::this_processor(), handler};
-    ibmf_msg_cb_t const routine = which.call;
-    void* const argument = which.argument;
-    {
-        const transaction_table::guard locked(*self->at);
-        if (handler != nullptr && (handler->receive_callback == nullptr ||
-                                   which.receive_generation != handler->receive_generation))
-            return self->drop(which); // torn down since the message was queued
-        if (handler != nullptr) --handler->unsolicited_queued;
-        which.busy = false;
-        which.call = nullptr;
-        InsertTailList(&self->frames, &frame.client_entry);
+    if (handler != nullptr && (handler->receive_callback == nullptr ||
+                               which.receive_generation != handler->receive_generation)) {
+        drop(which);
+        return false;
     }
-    routine(self->handle, &which.public_part, argument);
-    const transaction_table::guard locked(*self->at);
-    RemoveEntryList(&frame.client_entry);
-    self->callback_returned();
+    if (handler != nullptr) --handler->unsolicited_queued;
+    which.busy = false;
+    call.routine = std::exchange(which.call, nullptr);
+    call.public_part = &which.public_part;
+    call.argument = which.argument;
+    add_frame(call.frame, handler);
+    return true;
 }
 
-// The callback for the end of the message is behind it in the queue.
-void client::call_for_data(message& which) {
+// Called under the lock. The callback for the end of the message is behind it in the queue.
+void client::begin_data_call(message& which, running_call& call) {
+    which.data_due = false;
+    call.routine = which.data_call;
+    call.public_part = &which.public_part;
+    call.argument = which.data_argument;
+    add_frame(call.frame, nullptr);
+}
+
+// Called under the lock.
+void client::end_call(running_call& call) {
+    call.routine = nullptr;
+    RemoveEntryList(&call.frame.client_entry);
+    callback_returned();
+}
+
+void client::add_frame(callback_frame& frame, const receive_handler* of) {
+    frame.on = &dispatch::detail::this_processor();
+    frame.of = of;
+    InsertTailList(&frames, &frame.client_entry);
+}
+
+void client::call_alone(message& which) {
     const client_ref self(which.who.load(), false);
-    callback_frame frame{{}, &dispatch::detail::this_processor(), nullptr};
+    running_call call;
     {
         const transaction_table::guard locked(*self->at);
-        which.data_due = false;
-        InsertTailList(&self->frames, &frame.client_entry);
+        if (!self->begin_call(which, call)) return;
     }
-    which.data_call(self->handle, &which.public_part, which.data_argument);
+    call.routine(self->handle, call.public_part, call.argument);
     const transaction_table::guard locked(*self->at);
-    RemoveEntryList(&frame.client_entry);
-    self->callback_returned();
+    self->end_call(call);
 }
 
 void client::drop_unsolicited(receive_handler& handler) {
@@ -183,7 +202,6 @@ void client::drop_unsolicited(receive_handler& handler) {
             continue;
         RemoveEntryList(each);
         drop(which);
-        intrusive_ptr_release(this); // the caller has another reference
     }
 }
 

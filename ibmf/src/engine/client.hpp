@@ -43,12 +43,20 @@ struct callback_frame {
     const receive_handler* handler; // null: another kind of callback
 };
 
+/// A running callback of a message, or none.
+struct running_call {
+    ibmf_msg_cb_t routine = nullptr; // null: none
+    ibmf_msg_t* public_part = nullptr;
+    void* argument = nullptr;
+    callback_frame frame{};
+};
+
 /// The TransactionIDs of the last unsequenced requests that look like keys of transactions. They
 /// distinguish responses to those requests from late responses.
 class unsequenced_ids {
 public:
     void insert(std::uint64_t tid) {
-        if ((tid & slot_table<transaction>::key_mark) == 0) return;
+        if ((tid & transaction_slots::key_mark) == 0) return;
         ids_[next_++ % ids_.size()] = static_cast<std::uint32_t>(tid);
     }
     bool contains(std::uint32_t id) const {
@@ -148,8 +156,12 @@ private:
     static void start_concurrent(deferred& start);
     static void drain_by_dpc(KDPC*, void* self, void*, void*);
     static void drain(void* self);
-    static void call(message& which);
-    static void call_for_data(message& which);
+    bool next_call(running_call& call);
+    bool begin_call(message& which, running_call& call);
+    void begin_data_call(message& which, running_call& call);
+    void end_call(running_call& call);
+    void add_frame(callback_frame& frame, const receive_handler* of);
+    static void call_alone(message& which);
     bool runs_on_other_processor(const receive_handler* handler) const;
     void drop(message& which);
     void callback_returned();

@@ -14,8 +14,28 @@
 
 namespace irpverbs::ibmf {
 
+namespace {
+
+// The response of one datagram fits. AddressSanitizer is to find uses of received bytes after the
+// next send, so no block is kept there.
+constexpr std::size_t room_of_a_datagram = 512;
+#if defined(__SANITIZE_ADDRESS__)
+constexpr std::size_t most_kept_room = 0;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+constexpr std::size_t most_kept_room = 0;
+#else
+constexpr std::size_t most_kept_room = room_of_a_datagram;
+#endif
+#else
+constexpr std::size_t most_kept_room = room_of_a_datagram;
+#endif
+
+} // namespace
+
 void message::set_received(rmpp::message_buffer& from, std::uint64_t transaction_id) {
     received_size = from.bytes().size();
+    received_room = from.capacity();
     const std::size_t class_header = from.class_header().size();
     const std::size_t data = from.data().size();
     received = from.detach();
@@ -33,6 +53,7 @@ void message::set_received(rmpp::message_buffer& from, std::uint64_t transaction
 
 void message::set_received_raw(rmpp::message_buffer::block bytes, std::size_t size) {
     received_size = size;
+    received_room = 0;
     received = std::move(bytes);
     public_part.im_msgbufs_recv = {};
     public_part.im_msgbufs_recv.im_bufs_cl_data = received.get();
@@ -40,9 +61,21 @@ void message::set_received_raw(rmpp::message_buffer::block bytes, std::size_t si
 }
 
 void message::free_received() {
-    received.reset();
+    if (received_room > most_kept_room) received_room = 0;
+    if (received_room == 0) received.reset();
     received_size = 0;
     public_part.im_msgbufs_recv = {};
+}
+
+void message::free_received() {
+    received_room = 0;
+    free_received();
+}
+
+void message::lend_block(rmpp::message_buffer& to) {
+    if (received_room == 0) return;
+    to.reuse(rmpp::message_buffer::block(received.release()), received_room);
+    received_room = 0;
 }
 
 bool message::sends_from_received() const {

@@ -38,8 +38,10 @@ struct message {
     // Guarded by the lock of the client's port:
     bool busy = false; // being sent, or its callback is queued
     LIST_ENTRY client_entry;
+    // Between uses it keeps a small block, for the next response.
     standard_layout_ptr<rmpp::message_buffer::block> received;
-    std::size_t received_size = 0;
+    std::size_t received_room = 0; // capacity of the block; 0: it is not used again
+    std::size_t received_size = 0; // 0: nothing was received
     transaction* current_transaction = nullptr;
     rmpp::outcome transfer_end;
     std::uint32_t segments_resent = 0;
@@ -64,6 +66,10 @@ struct message {
     /// Takes received bytes that are not a MAD.
     void set_received_raw(rmpp::message_buffer::block bytes, std::size_t size);
     void free_received();
+    /// Frees the memory of received bytes.
+    void free_received();
+    /// Moves the block of an earlier response, if there is one, to a buffer for the next.
+    void lend_block(rmpp::message_buffer& to);
     bool sends_from_received() const;
 };
 

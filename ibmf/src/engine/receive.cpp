@@ -128,7 +128,7 @@ void port_context::response_received(guard& locked, const received_mad& here) {
     const mad_header& header = here.view.header();
     const auto key = static_cast<std::uint32_t>(header.transaction_id);
     transaction* const which = find(key);
-    const bool ours = (key & slot_table<transaction>::key_mark) != 0;
+    const bool ours = (key & transaction_slots::key_mark) != 0;
     if (which == nullptr && here.who != nullptr && here.who->ready &&
         (!ours || here.who->unsequenced.contains(key))) {
         // A response to an unsequenced send; segments of a transfer are excluded.

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <new>
+#include <type_traits>
 #include <vector>
 
 namespace irpverbs::ibmf {
@@ -18,7 +19,10 @@ struct table_slot {
     void* next_free = nullptr;
 };
 
-template <class T>
+struct nothing_shared {};
+
+/// The slots of a chunk have one object of type Shared, which lives as long as they do.
+template <class T, class Shared = nothing_shared>
 class slot_table {
 public:
     /// All keys have this bit: clients that count their ids from 1 never use the value of a key.
@@ -38,7 +42,8 @@ public:
             ExFreePoolWithTag(each, tag);
     }
 
-    /// Null: no memory, or a million slots are in use. `prepare` is called for a new slot.
+    /// Null: no memory, or a million slots are in use. `prepare` is called for a new slot and the
+    /// object of its chunk.
     template <class Function>
     T* acquire(const Function& prepare) {
         T* next = unused_ < min_released ? grow(prepare) : nullptr;
@@ -80,10 +85,14 @@ public:
 
 private:
     static constexpr ULONG tag = 0x74666D49; // "Imft"
-    static constexpr unsigned chunk_bits = 6;
+    static constexpr unsigned chunk_bits = 4;
     static constexpr std::uint32_t chunk_slots = 1u << chunk_bits;
 
     T* at(std::uint32_t index) const { return chunks_[index >> chunk_bits] + index % chunk_slots; }
+    // The shared object follows the slots.
+    static Shared& shared_of(T* chunk) { return *reinterpret_cast<Shared*>(chunk + chunk_slots); }
+    static_assert(alignof(Shared) <= alignof(T));
+    static_assert(std::is_trivially_destructible_v<Shared>);
 
     // Returns the slot that was released first.
     T* reuse_slot() {
@@ -99,13 +108,14 @@ private:
         if (next_new_ > slot_mask || (next_new_ == chunks_.size() * chunk_slots && !add_chunk()))
             return nullptr;
         T* const made = new (at(next_new_)) T;
+        Shared& shared = shared_of(chunks_[next_new_ >> chunk_bits]);
         made->slot.next_key = key_mark | next_new_++;
-        prepare(*made);
+        prepare(*made, shared);
         return made;
     }
     bool add_chunk() {
         void* const chunk = ExAllocatePool2(POOL_FLAG_NON_PAGED | POOL_FLAG_UNINITIALIZED,
-                                            chunk_slots * sizeof(T), tag);
+                                            chunk_slots * sizeof(T) + sizeof(Shared), tag);
         if (chunk == nullptr) return false;
         try {
             chunks_.push_back(static_cast<T*>(chunk));
@@ -113,6 +123,7 @@ private:
             ExFreePoolWithTag(chunk, tag);
             return false;
         }
+        new (&shared_of(chunks_.back())) Shared;
         return true;
     }
 

@@ -22,6 +22,7 @@ public:
         return *this;
     }
 
+    pointer release() { return std::exchange(held_, nullptr); }
     void reset(pointer fresh = nullptr) { const Unique last(std::exchange(held_, fresh)); }
     pointer get() const { return held_; }
     pointer operator->() const { return held_; }

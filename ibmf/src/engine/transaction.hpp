@@ -16,6 +16,7 @@ namespace irpverbs::ibmf {
 class transaction_table;
 struct client;
 struct message;
+struct transaction;
 
 inline constexpr ticks ticks_per_microsecond = 10;
 
@@ -26,6 +27,16 @@ enum class transaction_state : std::uint8_t {
     backing_off,  // the peer was busy
     transferring, // RMPP
     time_wait     // time-wait: the result is reported; duplicates are acknowledged
+};
+
+/// The timer of neighbouring slots: set for the first of their times, or earlier.
+struct shared_timer {
+    KTIMER timer;
+    KDPC dpc;
+    ticks armed = never; // its time; 0 while it expires
+    transaction_table* owner = nullptr;
+    transaction* first = nullptr;
+    std::uint32_t count = 0; // of the slots that have ever been used
 };
 
 struct transaction {
@@ -46,13 +57,10 @@ struct transaction {
     std::uint8_t busy_responses = 0;
     std::uint32_t qp = 0; // key of the alternate queue pair; 0: the default QP
 
-    transaction_table* owner = nullptr;
-    KTIMER timer;
-    KDPC dpc;
+    shared_timer* timer = nullptr;
     ticks due = never;   // time of the next action
-    ticks armed = never; // time of the timer
-
-    IRP* irp = nullptr; // null: an incoming transfer, or in time-wait
+    ticks armed = never; // time of the timer, or later
+    IRP* irp = nullptr;  // null: an incoming transfer, or in time-wait
     client* who = nullptr;
     message* msg = nullptr; // null: an incoming transfer, or in time-wait
     LIST_ENTRY queue_entry; // while queued or in time-wait; an incoming transfer: always
@@ -71,8 +79,7 @@ struct transaction {
     }
 };
 
-/// The memory of one outstanding transaction, without the caller's buffers.
-static_assert(sizeof(transaction) + IoSizeOfIrp(1) <= 512);
+using transaction_slots = slot_table<transaction, shared_timer>;
 
 } // namespace irpverbs::ibmf
 

@@ -1,5 +1,7 @@
 #include <engine/transaction_table.hpp>
 
+#include <algorithm>
+
 namespace irpverbs::ibmf {
 
 namespace {
@@ -17,6 +19,14 @@ void complete_one(LIST_ENTRY& entry) {
     IoCompleteRequest(CONTAINING_RECORD(&entry, IRP, Tail.Overlay.ListEntry), IO_NO_INCREMENT);
 }
 
+void set(shared_timer& which, ticks due) {
+    const ticks now = exact_time();
+    LARGE_INTEGER distance;
+    distance.QuadPart = due > now ? -static_cast<LONGLONG>(due - now) : -1;
+    which.armed = due;
+    KeSetTimer(&which.timer, distance, &which.dpc);
+}
+
 } // namespace
 
 void transaction_table::guard::complete_in_order(LIST_ENTRY* last) {
@@ -29,43 +39,53 @@ void transaction_table::guard::run_deferred(deferred* last) {
 
 transaction_table::~transaction_table() = default;
 
-void transaction_table::prepare(transaction& fresh) {
-    fresh.owner = this;
-    KeInitializeTimer(&fresh.timer);
-    KeInitializeDpc(&fresh.dpc, timer_fired, &fresh);
+void transaction_table::prepare(transaction& fresh, shared_timer& timer) {
+    fresh.timer = &timer;
+    if (timer.count++ != 0) return;
+    timer.owner = this;
+    timer.first = &fresh;
+    KeInitializeTimer(&timer.timer);
+    KeInitializeDpc(&timer.dpc, timer_fired, &timer);
 }
 
 void transaction_table::cancel(DEVICE_OBJECT*, IRP* irp) {
     IoReleaseCancelSpinLock(irp->CancelIrql);
     auto& which = *static_cast<transaction*>(irp->Tail.Overlay.DriverContext[0]);
-    transaction_table& self = *which.owner;
+    transaction_table& self = *which.timer->owner;
     guard locked(self);
     which.irp = nullptr;
     self.cancelled(locked, which, irp);
 }
 
 void transaction_table::arm(transaction& which) {
-    const ticks now = exact_time();
-    LARGE_INTEGER distance;
-    distance.QuadPart = which.due > now ? -static_cast<LONGLONG>(which.due - now) : -1;
-    which.armed = which.due;
-    KeSetTimer(&which.timer, distance, &which.dpc);
+    if (which.due < which.timer->armed) set(*which.timer, which.due);
+    which.armed = which.timer->armed;
 }
 
 void transaction_table::timer_fired(KDPC*, void* context, void*, void*) {
-    auto& which = *static_cast<transaction*>(context);
-    transaction_table& self = *which.owner;
+    auto& timer = *static_cast<shared_timer*>(context);
+    transaction_table& self = *timer.owner;
     guard locked(self);
     const ticks now = exact_time();
-    which.armed = never;
-    if (which.due == never) return;
-    if (which.due > now) return self.arm(which);
-    which.due = never;
-    self.expired(locked, which, now);
+    timer.armed = 0; // so that no new time sets it
+    const auto each_slot = [&](const auto& function) {
+        for (std::uint32_t i = 0; i < timer.count; ++i)
+            function(timer.first[i]);
+    };
+    each_slot([&](transaction& each) {
+        if (each.due > now) return;
+        each.due = never;
+        self.expired(locked, each, now);
+    });
+    ticks next = never;
+    each_slot([&](const transaction& each) { next = std::min(next, each.due); });
+    timer.armed = never;
+    if (next != never) set(timer, next);
+    each_slot([&](transaction& each) { each.armed = timer.armed; });
 }
 
 void transaction_table::stop_timers() {
-    slots_.for_each([](transaction& each) { KeCancelTimer(&each.timer); });
+    slots_.for_each([](transaction& each) { KeCancelTimer(&each.timer->timer); });
     KeFlushQueuedDpcs();
 }
 

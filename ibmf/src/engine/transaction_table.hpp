@@ -25,10 +25,12 @@ public:
 
     /// The functions below must be called under the lock.
     transaction* acquire() {
-        return slots_.acquire([this](transaction& fresh) { prepare(fresh); });
+        return slots_.acquire(
+            [this](transaction& fresh, shared_timer& timer) { prepare(fresh, timer); });
     }
     /// The timer stays set, and finds out at expiry whether there is work. So a slot that is used
-    /// again before then needs only a store to set its time.
+    /// again before then needs only a store to set its time. A timer serves several slots, since
+    /// few transactions end by time-out.
     void release(transaction& ended) {
         ended.due = never;
         slots_.release(ended);
@@ -77,13 +79,13 @@ protected:
     virtual void cancelled(guard& locked, transaction& which, IRP* irp) = 0;
 
 private:
-    void prepare(transaction& fresh);
-    void arm(transaction& which);
+    void prepare(transaction& fresh, shared_timer& timer);
+    static void arm(transaction& which);
     static void timer_fired(KDPC*, void* context, void*, void*);
     static void cancel(DEVICE_OBJECT*, IRP* irp);
 
     KSPIN_LOCK lock_ = 0;
-    slot_table<transaction> slots_;
+    transaction_slots slots_;
 };
 
 /// An action that runs after the lock is released.

@@ -256,7 +256,7 @@ void port_context::complete_transaction(guard& locked, transaction& which, IRP* 
     if (msg.completion == completion_style::irp) msg.busy = false;
     if (which.rmpp != nullptr) {
         // A deadline or a cancel has cut the transfer off: the unread data stay in the message.
-        if (msg.data_call != nullptr && msg.received == nullptr)
+        if (msg.data_call != nullptr && msg.received_size == 0)
             msg.set_received(which.rmpp->received(), which.tid);
         msg.transfer_end = which.rmpp->result();
         msg.segments_resent = which.rmpp->resent();
@@ -342,6 +342,7 @@ void port_context::complete_with_response(guard& locked, transaction& which,
     const std::size_t limit = msg.public_part.im_msg_sz_limit;
     const bool cut = limit != 0 && data.size() > limit;
     rmpp::message_buffer whole;
+    msg.lend_block(whole);
     int code = cut ? IBMF_PARTIAL_TRANSFER : IBMF_SUCCESS;
     if (!whole.begin(response, 0) || !whole.append(cut ? data.first(limit) : data))
         code = IBMF_NO_MEMORY;
@@ -354,7 +355,7 @@ void port_context::complete_with_response(guard& locked, transaction& which,
 // complete. Returns false if the transaction has ended.
 bool port_context::restart(guard& locked, transaction& which) {
     if (which.rmpp == nullptr && !which.driver_rmpp) return true;
-    slot_table<transaction>::advance_key(which);
+    transaction_slots::advance_key(which);
     if (which.driver_rmpp) return true;
     if (auto again = transfer_of(which)) {
         which.rmpp = std::move(again);

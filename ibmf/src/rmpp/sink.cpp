@@ -56,6 +56,11 @@ message_buffer::block message_buffer::detach() {
     return std::move(block_);
 }
 
+void message_buffer::reuse(block used, std::size_t capacity) {
+    block_ = std::move(used);
+    capacity_ = capacity;
+}
+
 void message_buffer::compact() {
     const std::size_t gap = data_begin_ - headers_size();
     if (gap == 0) return;

@@ -53,6 +53,9 @@ public:
 
     // Returns the block to the caller, and leaves the buffer empty.
     block detach();
+    // Gathers the next message in `used`, which has room for `capacity` bytes.
+    void reuse(block used, std::size_t capacity);
+    std::size_t capacity() const { return capacity_; }
 
 private:
     std::size_t headers_size() const { return header().size() + class_header_size_; }

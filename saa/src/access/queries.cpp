@@ -1,8 +1,10 @@
 // A query from the queue to its response.
 #include <access/session_port.hpp>
 
+#include <dispatch/support/faults.hpp>
 #include <ibmf/ibmf_extras.h>
 
+#include <mutex>
 #include <utility>
 
 namespace irpverbs::saa {
@@ -127,7 +129,7 @@ void session_port::send(query& which, const action& how) {
 }
 
 int session_port::transport(query& which, const action& how) {
-    int status = which.address(ibmf_, how.to, how.transaction_id, how.max_response_size);
+    int status = which.address(how.to, how.transaction_id, how.max_response_size);
     if (status == IBMF_SUCCESS && which.stream)
         status = ibmf_stream_msg(ibmf_, which.msg, data_received, &which);
     if (status != IBMF_SUCCESS) return status;
@@ -173,6 +175,35 @@ bool session_port::resend(query& which) {
     ++counts_.ss_resent;
     queues_.requeue(which);
     return true;
+}
+
+int session_port::take_message(ibmf_msg_t*& taken) {
+    if (dispatch::detail::fault_point("saa.message")) return IBMF_NO_RESOURCES;
+    {
+        const std::lock_guard held(messages_lock_);
+        if (messages_kept_ != 0) {
+            taken = messages_[--messages_kept_];
+            return IBMF_SUCCESS;
+        }
+    }
+    return ibmf_alloc_msg(ibmf_, IBMF_ALLOC_NOSLEEP, &taken);
+}
+
+void session_port::give_message(ibmf_msg_t* given, bool streamed) {
+    if (!streamed && !is_long(*given)) {
+        const std::lock_guard held(messages_lock_);
+        if (messages_kept_ != messages_.size()) {
+            messages_[messages_kept_++] = given;
+            return;
+        }
+    }
+    ibmf_free_msg(ibmf_, &given);
+}
+
+// Called when no query is left.
+void session_port::free_messages() {
+    while (messages_kept_ != 0)
+        ibmf_free_msg(ibmf_, &messages_[--messages_kept_]);
 }
 
 void session_port::limit(uint_t in_flight) {

@@ -13,6 +13,7 @@ constexpr std::uint8_t sa_class_version = 2;
 query::query(session_port& its_port, wire_query&& what, bool is_bulk)
     : at(&its_port), request(std::move(what)), hash(request.hash()), bulk(is_bulk) {
     InitializeListHead(&waiters);
+    intrusive_ptr_add_ref(at);
 }
 
 query* query::make(session_port& its_port, wire_query&& what, bool is_bulk) {
@@ -20,15 +21,14 @@ query* query::make(session_port& its_port, wire_query&& what, bool is_bulk) {
     return memory != nullptr ? ::new (memory) query(its_port, std::move(what), is_bulk) : nullptr;
 }
 
-// The port stays alive until the memory is freed.
 void query::operator delete(query* gone, std::destroying_delete_t) {
-    const boost::intrusive_ptr<session_port> of = gone->at;
+    const boost::intrusive_ptr<session_port> of(gone->at, false);
     gone->~query();
     of->query_memory().free(gone);
 }
 
 query::~query() {
-    if (msg != nullptr) ibmf_free_msg(at->ibmf(), &msg);
+    if (msg != nullptr) at->give_message(msg, stream != nullptr);
     if (counted) at->end_use();
 }
 
@@ -37,12 +37,10 @@ bool query::stream_to(std::shared_ptr<detail::record_sink> to) {
     return stream != nullptr;
 }
 
-int query::address(ibmf_handle_t handle, const ibmf_addr_info_t& to, std::uint64_t transaction_id,
+int query::address(const ibmf_addr_info_t& to, std::uint64_t transaction_id,
                    std::size_t max_response_size) {
     if (msg == nullptr)
-        if (const int status = ibmf_alloc_msg(handle, IBMF_ALLOC_NOSLEEP, &msg);
-            status != IBMF_SUCCESS)
-            return status;
+        if (const int status = at->take_message(msg); status != IBMF_SUCCESS) return status;
     ibmf::store(header_, {.mgmt_class = MAD_MGMT_CLASS_SUBN_ADM,
                           .class_version = sa_class_version,
                           .method = request.method,

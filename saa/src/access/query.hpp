@@ -33,15 +33,15 @@ struct query : boost::intrusive_ref_counter<query> {
     bool stream_to(std::shared_ptr<detail::record_sink> to);
     /// Sets the message's address, its buffers, and the limit of its response unless a stream
     /// receives it. Returns an IBMF_ status.
-    int address(ibmf_handle_t handle, const ibmf_addr_info_t& to, std::uint64_t transaction_id,
+    int address(const ibmf_addr_info_t& to, std::uint64_t transaction_id,
                 std::size_t max_response_size);
 
-    const boost::intrusive_ptr<session_port> at;
+    session_port* const at; // referenced until the memory is freed
     const wire_query request;
     const std::size_t hash;
     std::unique_ptr<response_stream> stream; // for a query that is not shared
-    ibmf_msg_t* msg = nullptr; // freed with the query, so that a cancellation never finds the
-                               // message of another query
+    ibmf_msg_t* msg = nullptr; // returned to the port with the query's end, so that a cancellation
+                               // never finds the message of another query
     WORK_QUEUE_ITEM work;
 
     // The port's lock guards all members below.

@@ -193,6 +193,7 @@ void session_port::disconnect() {
     if (ibmf_ != nullptr) {
         ibmf_tear_down_async_cb(ibmf_, IBMF_QP_HANDLE_DEFAULT, 0);
         KeWaitForSingleObject(&unused_, Executive, KernelMode, FALSE, nullptr);
+        free_messages();
         ibmf_unregister(&ibmf_, 0);
     }
     if (ca_ == nullptr) return;

@@ -10,8 +10,10 @@
 #include <saa/ibmf_saa_extras.h>
 
 #include <ci/ci.h>
+#include <dispatch/support/spin.hpp>
 #include <dispatch/support/spin_lock.hpp>
 
+#include <array>
 #include <atomic>
 #include <memory>
 
@@ -73,6 +75,10 @@ public:
     session_table& sessions() const { return *session_table_; }
     lookaside& query_memory() { return query_memory_; }
     void end_use();
+    /// Allocates the message of a query, or takes that of an earlier one. Returns an IBMF_ status.
+    int take_message(ibmf_msg_t*& taken);
+    /// Keeps the message for another query, or frees it: if its response was long, or a stream.
+    void give_message(ibmf_msg_t* given, bool streamed);
 
     /// Whether the SA can be queried. The caller holds the lock.
     bool usable() const { return ready_ && attributes_.state == IB_PORT_ACTIVE; }
@@ -151,6 +157,7 @@ private:
     void invalidate_all_paths(invalidation reason);
     void respond_to_report(ibmf_msg_t* msg);
     void begin_use();
+    void free_messages();
     void disconnect();
     static void port_event(IB_CA*, void* self, UCHAR number, IB_ASYNC_EVENT event);
     static void refresh_work(void* self);
@@ -169,6 +176,12 @@ private:
     std::unique_ptr<event_subscriptions> subscriptions_;
     boost::intrusive_ptr<session>
         internal_session_; // the session of internal accesses, while the port is open
+
+    // The messages of ended queries. They spare the next queries the allocation.
+    static constexpr std::size_t most_messages_kept = query_queues::default_limit;
+    dispatch::detail::raw_spin_lock messages_lock_;
+    std::array<ibmf_msg_t*, most_messages_kept> messages_{};
+    std::size_t messages_kept_ = 0;
 
     lookaside query_memory_{sizeof(query), 0x75516153}; // "SaQu"
     std::atomic<std::size_t> uses_{0};                  // queries, and responses to Reports
