@@ -3,6 +3,7 @@
 #include "ours_stack.hpp"
 
 #include <array>
+#include <cstring>
 #include <memory>
 
 namespace irpverbs::bench {
@@ -54,6 +55,61 @@ void ring_32(run& sample) {
     }
     sample.stop();
     expect(sum == operations * answer, "ours/ring_32");
+}
+
+// The limit of ring_32: the same writes to the same memory and the same two calls through tables,
+// without the library, so without any check.
+void bare_ring_32(run& sample) {
+    completion_ring ring;
+    const device_stack stack(post_to_ring, 0, &ring);
+    std::vector<std::unique_ptr<packet>> packets;
+    for (std::size_t i = 0; i < batch; ++i)
+        packets.push_back(std::make_unique<packet>(stack.top()));
+    const auto send = [&stack](PIRP irp, std::uint64_t& sum) {
+        auto* location = reinterpret_cast<PIO_STACK_LOCATION>(irp + 1);
+        const CSHORT type = irp->Type;
+        const USHORT size = irp->Size;
+        std::memset(static_cast<void*>(irp), 0, 64);
+        std::memset(reinterpret_cast<char*>(irp) + 64, 0, 64);
+        std::memset(static_cast<void*>(location), 0, sizeof *location);
+        irp->Type = type;
+        irp->Size = size;
+        irp->StackCount = irp->CurrentLocation = 1;
+        location->MajorFunction = IRP_MJ_INTERNAL_DEVICE_CONTROL;
+        location->Parameters.DeviceIoControl.IoControlCode = 7;
+        location->CompletionRoutine = count_and_keep;
+        location->Context = &sum;
+        location->Control = 0xE0;
+        location->DeviceObject = stack.top();
+        stack.top()->DriverObject->MajorFunction[location->MajorFunction](stack.top(), irp);
+    };
+    const auto complete_all = [&ring] {
+        for (std::size_t i = 0; i < ring.filled; ++i) {
+            PIRP irp = ring.entries[i].request;
+            auto* location = reinterpret_cast<PIO_STACK_LOCATION>(irp + 1);
+            irp->IoStatus.Status = STATUS_SUCCESS;
+            irp->IoStatus.Information = ring.entries[i].bytes;
+            const PIO_COMPLETION_ROUTINE routine = location->CompletionRoutine;
+            location->Control = 0;
+            location->CompletionRoutine = nullptr;
+            irp->CurrentLocation = 2;
+            routine(nullptr, irp, location->Context);
+        }
+        ring.filled = 0;
+    };
+    std::uint64_t sum = 0;
+    const std::uint64_t operations = sample.in_batches_of(batch);
+    sample.start();
+    for (std::uint64_t i = 0; i < operations; i += batch) {
+        for (const auto& each : packets)
+            send(each->irp(), sum);
+        clobber_memory();
+        complete_all();
+    }
+    sample.stop();
+    for (const auto& each : packets)
+        IoReuseIrp(each->irp(), STATUS_SUCCESS);
+    expect(sum == operations * answer, "ours/ring_bare_32");
 }
 
 // Entries without IRPs, posted one by one and removed as one batch.
@@ -112,6 +168,7 @@ void completion_port_32(run& sample) {
 
 void add_ours_completion_queue(catalog& all) {
     all.add("ours/ring_32", "sent, answered through a ring of 32, completed, callback", ring_32);
+    all.add("ours/ring_bare_32", "the same writes and calls without the library", bare_ring_32);
     all.add("ours/completion_queue_32", "inserted in a KQUEUE, 32 removed at once",
             completion_queue_32);
     all.add("ours/completion_port_32", "sent, completed, posted to a port, 32 removed at once",

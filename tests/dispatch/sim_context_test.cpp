@@ -1,4 +1,6 @@
 // An ordinary io_context inside a simulated run.
+#include "../../dispatch/src/sim/asio_handlers.hpp"
+
 #include <dispatch/machine.hpp>
 #include <dispatch/support/processor.hpp>
 
@@ -76,6 +78,34 @@ TEST(SimAsioContext, HandlerNeverRun_IsDestroyed) {
         boost::asio::post(machine.context(), [held] {});
     }
     EXPECT_EQ(held.use_count(), 1);
+}
+
+// The simulator reads and writes a private member of Asio, whose meaning may change with Boost.
+TEST(SimAsioContext, RunningHandlers_NestedAndForgotten_AreThoseThatAsioKnows) {
+    using sim::forget_handlers_in;
+    using sim::innermost_handler;
+    boost::asio::io_context outer, inner;
+    const auto outer_runs = [&] { return outer.get_executor().running_in_this_thread(); };
+    const auto inner_runs = [&] { return inner.get_executor().running_in_this_thread(); };
+    ASSERT_EQ(innermost_handler(), nullptr);
+    int checked = 0;
+    boost::asio::post(outer, [&] {
+        sim::running_handlers::context* const of_outer = innermost_handler();
+        EXPECT_NE(of_outer, nullptr);
+        boost::asio::post(inner, [&] {
+            EXPECT_NE(innermost_handler(), of_outer);
+            EXPECT_TRUE(inner_runs() && outer_runs());
+            forget_handlers_in(of_outer);
+            EXPECT_TRUE(!inner_runs() && outer_runs());
+            ++checked;
+        });
+        inner.run();
+        EXPECT_EQ(innermost_handler(), of_outer);
+        ++checked;
+    });
+    outer.run();
+    EXPECT_EQ(innermost_handler(), nullptr);
+    EXPECT_EQ(checked, 2);
 }
 
 // Asio records per thread which handlers run; the stack of a handler that never ended is reused.

@@ -2,6 +2,8 @@
 #include <support/explore_gtest.hpp>
 #include <support/ke_shorthand.hpp>
 
+#include <array>
+#include <atomic>
 #include <limits>
 #include <memory>
 #include <vector>
@@ -230,6 +232,38 @@ TEST(TimersOnTwoMachines, ExpiredTimer_OutlivesItsMachine) {
         world.reset();
         EXPECT_FALSE(one.cancel());
     }
+}
+
+// Sets timers that are due at the same time and cancels them, inner neighbours first.
+void set_and_cancel(std::array<timer, 4>& some) {
+    for (timer& each : some)
+        EXPECT_FALSE(each.set(1000 * second));
+    for (const std::size_t i : {1u, 2u, 0u, 3u})
+        EXPECT_TRUE(some[i].cancel());
+}
+
+// The first thread alone sets timers so often that its processor becomes the favoured one of the
+// timers' lock; each call of the other thread revokes that.
+TEST(TimersOnTwoThreads, Timers_SetByAFavouredProcessorAndAnother_CancelledOnceEach) {
+    asio_machine machine({.processors = 1});
+    const machine::scope here(machine);
+    std::atomic<bool> over{false};
+    system_thread often([&] {
+        std::array<timer, 4> some;
+        for (int i = 0; i < 100'000; ++i)
+            set_and_cancel(some);
+        over = true;
+    });
+    system_thread seldom([&] {
+        std::array<timer, 4> some;
+        while (!over) {
+            set_and_cancel(some);
+            KeStallExecutionProcessor(10);
+        }
+    });
+    often.join();
+    seldom.join();
+    EXPECT_FALSE(machine.has_one_shot_timers());
 }
 
 explore_options thorough() {

@@ -1,7 +1,7 @@
 // Bytes that are read without a lock: a read returns the whole requested version or nothing.
 #include "seqlock_buffer.hpp"
 
-#include <threads/crowd.hpp>
+#include <threads/concurrent_rounds.hpp>
 
 #include <gtest/gtest.h>
 

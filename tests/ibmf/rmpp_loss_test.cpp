@@ -37,7 +37,7 @@ TEST(RmppLoss, TwoFaultsInAnySmallWindow_TransferCompletes) {
             do {
                 const auto wrong = transfer(source, 200 * segments - 1, chosen, planned);
                 ASSERT_FALSE(wrong) << *wrong << "; window " << window << ", " << segments
-                                    << " segments, run " << source.leaves();
+                                    << " segments, run " << source.runs();
             } while (source.next());
         }
 }

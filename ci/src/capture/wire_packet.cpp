@@ -1,5 +1,7 @@
 #include "wire_packet.hpp"
 
+#include <boost/crc.hpp>
+
 #include <algorithm>
 
 namespace irpverbs::ci {
@@ -13,16 +15,11 @@ constexpr std::size_t global_route_size = 40;
 constexpr std::size_t transport_size = 12 + 8; // base and datagram headers
 constexpr std::size_t invariant_crc_size = 4;
 
-// Both CRCs are least significant bit first.
 template <class Crc>
-Crc crc_of(std::span<const std::uint8_t> bytes, Crc polynomial) {
-    Crc crc = static_cast<Crc>(~Crc{0});
-    for (const std::uint8_t each : bytes) {
-        crc = static_cast<Crc>(crc ^ each);
-        for (int bit = 0; bit < 8; ++bit)
-            crc = static_cast<Crc>((crc & 1) != 0 ? crc >> 1 ^ polynomial : crc >> 1);
-    }
-    return static_cast<Crc>(~crc);
+auto crc_of(std::span<const std::uint8_t> bytes) {
+    Crc crc;
+    crc.process_bytes(bytes.data(), bytes.size());
+    return crc.checksum();
 }
 
 } // namespace
@@ -40,11 +37,11 @@ std::uint32_t invariant_crc(std::span<const std::uint8_t> packet_before, bool gl
         base += global_route_size;
     }
     masked[base + 4] = 0xFF; // reserved, congestion
-    return crc_of<std::uint32_t>(std::span(masked).first(packet_before.size()), 0xEDB88320);
+    return crc_of<boost::crc_32_type>(std::span(masked).first(packet_before.size()));
 }
 
 std::uint16_t variant_crc(std::span<const std::uint8_t> packet_before) {
-    return crc_of<std::uint16_t>(packet_before, 0xD008);
+    return crc_of<boost::crc_optimal<16, 0x100B, 0xFFFF, 0xFFFF, true, true>>(packet_before);
 }
 
 void wire_packet::put(std::uint64_t value, unsigned bytes) {

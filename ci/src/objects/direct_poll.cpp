@@ -3,11 +3,8 @@
 #include "driver/driver_checks.hpp"
 #include "hca_device.hpp"
 
+#include <dispatch/detail/process_barrier.hpp>
 #include <dispatch/support/checks.hpp>
-
-#include <linux/membarrier.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 namespace irpverbs::ci {
 
@@ -16,25 +13,17 @@ namespace {
 constexpr dispatch::detail::irql_rule rule{"CiGetCqResults", dispatch::detail::irql_bound::at_most,
                                            DISPATCH_LEVEL, 0x00020022, "IrqlIoDispatch"};
 
-bool membarrier(int command) { return syscall(SYS_membarrier, command, 0, 0) == 0; }
-
-// Registers once per process.
-bool kernel_has_barriers() {
-    static const bool has = membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
-    return has;
-}
-
 int no_direct_poll(ibv_cq*, int, ibv_wc*) { return -1; }
 
 } // namespace
 
-void direct_poll::prepare() { kernel_has_barriers(); }
+void direct_poll::prepare() { dispatch::detail::prepare_process_barrier(); }
 
 // The device sets `failed` before it calls refuse(), and this function stores the poll before it
 // reads `failed`, so one of the two sees the other.
 void direct_poll::begin(PFN_HCA_DIRECT_POLL poll, ibv_cq* queue, const std::atomic<bool>& failed) {
     calls_ = 0;
-    if (dispatch::detail::instrumented() || !kernel_has_barriers()) return;
+    if (dispatch::detail::instrumented() || !dispatch::detail::prepare_process_barrier()) return;
     used_ = true;
     words_.Queue = queue;
     __atomic_store_n(&words_.Poll, poll, __ATOMIC_SEQ_CST);
@@ -47,7 +36,7 @@ void direct_poll::refuse() { __atomic_store_n(&words_.Poll, &no_direct_poll, __A
 void direct_poll::end() {
     used_ = false;
     refuse();
-    membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
+    dispatch::detail::process_barrier();
     for (unsigned turn = 0; __atomic_load_n(&words_.Polling, __ATOMIC_ACQUIRE) != FALSE; ++turn)
         dispatch::detail::spin_turn(turn);
 }

@@ -5,6 +5,8 @@
 // have short strings.
 #include <dispatch/testing/schedule.hpp>
 
+#include <boost/crc.hpp>
+
 #include <array>
 #include <bit>
 #include <utility>
@@ -29,12 +31,9 @@ std::uint8_t digit_value(char c) { return digit_values[static_cast<std::uint8_t>
 
 // CRC-32 (IEEE 802.3) detects every change of up to 32 neighbouring bits.
 std::string checksum(std::string_view payload) {
-    std::uint32_t crc = 0xffffffff;
-    for (const char c : payload) {
-        crc ^= static_cast<std::uint8_t>(c);
-        for (int bit = 0; bit < 8; ++bit)
-            crc = (crc >> 1) ^ (crc & 1 ? 0xedb88320u : 0u);
-    }
+    boost::crc_optimal<32, 0x04c11db7, 0xffffffff, 0, true, true> sum;
+    sum.process_bytes(payload.data(), payload.size());
+    std::uint32_t crc = sum.checksum();
     std::string text;
     for (std::size_t i = 0; i < checksum_length; ++i, crc >>= 6)
         text += alphabet[crc & 63];

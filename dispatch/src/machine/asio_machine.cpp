@@ -2,6 +2,7 @@
 
 #include "machine_state.hpp"
 
+#include <dispatch/detail/process_barrier.hpp>
 #include <dispatch/support/checks.hpp>
 
 #include <boost/asio/executor_work_guard.hpp>
@@ -122,6 +123,7 @@ asio_machine::asio_machine(const options& chosen)
     : machine(chosen.processors != 0 ? chosen.processors
                                      : std::max(1u, std::thread::hardware_concurrency())),
       impl_(std::make_unique<impl>()) {
+    detail::prepare_process_barrier(); // takes long once, so not when the first timer is set
     timespec step{};
     clock_getres(CLOCK_MONOTONIC_COARSE, &step);
     impl_->upper_bound_start =

@@ -1,10 +1,9 @@
 #include "symbols.hpp"
 
+#include <boost/core/demangle.hpp>
+
 #include <cstdio>
-#include <cstdlib>
-#include <cxxabi.h>
 #include <dlfcn.h>
-#include <memory>
 #include <mutex>
 #include <unordered_map>
 
@@ -16,13 +15,6 @@
 namespace irpverbs::dispatch::detail {
 namespace {
 
-std::string demangled(const char* name) {
-    int failed = 0;
-    const std::unique_ptr<char, void (*)(void*)> plain(
-        abi::__cxa_demangle(name, nullptr, nullptr, &failed), std::free);
-    return failed == 0 ? plain.get() : name;
-}
-
 std::string place_in_module(void* address) {
     char text[32];
     Dl_info info{};
@@ -30,7 +22,7 @@ std::string place_in_module(void* address) {
         std::snprintf(text, sizeof text, "%p", address);
         return text;
     }
-    if (info.dli_sname != nullptr) return demangled(info.dli_sname);
+    if (info.dli_sname != nullptr) return boost::core::demangle(info.dli_sname);
     std::snprintf(
         text, sizeof text, "+0x%zx",
         static_cast<std::size_t>(static_cast<char*>(address) - static_cast<char*>(info.dli_fbase)));
@@ -74,7 +66,7 @@ std::string look_up(void* address) {
     Dwfl_Module* module = symbols == nullptr ? nullptr : dwfl_addrmodule(symbols, call);
     const char* name = module == nullptr ? nullptr : dwfl_module_addrname(module, call);
     if (name == nullptr) return place_in_module(address);
-    return demangled(name) + source_line(module, call);
+    return boost::core::demangle(name) + source_line(module, call);
 }
 #else
 std::string look_up(void* address) { return place_in_module(address); }

@@ -8,7 +8,9 @@ using innermost = boost::asio::detail::tss_ptr<running_handlers::context>;
 
 innermost& top_of_stack();
 
-// C++ lets the arguments of an explicit instantiation name private members.
+// C++ lets the arguments of an explicit instantiation name private members. A Boost without this
+// member, or with one of another type, does not compile; SimContext.RunningHandlers_* tests its
+// meaning, which a list of versions could not.
 template <innermost* Place>
 struct private_member_access {
     friend innermost& top_of_stack() { return *Place; }

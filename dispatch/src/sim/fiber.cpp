@@ -9,11 +9,12 @@
 #include <new>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 namespace irpverbs::dispatch::sim {
 
-namespace ctx = boost::context::detail;
+namespace ctx = boost::context;
 
 constexpr std::size_t default_stack_size = 256 * 1024;
 
@@ -24,6 +25,11 @@ constexpr std::size_t quarantine = 4096;
 #else
 constexpr std::size_t quarantine = 0;
 #endif
+
+// The stack allocator of a context: its fiber owns the stack.
+struct kept_stack {
+    void deallocate(ctx::stack_context&) noexcept {}
+};
 
 static std::size_t guard_size() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
 
@@ -85,13 +91,25 @@ fiber::~fiber() {
 }
 
 void fiber::make_ready() {
-    context_ =
-        ctx::make_fcontext(static_cast<char*>(stack_) + stack_size_, stack_size_, &fiber::entry);
     exceptions_ = {};
     fake_stack_ = nullptr;
 #ifdef SIM_TSAN
     if (tsan_fiber_ != nullptr) __tsan_destroy_fiber(tsan_fiber_);
     tsan_fiber_ = __tsan_create_fiber(0);
+    void* const creator = __tsan_get_current_fiber();
+    __tsan_switch_to_fiber(tsan_fiber_, 0); // the constructor enters the new stack
+#endif
+    ctx::stack_context memory;
+    memory.size = stack_size_;
+    memory.sp = static_cast<char*>(stack_) + stack_size_;
+    new (&context_.value)
+        ctx::fiber(std::allocator_arg, ctx::preallocated(memory.sp, memory.size, memory),
+                   kept_stack{}, [this](ctx::fiber&& from) -> ctx::fiber {
+                       after_switch(std::move(from));
+                       run();
+                   });
+#ifdef SIM_TSAN
+    __tsan_switch_to_fiber(creator, 0);
 #endif
 }
 
@@ -109,13 +127,6 @@ void fiber::abandon() {
     stacks().abandoned.push_back(this);
 }
 
-// The data that a switch passes to the fiber it switches to; a new stack needs `to` to find its
-// fiber.
-struct switch_data {
-    fiber* from;
-    fiber* to;
-};
-
 void fiber::before_switch([[maybe_unused]] fiber& to) {
     // A handler or a destructor may switch while an exception is in flight. The runtime counts
     // exceptions by thread, so each fiber saves and restores its own count.
@@ -130,13 +141,13 @@ void fiber::before_switch([[maybe_unused]] fiber& to) {
 
 void fiber::switch_to(fiber& to) {
     before_switch(to);
-    switch_data note{this, &to};
-    after_switch(ctx::jump_fcontext(to.context_, &note));
+    to.came_from_ = this;
+    after_switch(std::move(to.context_.value).resume());
 }
 
-void fiber::after_switch(ctx::transfer_t from) {
-    fiber* previous = static_cast<switch_data*>(from.data)->from;
-    previous->context_ = from.fctx;
+void fiber::after_switch(ctx::fiber&& from) {
+    [[maybe_unused]] fiber* previous = came_from_;
+    previous->context_.value = std::move(from);
 #ifdef SIM_ASAN
     const void* stack = nullptr;
     std::size_t size = 0;
@@ -147,12 +158,6 @@ void fiber::after_switch(ctx::transfer_t from) {
     }
 #endif
     std::memcpy(abi::__cxa_get_globals(), &exceptions_, sizeof exceptions_);
-}
-
-void fiber::entry(ctx::transfer_t from) {
-    fiber* self = static_cast<switch_data*>(from.data)->to;
-    self->after_switch(from);
-    self->run();
 }
 
 // The fiber stays on its stack from job to job, so that only the first job pays for a new context.

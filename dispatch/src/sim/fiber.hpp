@@ -2,7 +2,7 @@
 // thread has a pool of stacks, so that starting a fiber costs about as much as a call.
 #pragma once
 
-#include <boost/context/detail/fcontext.hpp>
+#include <boost/context/fiber.hpp>
 
 #include <cstddef>
 
@@ -41,14 +41,23 @@ private:
 
     explicit fiber(std::size_t stack_size);
     static pool& stacks();
-    static void entry(boost::context::detail::transfer_t from);
     [[noreturn]] void run();
     void make_ready();
     void before_switch(fiber& to);
-    void after_switch(boost::context::detail::transfer_t from);
+    void after_switch(boost::context::fiber&& from);
 
-    boost::context::detail::fcontext_t context_ = nullptr;
-    void* stack_ = nullptr; // lowest address
+    /// A context that its owner does not destroy: the destructor of boost::context::fiber would
+    /// unwind the stack.
+    union suspended {
+        suspended() : value() {}
+        ~suspended() {}
+        suspended(const suspended&) = delete;
+        suspended& operator=(const suspended&) = delete;
+        boost::context::fiber value;
+    };
+    suspended context_;
+    fiber* came_from_ = nullptr; // the fiber that switched to this one
+    void* stack_ = nullptr;      // lowest address
     std::size_t stack_size_ = 0;
     routine body_ = nullptr;
     void* argument_ = nullptr;

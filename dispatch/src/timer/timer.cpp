@@ -40,6 +40,7 @@ void set_queue(KTIMER& timer, timer_service* queue) {
 [[gnu::cold, gnu::noinline]] void timer_service::begin(machine& owner) {
     wheel_ = std::make_unique<timer_wheel>();
     shift_ = owner.simulated() ? 0 : real_shift;
+    lock_.allow_bias(owner);
 }
 
 std::uint64_t timer_service::rounded_up(std::uint64_t due) const {
@@ -76,17 +77,18 @@ std::uint64_t timer_service::rounded_up(std::uint64_t due) const {
     return was_set;
 }
 
-[[gnu::always_inline]] inline bool timer_service::set(machine& owner, KTIMER& timer,
+[[gnu::always_inline]] inline bool timer_service::set(processor& self, KTIMER& timer,
                                                       LARGE_INTEGER due, ULONG period, KDPC* dpc) {
+    machine& owner = *self.owner;
     const std::uint64_t when = due_time(owner, due.QuadPart);
-    lock_.lock();
+    const bool biased = lock_.acquire(self);
     if (wheel_ == nullptr) [[unlikely]]
         begin(owner);
     const bool was_set = prepare(timer, period, dpc);
     link(timer, when);
     const bool sooner = timer.DueTime < next_wake_;
     if (sooner) next_wake_ = timer.DueTime;
-    lock_.unlock();
+    lock_.release(self, biased);
     if (sooner) [[unlikely]]
         wake_time_keeper(owner);
     return was_set;
@@ -110,11 +112,11 @@ std::uint64_t timer_service::rounded_up(std::uint64_t due) const {
     return was_set;
 }
 
-[[gnu::always_inline]] inline bool timer_service::cancel(KTIMER& timer) {
-    lock_.lock();
+[[gnu::always_inline]] inline bool timer_service::cancel(processor& self, KTIMER& timer) {
+    const bool biased = lock_.acquire(self);
     const bool was_set = timer.Queue != nullptr;
     if (was_set) disarm(timer);
-    lock_.unlock();
+    lock_.release(self, biased);
     return was_set;
 }
 
@@ -211,23 +213,29 @@ void instrumented_set(KTIMER* timer) {
     if (verifying()) add_live_object(this_processor(), live_object_kind::timer, timer);
 }
 
-[[gnu::cold, gnu::noinline]] bool cancel_on_other_machine(timer_service& before, KTIMER& timer) {
-    return before.cancel(timer);
+// Sets a timer at an absolute time, or one that is set on another machine.
+[[gnu::cold, gnu::noinline]] BOOLEAN set_unusually(processor& self, KTIMER& timer,
+                                                   LARGE_INTEGER due, ULONG period, KDPC* dpc) {
+    timer_service& timers = self.owner->state().timers;
+    timer_service* before = queue_of(timer);
+    const bool moved = before != nullptr && before != &timers && before->cancel(self, timer);
+    const bool was_set =
+        due.QuadPart > 0
+            ? timers.set_absolute(*self.owner, timer, static_cast<std::uint64_t>(due.QuadPart),
+                                  period, dpc)
+            : timers.set(self, timer, due, period, dpc);
+    return was_set || moved;
 }
 
 [[gnu::always_inline]] inline BOOLEAN set_timer(KTIMER* timer, LARGE_INTEGER due, ULONG period,
                                                 KDPC* dpc) {
     if (instrumented()) instrumented_set(timer);
-    machine& owner = *this_processor().owner;
-    timer_service& timers = owner.state().timers;
+    processor& self = this_processor();
+    timer_service& timers = self.owner->state().timers;
     timer_service* before = queue_of(*timer);
-    const bool moved =
-        before != nullptr && before != &timers && cancel_on_other_machine(*before, *timer);
-    if (due.QuadPart > 0) [[unlikely]]
-        return timers.set_absolute(owner, *timer, static_cast<std::uint64_t>(due.QuadPart), period,
-                                   dpc) ||
-               moved;
-    return timers.set(owner, *timer, due, period, dpc) || moved;
+    if (due.QuadPart > 0 || (before != nullptr && before != &timers)) [[unlikely]]
+        return set_unusually(self, *timer, due, period, dpc);
+    return timers.set(self, *timer, due, period, dpc);
 }
 
 void instrumented_cancel(KTIMER* timer) {
@@ -260,7 +268,7 @@ BOOLEAN KeSetTimer(PKTIMER Timer, LARGE_INTEGER DueTime, PKDPC Dpc) {
 BOOLEAN KeCancelTimer(PKTIMER Timer) {
     if (instrumented()) instrumented_cancel(Timer);
     timer_service* timers = queue_of(*Timer);
-    return timers != nullptr && timers->cancel(*Timer);
+    return timers != nullptr && timers->cancel(this_processor(), *Timer);
 }
 
 BOOLEAN KeReadStateTimer(PKTIMER Timer) {

@@ -5,9 +5,9 @@
 // may be set. Their slots are in one array, so that a timer's slot identifies its wheel.
 #pragma once
 
+#include "biased_spin.hpp"
 #include "machine/intact_list.hpp"
 
-#include <dispatch/support/spin.hpp>
 #include <dispatch/timer.h>
 
 #include <algorithm>
@@ -97,6 +97,8 @@ private:
 
 [[gnu::always_inline]] inline void timer_wheel::unlink(KTIMER& timer) noexcept {
     const LIST_ENTRY* next = timer.TimerListEntry.Flink;
+    __builtin_prefetch(next, 1); // stores to both neighbours would wait one after the other
+    __builtin_prefetch(timer.TimerListEntry.Blink, 1);
     if (!RemoveEntryList(&timer.TimerListEntry)) return;
     const auto index = static_cast<std::size_t>(next - heads_.data());
     occupied_[index / slots] &= ~(std::uint64_t{1} << (index % slots));
@@ -115,11 +117,11 @@ bool timer_wheel::visit_until(Visit visit) const {
 class timer_service {
 public:
     /// Arms or re-arms a timer. Returns true when it was armed.
-    bool set(machine& owner, KTIMER& timer, LARGE_INTEGER due, ULONG period, KDPC* dpc);
+    bool set(processor& self, KTIMER& timer, LARGE_INTEGER due, ULONG period, KDPC* dpc);
     /// Arms or re-arms a timer at an absolute time; its periods, if any, are in machine time.
     /// Returns true when it was armed.
     bool set_absolute(machine& owner, KTIMER& timer, std::uint64_t due, ULONG period, KDPC* dpc);
-    bool cancel(KTIMER& timer);
+    bool cancel(processor& self, KTIMER& timer);
     /// Checks a timer that is about to be cancelled, while anything is instrumented.
     void check_cancel(const KTIMER& timer);
     /// Signals the timers that are due, and returns the time of the next call. Only the processor
@@ -141,7 +143,7 @@ private:
     void unlink_armed(KTIMER& timer);
     void disarm(KTIMER& timer);
 
-    machine_spin_lock lock_;             // DPCs are queued under it
+    biased_spin lock_;                   // DPCs are queued under it
     std::unique_ptr<timer_wheel> wheel_; // made when the first timer is set
     unsigned shift_ = 0;
     std::uint64_t next_wake_ = timer_wheel::no_tick; // time at which the time keeper wakes by

@@ -42,6 +42,8 @@ struct alignas(64) processor {
     KIRQL irql = PASSIVE_LEVEL;
     bool dedicated = false; // one of the machine's own processors: runs DPCs
     bool worker = false;    // runs work items
+    /// In the section of a biased_spin, or about to look whether it may be.
+    std::atomic<bool> in_biased_lock{false};
     std::uint32_t number = 0;
     machine* owner = nullptr;
     KTHREAD* thread = nullptr;
