@@ -2,6 +2,7 @@
 #include "mad_hca.hpp"
 
 #include <capture/wire_packet.hpp>
+#include <ci/mad_capture.h>
 #include <ci/mad_capture.hpp>
 
 #include <support/both_machines.hpp>
@@ -234,6 +235,43 @@ TEST_P(MadCapture, SecondCaptureOnHca_ReturnsBusy) {
     }
     ci::mad_capture third(seen.sink());
     EXPECT_EQ(third.add(hca.fdo, attributes.ca), STATUS_SUCCESS);
+}
+
+VOID write_to(const VOID* bytes, SIZE_T length, VOID* context) {
+    const auto* const first = static_cast<const std::byte*>(bytes);
+    auto& file = static_cast<captured*>(context)->file;
+    file.insert(file.end(), first, first + length);
+}
+
+TEST_P(MadCapture, FromC_WritesTheSameFile) {
+    const mad_hca hca;
+    const agent_scope it(hca);
+    const ca_block attributes;
+    captured seen;
+    CI_MAD_CAPTURE* capture = nullptr;
+    ASSERT_EQ(CiBeginMadCapture(write_to, &seen, &capture), STATUS_SUCCESS);
+    EXPECT_EQ(seen.file.size(), file_header);
+    EXPECT_EQ(CiCaptureHca(capture, hca.fdo, &attributes.ca), STATUS_SUCCESS);
+    EXPECT_EQ(CiCaptureHca(capture, hca.fdo, &attributes.ca), STATUS_DEVICE_BUSY);
+    EXPECT_EQ(send_to(it, 2), STATUS_SUCCESS);
+    EXPECT_EQ(CiEndMadCapture(capture), 0u);
+    ASSERT_EQ(seen.records(), 1u);
+    EXPECT_EQ(seen.destination(0), 2);
+}
+
+TEST_P(MadCapture, FromC_ArgumentMissing_IsInvalid) {
+    const mad_hca hca;
+    const ca_block attributes;
+    captured seen;
+    CI_MAD_CAPTURE* capture = nullptr;
+    EXPECT_EQ(CiBeginMadCapture(nullptr, nullptr, &capture), STATUS_INVALID_PARAMETER);
+    EXPECT_EQ(CiBeginMadCapture(write_to, &seen, nullptr), STATUS_INVALID_PARAMETER);
+    EXPECT_EQ(CiCaptureHca(nullptr, hca.fdo, &attributes.ca), STATUS_INVALID_PARAMETER);
+    ASSERT_EQ(CiBeginMadCapture(write_to, &seen, &capture), STATUS_SUCCESS);
+    EXPECT_EQ(CiCaptureHca(capture, nullptr, &attributes.ca), STATUS_INVALID_PARAMETER);
+    EXPECT_EQ(CiCaptureHca(capture, hca.fdo, nullptr), STATUS_INVALID_PARAMETER);
+    CiEndMadCapture(capture);
+    EXPECT_EQ(CiEndMadCapture(nullptr), 0u);
 }
 
 IRPVERBS_ON_BOTH_MACHINES(MadCapture);

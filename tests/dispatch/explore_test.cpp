@@ -22,7 +22,8 @@ void step() { detail::sched_point(point::user); }
 class ScheduleExplorer : public ::testing::Test {
 protected:
     void SetUp() override {
-        for (const char* name : {"IRPVERBS_SEED", "IRPVERBS_STRATEGY", "IRPVERBS_SEEDS"})
+        for (const char* name :
+             {"IRPVERBS_SEED", "IRPVERBS_STRATEGY", "IRPVERBS_SEEDS", "IRPVERBS_FIRST_SEED"})
             unsetenv(name);
     }
     void TearDown() override { SetUp(); }
@@ -185,6 +186,18 @@ TEST_F(ScheduleExplorer, EnvironmentVariables_ScaleRunsAndSelectStrategy) {
     setenv("IRPVERBS_SEEDS", "1", 1);
     setenv("IRPVERBS_STRATEGY", "replay:nonsense", 1);
     EXPECT_THROW(run_exploration(options, lost_update), schedule_error);
+}
+
+TEST_F(ScheduleExplorer, FirstSeedNamed_CampaignBeginsThere) {
+    explore_options options = counting(3);
+    options.stop_at_failure = false;
+    const auto fail = [](sim_machine&) -> std::optional<std::string> { return "always"; };
+    setenv("IRPVERBS_FIRST_SEED", "5000", 1);
+    const explore_summary moved = run_exploration(options, fail);
+    EXPECT_EQ(moved.random.runs, 3u);
+    EXPECT_EQ(moved.random.first_failure, 5000u);
+    setenv("IRPVERBS_FIRST_SEED", "-1", 1);
+    EXPECT_THROW(run_exploration(options, fail), std::invalid_argument);
 }
 
 TEST_F(ScheduleExplorer, StrategyNamedForACampaignThatHasNoneOfIt_StillRuns) {

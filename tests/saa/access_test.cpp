@@ -519,6 +519,34 @@ TEST(SaAccessRetries, NoResponse_TimesOutAfterAllRetries) {
     EXPECT_EQ(session.stats().ss_resent, 0u);
 }
 
+// The SA announces 4 us: without growing intervals 20 requests would leave within a millisecond.
+TEST(SaAccessRetries, DeadSa_AnnouncedAShortTime_RetriesGrowApart) {
+    irpverbs::dispatch::random_choices chance(1);
+    irpverbs::dispatch::sim_machine machine(chance);
+    const irpverbs::dispatch::machine::scope inside(machine);
+    wire joined;
+    scripted_sa sa([](const sa_request&) { return sa_reply{.silent = true}; });
+    sa.response_time = 0;
+    const session_scope session;
+    KeFlushQueuedDpcs();
+    ib_mad_classportinfo_t any{};
+    EXPECT_EQ(test_access(SA_CLASSPORTINFO_ATTRID, any, 0).ask(session), IBMF_SUCCESS);
+    std::vector<ULONGLONG> sent;
+    joined.tap = [&](unsigned from, const auto&) {
+        if (from == 0) sent.push_back(KeQueryInterruptTime());
+        return true;
+    };
+    EXPECT_EQ(path_access().ask(session), IBMF_TRANS_TIMEOUT);
+    ASSERT_EQ(sent.size(), irpverbs::saa::default_retrans.retrans_retries + 1);
+    constexpr ULONGLONG second = 10'000'000;
+    const auto gap = [&](std::size_t after) { return sent[after + 1] - sent[after]; };
+    EXPECT_LT(gap(0), second / 1000);
+    EXPECT_GT(gap(10), 100 * gap(0));
+    for (std::size_t i = 1; i + 1 < sent.size(); ++i)
+        EXPECT_LE(gap(i), second + second / 100) << i;
+    EXPECT_GT(sent.back() - sent.front(), 2 * second);
+}
+
 // A new SM gets the request when the old one fell silent.
 TEST(SaAccessRetries, SmMovedWithoutResponse_RequestResentToNewSm) {
     irpverbs::dispatch::random_choices chance(1);

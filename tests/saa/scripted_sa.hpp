@@ -78,6 +78,8 @@ public:
     }
     /// The number of requests so far, except those for ClassPortInfo.
     int requests_received() const { return requests_received_; }
+    /// RespTimeValue of its ClassPortInfo; OpenSM's is 268 ms.
+    std::uint8_t response_time = 16;
 
 private:
     /// An outstanding response with its own buffers.
@@ -94,9 +96,9 @@ private:
                                                     : static_cast<std::uint8_t>(asked | 0x80);
     }
 
-    static sa_reply class_port_info() {
+    sa_reply class_port_info() const {
         ib_mad_classportinfo_t info{};
-        info.RespTimeValue = 16; // 268 ms, like OpenSM's
+        info.RespTimeValue = response_time;
         sa_reply reply = table_of<ib_mad_classportinfo_t>({info});
         reply.attribute_offset = 0;
         return reply;
@@ -119,7 +121,7 @@ private:
         const sa_request request = read(*msg);
         const bool about_itself = request.header.attribute_id == SA_CLASSPORTINFO_ATTRID;
         if (!about_itself) ++self.requests_received_;
-        sa_reply reply = about_itself ? class_port_info() : self.script_(request);
+        sa_reply reply = about_itself ? self.class_port_info() : self.script_(request);
         auto* const out = new answer{&self, {}, {}, std::move(reply.data)};
         if (reply.silent) return sent(handle, msg, out);
         ibmf::mad_header header = request.header;

@@ -111,6 +111,49 @@ TEST_P(SweepFaults, OwnLink_IsDownDuringSweeps_ManagerWaitsAndKeepsTheSubnet) {
     EXPECT_EQ(port_block(open_hca(hcas.fdo(0)), 1)->State, IB_PORT_ACTIVE);
 }
 
+void send_trap(const open_hca& from, const attached& hcas) {
+    mad_client sender(from, agent_of(subnet_class));
+    constexpr UCHAR trap = 5;
+    IB_MAD_ADDRESS to = to_lid(open_hca(hcas.fdo(0)).lid());
+    to.Qp = 0;
+    to.QKey = 0;
+    mad notice(subnet_class, trap, sm_notice);
+    notice[smp_data] = 0x80 | 4; // generic; informational
+    notice.put<2>(smp_data + 4, SM_CAP_MASK_CHANGED_TRAP).put<2>(smp_data + 6, from.lid());
+    EXPECT_EQ(sender.send(to, notice), STATUS_SUCCESS);
+}
+
+void wait_ms(LONGLONG time) {
+    LARGE_INTEGER due;
+    due.QuadPart = -10'000 * time;
+    KeDelayExecutionThread(KernelMode, FALSE, &due);
+}
+
+// Each round the link fails at a later moment of a sweep that a trap has begun.
+TEST_P(SweepFaults, OwnLink_FailsDuringASweep_ManagerKeepsTheSubnet) {
+    const attached hcas(unmanaged());
+    running_manager manager({.hca = hcas.guid(0), .light_sweep_ms = 0});
+    ASSERT_EQ(manager.wait_until_up(), STATUS_SUCCESS);
+    const open_hca host(hcas.fdo(2));
+    HCA_SOFTWARE_FAULTS slow{};
+    slow.Delay = 20'000;
+    EXPECT_EQ(HcaSoftwareSetFaults(hcas.guid(0), 1, &slow), STATUS_SUCCESS);
+    for (LONGLONG moment = 20; moment < 400; moment += 20) {
+        send_trap(host, hcas);
+        wait_ms(moment);
+        HcaSoftwareSetLink(hcas.guid(0), 1, FALSE);
+        for (int i = 0; i < 100; ++i) {
+            ASSERT_EQ(manager->status().end_ports, 7u) << moment;
+            wait_ms(50);
+        }
+        HcaSoftwareSetLink(hcas.guid(0), 1, TRUE);
+        EXPECT_TRUE(eventually([&] {
+            return !manager->status().incomplete &&
+                   port_block(open_hca(hcas.fdo(0)), 1)->State == IB_PORT_ACTIVE;
+        }));
+    }
+}
+
 TEST_P(SweepFaults, Traps_ComeInAStorm_SweepsAreOneASecond) {
     const attached hcas(unmanaged());
     running_manager manager({.hca = hcas.guid(0), .light_sweep_ms = 0});

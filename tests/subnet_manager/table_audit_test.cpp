@@ -28,6 +28,30 @@ TEST_P(TableAudit, LinearTable_OverwrittenByAnOldSet_IsRestored) {
     }));
 }
 
+// 18 blocks of routes and more than 200 others; nine light sweeps are a second for each of six, for
+// the sweep that writes the block again, and two to spare.
+TEST_P(TableAudit, LinearTableOfALargerFabric_OverwrittenByAnOldSet_IsRestoredInNineLightSweeps) {
+    const topology_file file(fat_tree_file(4, 2, 40));
+    const attached hcas(unmanaged(file.path()));
+    running_manager manager({.hca = hcas.guid(0), .light_sweep_ms = 1000});
+    ASSERT_EQ(manager.wait_until_up(), STATUS_SUCCESS);
+    const open_hca last(hcas.fdo(hcas.count() - 1));
+    subnet_client asks(last);
+    for (const ULONG block : {2u, 0u, 1u}) {
+        const mad good = asks.get({1}, sm_linear_table, block);
+        mad bad = good;
+        std::fill_n(bad.begin() + smp_data, 64, UCHAR{0xFF});
+        EXPECT_EQ(asks.set({1}, sm_linear_table, block, bad).status(), 0);
+        LARGE_INTEGER due;
+        due.QuadPart = -90'000'000;
+        KeDelayExecutionThread(KernelMode, FALSE, &due);
+        const mad now = asks.get({1}, sm_linear_table, block);
+        EXPECT_TRUE(std::equal(now.begin() + smp_data, now.begin() + smp_data + 64,
+                               good.begin() + smp_data))
+            << block;
+    }
+}
+
 IRPVERBS_ON_THE_SIMULATED_MACHINE(TableAudit);
 
 } // namespace

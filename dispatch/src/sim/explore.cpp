@@ -52,21 +52,36 @@ private:
     schedule_options named_; // set by the environment
     bool only_one_ = false;
     std::optional<strategy> only_;
+    std::uint64_t first_seed_ = 0;
     explore_summary summary_;
     std::vector<std::uint64_t> hashes_;
     std::string failure_kind_;
 };
 
-static std::uint64_t runs_factor() {
-    const char* text = std::getenv("IRPVERBS_SEEDS");
-    if (text == nullptr) return 1;
-    std::uint64_t factor = 0;
+struct number_setting {
+    const char* name;
+    const char* expected;
+    std::uint64_t otherwise;
+    std::uint64_t least;
+    std::uint64_t most;
+};
+
+constexpr number_setting runs_factor{"IRPVERBS_SEEDS", "a factor from 1 to 1000000", 1, 1,
+                                     1'000'000};
+constexpr number_setting first_seed{"IRPVERBS_FIRST_SEED", "a seed from 0 to 10^18", 0, 0,
+                                    1'000'000'000'000'000'000};
+
+static std::uint64_t read_number(const number_setting& which) {
+    const char* text = std::getenv(which.name);
+    if (text == nullptr) return which.otherwise;
+    std::uint64_t number = 0;
     const char* end = text + std::strlen(text);
-    const auto read = std::from_chars(text, end, factor);
-    if (read.ec != std::errc() || read.ptr != end || factor == 0 || factor > 1'000'000)
-        throw std::invalid_argument("IRPVERBS_SEEDS=" + std::string(text) +
-                                    ": a factor from 1 to 1000000 was expected");
-    return factor;
+    const auto read = std::from_chars(text, end, number);
+    const bool in_range = number >= which.least && number <= which.most;
+    if (read.ec != std::errc() || read.ptr != end || !in_range)
+        throw std::invalid_argument(std::string(which.name) + '=' + text + ": " + which.expected +
+                                    " was expected");
+    return number;
 }
 
 void exploration::read_environment() {
@@ -80,7 +95,8 @@ void exploration::read_environment() {
     if (environment.strategy != nullptr) only_ = named_.strategy;
     only_one_ =
         only_ == strategy::replay || (environment.seed != nullptr && only_ != strategy::exhaustive);
-    const std::uint64_t factor = runs_factor();
+    const std::uint64_t factor = read_number(runs_factor);
+    first_seed_ = read_number(first_seed);
     options_.random_runs *= factor;
     options_.pct_runs *= factor;
     options_.exhaustive_runs *= factor;
@@ -183,7 +199,8 @@ std::uint32_t exploration::expected_steps() {
 template <class Choices>
 void exploration::run_seeds(Choices& source, schedule_options named, std::uint64_t runs,
                             explore_summary::counts& counts) {
-    for (std::uint64_t seed = 0; seed < runs; ++seed) {
+    const std::uint64_t end = first_seed_ + runs;
+    for (std::uint64_t seed = first_seed_; seed < end; ++seed) {
         named.seed = seed;
         source.restart(seed);
         run_result first = run_with(source);

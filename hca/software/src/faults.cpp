@@ -1,6 +1,7 @@
 #include "faults.hpp"
 
 #include <dispatch/machine.hpp>
+#include <dispatch/testing/probe.hpp>
 
 namespace irpverbs::hca_software {
 
@@ -33,11 +34,16 @@ fault_outcome choose_faults(link_faults& faults, machine_time when) {
     outcome.lost = when < faults.partitioned_until;
     outcome.corrupted = !outcome.lost && fires(faults, "hca.software.loss", configured.LossOnceIn);
     outcome.lost |= outcome.corrupted;
+    if (outcome.corrupted) IRPVERBS_PROBE("fabric.lost");
     if (outcome.lost) return outcome;
     outcome.duplicated = fires(faults, "hca.software.duplication", configured.DuplicationOnceIn);
+    if (outcome.duplicated) IRPVERBS_PROBE("fabric.duplicated");
     outcome.delay = configured.Delay * microsecond + random_up_to(faults, configured.Jitter);
     outcome.reordered = fires(faults, "hca.software.reordering", configured.ReorderingOnceIn);
-    if (outcome.reordered) outcome.delay += random_up_to(faults, configured.ReorderingTime);
+    if (outcome.reordered) {
+        IRPVERBS_PROBE("fabric.reordered");
+        outcome.delay += random_up_to(faults, configured.ReorderingTime);
+    }
     return outcome;
 }
 

@@ -34,6 +34,11 @@ NT_API int ibmf_set_is_sm(ibmf_handle_t ibmf_handle, boolean_t is_sm);
    window. */
 #define IBMF_MSG_FLAGS_URGENT 0x00010000
 
+/* im_msg_flags: the interval between retries doubles with each one, up to a second, and is
+   shortened at random by up to a quarter. Intervals of a second and more do not grow. It has no
+   effect where the times of ibmf_retrans_t are 0. */
+#define IBMF_MSG_FLAGS_PACED 0x00020000
+
 /* Requests the early end of a message's transaction. It ends with IBMF_TRANS_FAILURE unless its
    result arrives first. The callback runs in either case.
    IRQL: <= DISPATCH_LEVEL.

@@ -49,6 +49,7 @@ struct transaction {
     bool driver_rmpp : 1 = false; // a transfer by the driver's RMPP
     bool raw : 1 = false;         // not a MAD
     bool backs_off : 1 = false;   // its times are the defaults
+    bool paced : 1 = false;       // IBMF_MSG_FLAGS_PACED
     std::uint8_t mgmt_class = 0;
     std::uint8_t method = 0; // of the sent message; an incoming transfer: of the received one
     std::uint8_t attempts = 0;

@@ -14,6 +14,8 @@ namespace {
 constexpr std::uint32_t default_response_us = 4'000'000;
 constexpr std::uint32_t default_round_trip_us = 100'000;
 constexpr unsigned max_doublings = 3;
+constexpr unsigned most_paced_doublings = 20;
+constexpr ticks longest_paced_interval = 1000 * rmpp::millisecond;
 constexpr ticks first_busy_wait = 100 * rmpp::millisecond;
 constexpr unsigned max_busy_doublings = 5;
 constexpr std::uint8_t max_redirects = 4;
@@ -25,11 +27,19 @@ ticks jittered(ticks wait) {
     return wait - dispatch::detail::this_processor().owner->random() % (wait / 4 + 1);
 }
 
+// Returns the longest time from that attempt to the next one.
+ticks interval_after(const transaction& of, unsigned attempt) {
+    const ticks wait = of.response_timer();
+    if (of.backs_off) return wait << std::min(attempt, max_doublings);
+    if (!of.paced) return wait;
+    return std::min(wait << std::min(attempt, most_paced_doublings),
+                    std::max(wait, longest_paced_interval));
+}
+
 // Times of the client are maxima.
 ticks response_wait(const transaction& of) {
-    const ticks wait = of.response_timer();
-    if (of.attempts == 0) return wait;
-    return jittered(of.backs_off ? wait << std::min<unsigned>(of.attempts, max_doublings) : wait);
+    const ticks wait = interval_after(of, of.attempts);
+    return of.attempts == 0 ? wait : jittered(wait);
 }
 
 // The driver does not report its progress, so this is the time of an incoming transfer of that
@@ -47,10 +57,10 @@ ticks driver_rmpp_time(const transaction& of) {
 ticks total_time(const transaction& of) {
     if (of.driver_rmpp) return driver_rmpp_time(of);
     ticks sum = of.response_timer() * (ticks{of.retries_left} + 1);
-    if (of.backs_off) {
+    if (of.backs_off || of.paced) {
         sum = 0;
         for (unsigned attempt = 0; attempt <= of.retries_left; ++attempt)
-            sum += of.response_timer() << std::min(attempt, max_doublings);
+            sum += interval_after(of, attempt);
     }
     return sum / 2 * 5;
 }
@@ -116,6 +126,7 @@ void port_context::fill(transaction& fresh, const transport& wanted, const mad_h
     const bool driver_rmpp =
         transfers && wanted.qp == nullptr && wanted.who->agent_of(header.mgmt_class)->driver_rmpp;
     const bool urgent = (wanted.msg->public_part.im_msg_flags & IBMF_MSG_FLAGS_URGENT) != 0;
+    const bool paced = (wanted.msg->public_part.im_msg_flags & IBMF_MSG_FLAGS_PACED) != 0;
     // The members are assigned in sequence, so that the compiler makes one store of them.
     fresh.sequenced = (wanted.flags & IBMF_MSG_TRANS_FLAG_SEQ) != 0;
     fresh.in_flight = false;
@@ -124,6 +135,7 @@ void port_context::fill(transaction& fresh, const transport& wanted, const mad_h
     fresh.driver_rmpp = driver_rmpp;
     fresh.raw = is_raw(wanted);
     fresh.backs_off = (times.retrans_rtv | times.retrans_rttv) == 0;
+    fresh.paced = paced;
     fresh.mgmt_class = header.mgmt_class;
     fresh.method = header.method;
     fresh.attempts = fresh.busy_responses = 0;

@@ -10,9 +10,10 @@
    sends a request 20 times, with an ibmf_retrans_t (ibmf/ibmf.h) of 19 retries whose retrans_rttv
    is two subnet time-outs (2 x 4.096 us x 2^SubnetTimeOut of the port) and whose retrans_rtv is the
    response time in the SA's ClassPortInfo (4.096 us x 2^RespTimeValue), or 0, IBMF's default, until
-   that time is known. The time in the port's queue (ibmf_saa_limit_port) does not count. When an SM
-   that has ceased to be the master times out, the library sends the request to the new master. No C
-   call sets another time; the C++ wrappers (saa/async.hpp) accept a deadline. */
+   that time is known. Intervals below a second double with each retry, up to a second. The time in
+   the port's queue (ibmf_saa_limit_port) does not count. When an SM that has ceased to be the
+   master times out, the library sends the request to the new master. No C call sets another time;
+   the C++ wrappers (saa/async.hpp) accept a deadline. */
 
 #define IBMF_SAA_PKEY_WC 0 /* any partition */
 #define IBMF_SAA_MTU_WC 0  /* any MTU, for ibmf_saa_gid_to_pathrecords */

@@ -2,6 +2,8 @@
 
 #include <access/session_port.hpp>
 
+#include <ibmf/ibmf_extras.h>
+
 namespace irpverbs::saa {
 
 namespace {
@@ -48,6 +50,7 @@ int query::address(const ibmf_addr_info_t& to, std::uint64_t transaction_id,
                           .attribute_id = request.attribute});
     ibmf::store(sa_header_, {.sm_key = request.sm_key, .component_mask = request.components});
     msg->im_local_addr = to;
+    msg->im_msg_flags |= IBMF_MSG_FLAGS_PACED;
     msg->im_msg_sz_limit = stream ? 0 : max_response_size;
     ibmf_msg_bufs_t& parts = msg->im_msgbufs_send;
     parts.im_bufs_mad_hdr = reinterpret_cast<ib_mad_hdr_t*>(header_.data());

@@ -1,5 +1,6 @@
 #include "manager_core.hpp"
 
+#include <dispatch/testing/probe.hpp>
 #include <ibmf/ibmf_extras.h>
 
 namespace irpverbs::subnet_manager {
@@ -205,6 +206,7 @@ sweep_rules manager_core::rules() {
             .own = [this] { return mastership_->info(); },
             .evaluate =
                 [this](const sm_discovery& seen) {
+                    if (stepping_down_) return false; // its SMPs were cancelled: it says nothing
                     const bool configures = mastership_->evaluate(seen);
                     wake();
                     return configures;
@@ -267,6 +269,7 @@ void manager_core::step_down() {
 // A task failed for lack of memory and left its work incomplete: restarts as after a takeover, when
 // clients register again.
 void manager_core::restart() {
+    IRPVERBS_PROBE("manager.restarted_for_memory");
     mastership_->reset();
     step_down();
 }

@@ -7,6 +7,7 @@
 #include <boost/endian/conversion.hpp>
 
 #include <algorithm>
+#include <mutex>
 
 namespace irpverbs::subnet_manager {
 
@@ -50,38 +51,64 @@ void message_port::on_message(ibmf_handle_t client, ibmf_msg_t* message, void* c
     ibmf_free_msg(client, &message);
 }
 
-// Returns false when there is no room.
+message_port::~message_port() {
+    while (next() != nullptr) {
+    }
+}
+
+bool message_port::has_room(ib_lid_t peer) const {
+    const std::lock_guard guard(lock_);
+    return waiting_.has_room(peer);
+}
+
+bool message_port::serving() const {
+    const std::lock_guard guard(lock_);
+    return serving_;
+}
+
+// Returns false when there is no room; a flood then costs no copy.
 bool message_port::enqueue(const ibmf_msg_t& message) {
     if (message.im_msgbufs_recv.im_bufs_cl_data_len > max_bytes) return false;
     const ib_lid_t peer = message.im_local_addr.ia_remote_lid;
-    if (!reserve(peer)) return false;
+    if (!has_room(peer)) return false;
     try {
-        if (queue_.post_call(
-                [this, parts = parts_of(message)]() mutable { deliver(std::move(parts)); }))
-            return true;
+        auto fresh = std::make_unique<incoming>();
+        fresh->peer = peer;
+        fresh->parts = parts_of(message);
+        return insert(std::move(fresh));
     } catch (const std::bad_alloc&) {
+        return false;
     }
-    release(peer);
-    return false;
 }
 
-bool message_port::reserve(ib_lid_t peer) {
-    std::atomic<std::uint32_t>& its = waiting_of_peer_[peer % waiting_of_peer_.size()];
-    const bool room = ++waiting_ <= max_waiting;
-    if (++its <= max_per_peer && room) return true;
-    release(peer);
-    return false;
+bool message_port::insert(std::unique_ptr<incoming> fresh) {
+    {
+        const std::lock_guard guard(lock_);
+        if (!waiting_.push(*fresh)) return false;
+        static_cast<void>(fresh.release());
+        if (std::exchange(serving_, true)) return true;
+    }
+    queue_.post(serve_);
+    return true;
 }
 
-void message_port::release(ib_lid_t peer) {
-    --waiting_of_peer_[peer % waiting_of_peer_.size()];
-    --waiting_;
+std::unique_ptr<message_port::incoming> message_port::next() {
+    const std::lock_guard guard(lock_);
+    return std::unique_ptr<incoming>(static_cast<incoming*>(waiting_.pop()));
 }
 
-void message_port::deliver(message_parts what) {
-    release(what.peer.local.ia_remote_lid);
-    if (!closed_) return receive_(std::move(what));
-    if (idle()) ended_();
+// Serves one message; other tasks of the queue run before the next one.
+void message_port::serve_next(serial_queue::task& serve) {
+    message_port& self = *static_cast<serve_task&>(serve).at;
+    const std::unique_ptr<incoming> due = self.next();
+    bool more = false;
+    {
+        const std::lock_guard guard(self.lock_);
+        more = self.serving_ = !self.waiting_.empty();
+    }
+    if (more) self.queue_.post(serve);
+    if (!self.closed_) return self.receive_(std::move(due->parts)); // may throw
+    if (self.idle()) self.ended_();
 }
 
 // Sends the message back with another method and status. Returns false when it cannot be sent.

@@ -2,6 +2,7 @@
 // like.
 #pragma once
 
+#include "fair_queue.hpp"
 #include "response_retrans.hpp"
 #include "serial_queue.hpp"
 
@@ -37,8 +38,8 @@ std::uint8_t response_to(std::uint8_t method);
 /// Returns a copy of an IBMF message.
 message_parts parts_of(const ibmf_msg_t& message);
 
-/// Receives a client's unsolicited messages, and sends messages. The number of messages in the
-/// queue is bounded, in total and for each peer. Runs in tasks of the queue.
+/// Receives a client's unsolicited messages, and sends messages. The number of waiting messages is
+/// bounded, in total and for each peer, and peers are served in turn. Runs in tasks of the queue.
 class message_port {
 public:
     using receive_handler = std::function<void(message_parts)>;
@@ -49,13 +50,16 @@ public:
         drop,        // the sender repeats it
         respond_busy // the response asks the peer to repeat it later
     };
-    static constexpr std::uint32_t max_waiting = 1024;
-    static constexpr std::uint32_t max_per_peer = 256;
+    static constexpr std::uint32_t max_per_peer = fair_queue::max_per_peer;
     static constexpr std::size_t max_bytes = 65536; // of one message
 
     /// `ended` is called after `close`, when all operations have ended.
     message_port(serial_queue& queue, overflow on_overflow, std::function<void()> ended)
-        : queue_(queue), on_overflow_(on_overflow), ended_(std::move(ended)) {}
+        : queue_(queue), on_overflow_(on_overflow), ended_(std::move(ended)) {
+        serve_.run = serve_next;
+        serve_.at = this;
+    }
+    ~message_port();
     message_port(const message_port&) = delete;
     message_port& operator=(const message_port&) = delete;
 
@@ -70,7 +74,7 @@ public:
     /// Ends the reception, and cancels the messages in transport. IRQL: PASSIVE_LEVEL.
     void close();
     /// Whether no message is queued or in transport.
-    bool idle() const { return sending_.empty() && waiting_ == 0 && busy_in_transport_ == 0; }
+    bool idle() const { return sending_.empty() && !serving() && busy_in_transport_ == 0; }
 
 private:
     struct outgoing : serial_queue::task {
@@ -82,11 +86,20 @@ private:
         int error = IBMF_SUCCESS;
     };
 
+    struct incoming : queued_message {
+        message_parts parts;
+    };
+    struct serve_task : serial_queue::task {
+        message_port* at = nullptr;
+    };
+
     static void on_message(ibmf_handle_t, ibmf_msg_t* message, void* context);
-    bool reserve(ib_lid_t peer);
-    void release(ib_lid_t peer);
+    bool has_room(ib_lid_t peer) const;
+    bool serving() const;
     bool enqueue(const ibmf_msg_t& message);
-    void deliver(message_parts what);
+    bool insert(std::unique_ptr<incoming> fresh);
+    std::unique_ptr<incoming> next();
+    static void serve_next(serial_queue::task& serve);
     bool reply_busy(ibmf_msg_t& message);
     static void busy_sent(ibmf_handle_t, ibmf_msg_t* message, void* context);
     static void sent(ibmf_handle_t, ibmf_msg_t*, void* context);
@@ -100,10 +113,11 @@ private:
     bool closed_ = false;
     const overflow on_overflow_;
     const std::function<void()> ended_;
-    std::atomic<std::uint32_t> waiting_{0};           // messages in the queue
     std::atomic<std::uint32_t> busy_in_transport_{0}; // BUSY responses in transport
-    std::array<std::atomic<std::uint32_t>, 256>
-        waiting_of_peer_{}; // of waiting_, by LID modulo its size
+    serve_task serve_;
+    mutable dispatch::detail::raw_spin_lock lock_;
+    fair_queue waiting_;   // guarded by lock_
+    bool serving_ = false; // guarded by lock_: serve_ is queued
 };
 
 } // namespace irpverbs::subnet_manager

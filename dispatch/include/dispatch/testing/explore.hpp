@@ -18,13 +18,14 @@ namespace irpverbs::dispatch {
 
 /// The runs of a campaign. The environment overrides them:
 ///   IRPVERBS_SEEDS=N               N times as many runs
+///   IRPVERBS_FIRST_SEED=N          seeds from N on, for campaigns side by side
 ///   IRPVERBS_STRATEGY=...          only that strategy (see schedule_environment); when the
 ///                                  campaign has no runs of it, the runs of the others. replay:
 ///                                  one run, which fails also when the line does not fit the
 ///                                  program
 ///   IRPVERBS_SEED=N                only the run with that seed (random, or the strategy named)
-/// An unreadable value of IRPVERBS_SEEDS throws std::invalid_argument, of the others
-/// schedule_error.
+/// An unreadable value of IRPVERBS_SEEDS or IRPVERBS_FIRST_SEED throws std::invalid_argument, of
+/// the others schedule_error.
 struct explore_options {
     std::uint64_t random_runs = 1000; // seeds 0, 1, ...
     std::uint64_t pct_runs = 1000;

@@ -1,5 +1,7 @@
 #include "mastership.hpp"
 
+#include <dispatch/testing/probe.hpp>
+
 #include <algorithm>
 
 namespace irpverbs::subnet_manager {
@@ -146,8 +148,9 @@ void mastership::poll() {
 void mastership::polled(const smp_response& answer) {
     const auto reported = unpack<sm_sminfo_t>(answer.data);
     if (!answer.success() || !reported) {
-        if (++misses_ > settings_.poll_retries) discover();
-        return;
+        if (++misses_ <= settings_.poll_retries) return;
+        IRPVERBS_PROBE("mastership.master_is_silent");
+        return discover();
     }
     misses_ = 0;
     const bool same = reported->GUID == master_.info.GUID;
@@ -224,6 +227,7 @@ std::optional<directed_route> mastership::route_to_sender(const message_parts& w
 
 void mastership::take_over(const message_parts& from) {
     const bool was_master = is_master();
+    IRPVERBS_PROBE("mastership.handed_over");
     state_ = SM_STATE_MASTER;
     recheck_pending_ = handover_pending_ = false;
     if (const auto route = route_to_sender(from))

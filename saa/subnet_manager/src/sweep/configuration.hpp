@@ -30,16 +30,24 @@ public:
     bool knows(const block& which) const { return blocks_.contains(which); }
     void set(const block& which, const smp_data& data) { blocks_[which] = data; }
 
-    std::size_t size() const { return blocks_.size(); }
+    /// Returns the number of blocks for which `wanted(block)` is true.
+    template <class Wanted>
+    std::size_t count(const Wanted& wanted) const {
+        return static_cast<std::size_t>(std::ranges::count_if(
+            blocks_, [&](const auto& each) -> bool { return wanted(each.first); }));
+    }
 
-    /// Calls `visit(block, data)` for at most `count` blocks from `first` on, and begins anew after
-    /// the last one. Returns the block that is next.
-    template <class Visit>
-    block visit_from(const block& first, std::size_t count, const Visit& visit) const {
+    /// Calls `visit(block, data)` for at most `count` wanted blocks from `first` on, and begins
+    /// anew after the last one. Returns the block that is next.
+    template <class Wanted, class Visit>
+    block visit_from(const block& first, std::size_t count, const Wanted& wanted,
+                     const Visit& visit) const {
         auto at = blocks_.lower_bound(first);
-        for (std::size_t left = std::min(count, blocks_.size()); left != 0; --left, ++at) {
+        for (std::size_t left = blocks_.size(); left != 0 && count != 0; --left, ++at) {
             if (at == blocks_.end()) at = blocks_.begin();
+            if (!wanted(at->first)) continue;
             visit(at->first, at->second);
+            --count;
         }
         return at != blocks_.end() ? at->first : block{};
     }

@@ -12,20 +12,36 @@ heavy_sweep::heavy_sweep(smp_channel& smps, const sweep_plan& plan, const sweep_
 
 bool heavy_sweep::is_local_link_down() const {
     const port_ref own = result_.manager;
-    return own.valid() && own.port != 0 && !is_linked(result_.nodes.at(own).info);
+    return !own.valid() || (own.port != 0 && !is_linked(result_.nodes.at(own).info));
 }
 
 void heavy_sweep::run(bool may_wait, std::function<void()> done) {
     discovery_.run([this, may_wait, done = std::move(done)] {
-        local_link_down_ = may_wait && is_local_link_down();
-        if (local_link_down_) return done();
-        query_remote_managers(smps_, result_, rules_.own(), [this, done](const sm_discovery& seen) {
-            yielded_ = !rules_.evaluate(seen);
-            if (yielded_) return done();
-            compute();
-            configure(done);
+        read_own_port([this, may_wait, done] {
+            local_link_down_ = may_wait && is_local_link_down();
+            if (local_link_down_) return done();
+            query_remote_managers(smps_, result_, rules_.own(),
+                                  [this, done](const sm_discovery& seen) {
+                                      yielded_ = !rules_.evaluate(seen);
+                                      if (yielded_) return done();
+                                      compute();
+                                      configure(done);
+                                  });
         });
     });
+}
+
+// The link may have failed after the discovery read the port; nodes behind it did not respond then.
+void heavy_sweep::read_own_port(std::function<void()> done) {
+    const port_ref own = result_.manager;
+    if (!discovery_.incomplete() || !own.valid()) return done();
+    smps_.send(get_smp({}, sm_port_info, own.port),
+               [this, own, done = std::move(done)](const smp_response& answer) {
+                   const auto now = unpack<sm_portinfo_t>(answer.data);
+                   if (answer.success() && now && !is_linked(*now))
+                       result_.nodes.set_port(own, *now);
+                   done();
+               });
 }
 
 // Surveys the managers again, since one may have started during the configuration.

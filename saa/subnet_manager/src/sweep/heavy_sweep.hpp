@@ -41,6 +41,7 @@ public:
     subnet take_result() { return std::move(result_); }
 
 private:
+    void read_own_port(std::function<void()> done);
     bool is_local_link_down() const;
     void compute();
     void configure(const std::function<void()>& done);

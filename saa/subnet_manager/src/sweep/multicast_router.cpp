@@ -1,5 +1,7 @@
 #include "multicast_router.hpp"
 
+#include <dispatch/testing/probe.hpp>
+
 #include <algorithm>
 
 namespace irpverbs::subnet_manager {
@@ -188,7 +190,10 @@ void multicast_router::write(const subnet& net, node_index at, ib_lid_t mlid,
 }
 
 void multicast_router::send(const block_name& which, table_block& block) {
-    if (block.in_flight) return;
+    if (block.in_flight) {
+        IRPVERBS_PROBE("multicast.changed_in_flight");
+        return;
+    }
     smp set = set_smp(block.route, std::get<1>(which), std::get<2>(which), block.wanted);
     if (programmed_.holds(which, set.data)) return end(std::exchange(block.waiting, {}), true);
     block.sent = set.data;

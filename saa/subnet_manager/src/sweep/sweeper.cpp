@@ -1,5 +1,7 @@
 #include "sweeper.hpp"
 
+#include <dispatch/testing/probe.hpp>
+
 #include <algorithm>
 
 namespace irpverbs::subnet_manager {
@@ -144,6 +146,7 @@ void sweeper::sweep_done() {
 
 // Checks the local port every second.
 void sweeper::wait_for_port() {
+    IRPVERBS_PROBE("sweep.own_link_is_down");
     sweep_again_ = false;
     incomplete_ = true;
     failures_ = 1;

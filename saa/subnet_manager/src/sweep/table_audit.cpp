@@ -6,18 +6,32 @@ namespace irpverbs::subnet_manager {
 
 namespace {
 
-// A round through all tables takes this many light sweeps, or more where that is less than `least`
-// blocks a sweep.
-constexpr std::size_t sweeps_per_round = 60;
-constexpr std::size_t least = 1;
+constexpr std::size_t most_a_sweep = 128; // blocks of a kind
+
+bool is_route(const programmed_state::block& which) {
+    return std::get<1>(which) == sm_linear_table;
+}
+bool is_other(const programmed_state::block& which) { return !is_route(which); }
 
 } // namespace
 
+// A wrong route cuts off a port, so these are read more often.
 void table_audit::read_next(smp_batch& batch, const subnet& net,
                             const std::function<void()>& differs) {
-    const std::size_t count = std::max(least, programmed_.size() / sweeps_per_round);
-    next_ = programmed_.visit_from(
-        next_, count, [&](const programmed_state::block& which, const smp_data& expected) {
+    read(routes_, is_route, 6, batch, net, differs);
+    read(others_, is_other, 60, batch, net, differs);
+}
+
+// A round takes that number of light sweeps, or more where that would exceed `most_a_sweep`.
+template <class Wanted>
+void table_audit::read(programmed_state::block& next, const Wanted& wanted,
+                       std::size_t sweeps_per_round, smp_batch& batch, const subnet& net,
+                       const std::function<void()>& differs) {
+    const std::size_t all = programmed_.count(wanted);
+    const std::size_t share = (all + sweeps_per_round - 1) / sweeps_per_round;
+    next = programmed_.visit_from(
+        next, std::min(share, most_a_sweep), wanted,
+        [&](const programmed_state::block& which, const smp_data& expected) {
             const auto& [whose, attribute, modifier] = which;
             const port_ref at = net.port_of(whose);
             if (!at.valid()) return;

@@ -19,11 +19,14 @@ public:
     void read_next(smp_batch& batch, const subnet& net, const std::function<void()>& differs);
 
 private:
+    template <class Wanted>
+    void read(programmed_state::block& next, const Wanted& wanted, std::size_t sweeps_per_round,
+              smp_batch& batch, const subnet& net, const std::function<void()>& differs);
     void compare(const programmed_state::block& which, const smp_data& expected,
                  const smp_response& answer, const std::function<void()>& differs);
 
     programmed_state& programmed_;
-    programmed_state::block next_{};
+    programmed_state::block routes_{}, others_{}; // next ones to read
 };
 
 } // namespace irpverbs::subnet_manager

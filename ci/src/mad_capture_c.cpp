@@ -1,0 +1,47 @@
+// The C interface of captures.
+#include <ci/mad_capture.h>
+#include <ci/mad_capture.hpp>
+
+#include <new>
+
+using irpverbs::ci::mad_capture;
+
+struct _CI_MAD_CAPTURE {
+    _CI_MAD_CAPTURE(PFN_CI_CAPTURE_WRITE write, VOID* context)
+        : packets([write, context](std::span<const std::byte> bytes) {
+              write(bytes.data(), bytes.size(), context);
+          }) {}
+
+    mad_capture packets;
+};
+
+extern "C" {
+
+NTSTATUS CiBeginMadCapture(PFN_CI_CAPTURE_WRITE write, VOID* context, CI_MAD_CAPTURE** capture) {
+    if (write == nullptr || capture == nullptr) return STATUS_INVALID_PARAMETER;
+    try {
+        *capture = new CI_MAD_CAPTURE(write, context);
+    } catch (const std::bad_alloc&) {
+        return STATUS_INSUFFICIENT_RESOURCES;
+    }
+    return STATUS_SUCCESS;
+}
+
+NTSTATUS CiCaptureHca(CI_MAD_CAPTURE* capture, PDEVICE_OBJECT hca, const IB_CA_ATTR* attributes) {
+    if (capture == nullptr || hca == nullptr || attributes == nullptr)
+        return STATUS_INVALID_PARAMETER;
+    try {
+        return capture->packets.add(hca, *attributes);
+    } catch (const std::bad_alloc&) {
+        return STATUS_INSUFFICIENT_RESOURCES;
+    }
+}
+
+SIZE_T CiEndMadCapture(CI_MAD_CAPTURE* capture) {
+    if (capture == nullptr) return 0;
+    const SIZE_T lost = capture->packets.lost();
+    delete capture;
+    return lost;
+}
+
+} // extern "C"
