@@ -1,4 +1,4 @@
-#include "../../dispatch/src/biased_spin.hpp"
+#include "../../dispatch/src/locks/biased_spin.hpp"
 
 #include <support/both_machines.hpp>
 #include <support/explore_gtest.hpp>

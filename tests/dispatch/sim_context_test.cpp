@@ -82,7 +82,7 @@ TEST(SimAsioContext, HandlerNeverRun_IsDestroyed) {
 
 // The simulator reads and writes a private member of Asio, whose meaning may change with Boost.
 TEST(SimAsioContext, RunningHandlers_NestedAndForgotten_AreThoseThatAsioKnows) {
-    using sim::forget_handlers_in;
+    using sim::unlink_handlers_in;
     using sim::innermost_handler;
     boost::asio::io_context outer, inner;
     const auto outer_runs = [&] { return outer.get_executor().running_in_this_thread(); };
@@ -95,7 +95,7 @@ TEST(SimAsioContext, RunningHandlers_NestedAndForgotten_AreThoseThatAsioKnows) {
         boost::asio::post(inner, [&] {
             EXPECT_NE(innermost_handler(), of_outer);
             EXPECT_TRUE(inner_runs() && outer_runs());
-            forget_handlers_in(of_outer);
+            unlink_handlers_in(of_outer);
             EXPECT_TRUE(!inner_runs() && outer_runs());
             ++checked;
         });

@@ -89,7 +89,9 @@ TEST(SimEventLog, EverySchedulingPoint_IsNamedInLog) {
 
 TEST(SimEventLog, LogDisabled_HashIsUnchanged) {
     random_choices source(7);
-    sim_machine machine(source);
+    sim_machine::options options = logged();
+    options.log = false;
+    sim_machine machine(source, options);
     small_program(machine);
     EXPECT_EQ(machine.event_hash(), run_small_program(7).hash);
     EXPECT_EQ(machine.event_log(), "");

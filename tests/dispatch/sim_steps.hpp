@@ -22,6 +22,7 @@ inline void stall(sim_machine& machine, std::uint64_t ticks) {
 inline sim_machine::options logged() {
     sim_machine::options options;
     options.log = true;
+    options.delays = 0; // the logs are of the steps that the tests write down
     return options;
 }
 

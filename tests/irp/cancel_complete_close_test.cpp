@@ -26,7 +26,9 @@ void cancel_complete_close(sim_machine& sim, endings& seen) {
     sim.spawn("complete", [&] { queue.serve(); });
     sim.spawn("close", [&] {
         filter.remove();
-        EXPECT_EQ(pending.completions, 1); // no request is inside any more
+        // No request is inside any more; the completion routine above the filter may be about to
+        // run.
+        EXPECT_LE(pending.completions, 1);
     });
     sim.run();
     EXPECT_EQ(pending.completions, 1);

@@ -34,8 +34,8 @@ NTSTATUS pend_cancelable(DEVICE_OBJECT* device, IRP* irp) {
 
 class CancelIrp : public BothMachines {
 protected:
-    IoCancelIrp() { seen = {}; }
-    ~IoCancelIrp() override { IoFreeIrp(irp); }
+    CancelIrp() { seen = {}; }
+    ~CancelIrp() override { IoFreeIrp(irp); }
 
     IRP* pended = nullptr;
     test_driver bottom{pend_cancelable, &pended};

@@ -227,13 +227,100 @@ verdict removed(sim_machine& sim) {
     return std::nullopt;
 }
 
+// Three work items are queued while workers look for one. Each runs once.
+verdict worked(sim_machine& sim) {
+    struct counted_item {
+        WORK_QUEUE_ITEM item;
+        int runs = 0;
+    };
+    counted_item items[3];
+    for (counted_item& each : items) {
+        ExInitializeWorkItem(
+            &each.item, [](void* context) { ++static_cast<counted_item*>(context)->runs; }, &each);
+        sim.spawn("queue", [&each] { ExQueueWorkItem(&each.item, DelayedWorkQueue); });
+    }
+    sim.run();
+    for (const counted_item& each : items)
+        if (each.runs != 1) return "a work item ran " + std::to_string(each.runs) + " times";
+    return std::nullopt;
+}
+
+// A thread waits for an event, and another sets it.
+verdict waited(sim_machine& sim) {
+    KEVENT event;
+    KeInitializeEvent(&event, SynchronizationEvent, FALSE);
+    bool woken = false;
+    sim.spawn("wait", [&] {
+        KeWaitForSingleObject(&event, Executive, KernelMode, FALSE, nullptr);
+        woken = true;
+    });
+    sim.spawn("set", [&] { KeSetEvent(&event, IO_NO_INCREMENT, FALSE); });
+    sim.run();
+    if (!woken) return "the wait did not end";
+    return std::nullopt;
+}
+
+// A handle is looked up while it is closed and its slot is used again.
+verdict looked_up(sim_machine& sim) {
+    const auto create = [] {
+        HANDLE handle = nullptr;
+        PsCreateSystemThread(
+            &handle, 0, nullptr, nullptr, nullptr, [](void*) {}, nullptr);
+        return handle;
+    };
+    const auto object_of = [](HANDLE handle) {
+        void* object = nullptr;
+        ObReferenceObjectByHandle(handle, 0, nullptr, KernelMode, &object, nullptr);
+        return object;
+    };
+    const HANDLE first = create();
+    void* const of_first = object_of(first);
+    void* found = nullptr;
+    HANDLE second = nullptr;
+    sim.spawn("look up", [&] { found = object_of(first); });
+    sim.spawn("replace", [&] {
+        ZwClose(first);
+        second = create();
+    });
+    sim.run();
+    const bool other = found != nullptr && found != of_first;
+    if (found != nullptr) ObDereferenceObject(found);
+    ObDereferenceObject(of_first);
+    ZwClose(second);
+    if (other) return "the handle of one thread named another";
+    return std::nullopt;
+}
+
+// Two devices are attached to one stack.
+verdict attached(sim_machine& sim) {
+    DRIVER_OBJECT driver{};
+    DEVICE_OBJECT* devices[3] = {};
+    for (DEVICE_OBJECT*& each : devices)
+        IoCreateDevice(&driver, 0, nullptr, FILE_DEVICE_UNKNOWN, 0, FALSE, &each);
+    for (int which : {1, 2})
+        sim.spawn("attach",
+                  [&, which] { IoAttachDeviceToDeviceStack(devices[which], devices[0]); });
+    sim.run();
+    const bool both = devices[0]->AttachedDevice != nullptr &&
+                      devices[0]->AttachedDevice->AttachedDevice != nullptr;
+    if (!both) return "a device is not on the stack that it was attached to";
+    DEVICE_OBJECT* const middle = devices[0]->AttachedDevice;
+    IoDetachDevice(middle);
+    IoDetachDevice(devices[0]);
+    for (DEVICE_OBJECT* each : devices)
+        IoDeleteDevice(each);
+    return std::nullopt;
+}
+
 struct campaign {
     std::string_view name;
     verdict (*body)(sim_machine& sim);
 };
 constexpr campaign campaigns[] = {
-    {"drained", drained}, {"served", served},   {"inserted", inserted},  {"excluded", excluded},
-    {"posted", posted},   {"removed", removed}, {"cancelled", cancelled}};
+    {"drained", drained},     {"served", served},    {"inserted", inserted},
+    {"excluded", excluded},   {"posted", posted},    {"removed", removed},
+    {"cancelled", cancelled}, {"worked", worked},    {"waited", waited},
+    {"looked_up", looked_up}, {"attached", attached}};
 
 sim_machine* explored = nullptr;
 

@@ -4,8 +4,8 @@
 // present; when a loss is reported it queries the SA. In the end its view is right, and so are the
 // paths and the switches' multicast tables.
 //
-// IRPVERBS_SEEDS=N subnet_manager_test --gtest_filter='SubnetFaultCampaign.*' makes N times as many runs
-// of it.
+// IRPVERBS_SEEDS=N subnet_manager_test --gtest_filter='SubnetFaultCampaign.*' makes N times as many
+// runs of it.
 #include "../hca/subnet_client.hpp"
 #include "../saa/scripted_sa.hpp"
 #include "managed_fabric.hpp"
@@ -39,8 +39,8 @@ irpverbs::subnet_manager::manager_options quick(ib_guid_t hca) {
 /// Allocations fail now and then, or none does.
 void set_memory_short(bool is_short) {
     namespace detail = irpverbs::dispatch::detail;
-    constexpr auto bit = static_cast<std::uint32_t>(detail::watch::low_resources);
-    const std::uint32_t others = detail::watched.load() & ~bit;
+    constexpr auto bit = static_cast<std::uint32_t>(detail::check::low_resources);
+    const std::uint32_t others = detail::enabled_checks.load() & ~bit;
     detail::set_enabled_checks(is_short ? others | bit : others);
 }
 
@@ -273,6 +273,7 @@ struct faulty_fabric {
 
 irpverbs::dispatch::explore_options campaign() {
     irpverbs::dispatch::explore_options options;
+    options.machine.delays = 0; // the body waits a fixed time for the subnet to settle
     options.random_runs = 100;
     options.pct_runs = 0;
     options.required_probes = {"fabric.lost",

@@ -14,6 +14,7 @@ using irpverbs::dispatch::sim_machine;
 
 explore_options schedules(std::uint64_t count) {
     explore_options options;
+    options.machine.delays = 0; // the body waits a fixed time for the subnet to settle
     options.random_runs = count;
     options.pct_runs = 0;
     options.machine.step_limit = 1'000'000;

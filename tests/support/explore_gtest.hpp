@@ -61,6 +61,13 @@ dispatch::explore_summary run_exploration(dispatch::explore_options options, con
         });
 }
 
+/// For a body whose actors take their turns by the clock (the first waits 1 ms, the second 2 ms),
+/// or that expects an exact time: no time passes while an actor can run.
+inline dispatch::explore_options without_delays(dispatch::explore_options options) {
+    options.machine.delays = 0;
+    return options;
+}
+
 /// The program must pass under every schedule.
 template <class Body>
 dispatch::explore_summary expect_explored(const dispatch::explore_options& options,

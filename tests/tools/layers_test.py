@@ -57,6 +57,23 @@ class Layers(unittest.TestCase):
     def test_an_unknown_folder_is_reported(self):
         self.rejects("low/src/low.cpp", "#include <high/gone.h>\n", "no header of any package")
 
+    def test_a_private_header_of_an_inner_folder_is_refused(self):
+        layers = LAYERS + "inner low/src/checks : hooks.hpp\n"
+        tree = {"low/src/checks/hooks.hpp": "", "low/src/checks/table.hpp": '#include "../core.hpp"\n',
+                "low/src/core.hpp": "", "low/src/core.cpp": '#include "checks/hooks.hpp"\n',
+                "low/src/checks/table.cpp": '#include "table.hpp"\n'}
+        status, output = self.check(tree, layers)
+        self.assertEqual(status, 0, output)
+        for file, include in (("low/src/core.cpp", "checks/table.hpp"), ("low/src/sim/run.cpp", "../checks/table.hpp")):
+            status, output = self.check({**tree, file: f'#include "{include}"\n'}, layers)
+            self.assertEqual(status, 1, output)
+            self.assertIn(f"{file}:1: <{include}> is private to low/src/checks", output)
+
+    def test_the_interface_of_an_inner_folder_exists(self):
+        status, output = self.check({"low/src/checks/table.hpp": ""}, LAYERS + "inner low/src/checks : hooks.hpp\n")
+        self.assertEqual(status, 1, output)
+        self.assertIn("the interface low/src/checks/hooks.hpp does not exist", output)
+
     def test_tests_are_no_part_of_a_package(self):
         self.rejects("low/src/low.cpp", "#include <gtest/gtest.h>\n", "a header of gtest")
 

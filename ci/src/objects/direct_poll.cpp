@@ -3,8 +3,8 @@
 #include "driver/driver_checks.hpp"
 #include "hca_device.hpp"
 
-#include <dispatch/detail/process_barrier.hpp>
 #include <dispatch/support/checks.hpp>
+#include <dispatch/support/process_barrier.hpp>
 
 namespace irpverbs::ci {
 

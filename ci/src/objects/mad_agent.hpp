@@ -26,7 +26,7 @@ struct queued_mad : boost::intrusive::list_base_hook<> {
 /// The IRPs that wait for a datagram, or the datagrams that wait for an IRP.
 struct receive_queue {
     LIST_ENTRY waiting; // IRPs
-    boost::intrusive::list<queued_mad, boost::intrusive::constant_time_size<false>> kept;
+    boost::intrusive::list<queued_mad, boost::intrusive::constant_time_size<false>> queued;
     ULONG count = 0; // of queued datagrams
     ULONG lost = 0;  // datagrams since the last that an IRP took
 };

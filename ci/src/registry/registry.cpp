@@ -4,7 +4,7 @@
 #include "verbs/request.hpp"
 
 #include <dispatch/machine.hpp>
-#include <dispatch/support/spin.hpp>
+#include <dispatch/support/scheduled_spin.hpp>
 #include <hca/hca.h>
 
 #include <algorithm>
@@ -81,7 +81,7 @@ private:
                             [&](const attachment& each) { return each.uri == uri; });
     }
 
-    raw_spin_lock lock_; // guards the members below
+    dispatch::detail::scheduled_spin lock_; // guards the members below
     std::unordered_map<ib_guid_t, DEVICE_OBJECT*> by_guid_;
     std::vector<ib_guid_t> in_order_;
     std::vector<attachment> attachments_;

@@ -38,7 +38,8 @@ NT_API const char* name_of(sim_outcome outcome);
 /// a DPC, a work item, a thread), the library's own threads run, but no spawned actor starts before
 /// run(). A wait that can't end throws std::runtime_error with the report.
 ///
-/// Code takes no virtual time; time passes when all actors wait. boost::asio::steady_timer and
+/// Code takes no virtual time; time passes when all actors wait or are delayed (options::delays),
+/// or those that could run only poll while another is delayed. boost::asio::steady_timer and
 /// other clocks of the real world are not simulated. A loop that polls must call
 /// KeStallExecutionProcessor, yield() or another function with a scheduling point, else it never
 /// ends.
@@ -56,8 +57,9 @@ public:
         /// threads. Timers without a period still fire, however late.
         std::uint64_t drain_time = 10ull * 10'000'000;
         /// In half of the runs an actor is delayed once in so many scheduling points (by 100 ns to
-        /// 13 s, long delays being rare), and timers are late with that probability. 0: never.
-        std::uint32_t delays = 0;
+        /// 13 s, long delays being rare), and timers are late with that probability: timers fire
+        /// while actors could run. 0: never. An exhaustive search has no delays.
+        std::uint32_t delays = 64;
         /// True: detail::platform::should_inject draws faults (see swarm). False: it returns false.
         bool faults = false;
         /// True: event_log() is written. False: only its hash is kept.
@@ -106,6 +108,9 @@ public:
 
     /// Lets another actor run, if one can.
     void yield();
+
+    /// True: this run draws delays, so no bound on the time that an operation takes holds in it.
+    bool draws_delays() const noexcept;
 
     /// The name of the calling actor, as given to spawn.
     std::string_view actor_name() const;

@@ -3,8 +3,7 @@
 #include "irql/irql_rules.hpp"
 #include "machine/intact_list.hpp"
 #include "machine/machine_state.hpp"
-#include "verify/live_objects.hpp"
-#include "verify/routine_checks.hpp"
+#include "verify/hooks.hpp"
 
 #include <dispatch/dpc.h>
 #include <dispatch/testing/probe.hpp>

@@ -1,6 +1,5 @@
 #include "irql_rules.hpp"
-#include "verify/irql_checks.hpp"
-#include "verify/region_checks.hpp"
+#include "verify/hooks.hpp"
 
 #include <dispatch/irql.h>
 #include <dispatch/machine.hpp>

@@ -2,8 +2,9 @@
 #pragma once
 
 #include "irql/irql_rules.hpp"
-#include "verify/irql_checks.hpp"
-#include "verify/lock_checks.hpp"
+#include "verify/hooks.hpp"
+
+#include <dispatch/support/spin_lock.hpp>
 
 #include <optional>
 
@@ -12,9 +13,13 @@ namespace irpverbs::dispatch::detail {
 /// Kept out of the fast paths, so that they need not save its registers.
 #define NT_SLOW_PATH [[gnu::noinline, gnu::cold]]
 
-inline KIRQL raise_to_dpc(processor& self) noexcept {
-    const KIRQL old = self.irql;
-    self.irql = DISPATCH_LEVEL > old ? KIRQL{DISPATCH_LEVEL} : old;
+/// Acquires a lock by `take` at DISPATCH_LEVEL, while nothing is instrumented. Returns the old
+/// IRQL.
+template <class Acquire>
+KIRQL acquire_unwatched(processor& self, Acquire acquire) {
+    no_lock_hooks none;
+    KIRQL old = PASSIVE_LEVEL;
+    acquire_at_dpc(self, old, none, [&] { return acquire(), true; });
     return old;
 }
 
@@ -26,13 +31,9 @@ struct checked_acquisition {
     /// `acquire` acquires the lock. Returns the old IRQL.
     template <class Acquire>
     KIRQL raising(Acquire acquire) const {
-        const call_stack where = before();
-        const KIRQL old = self.irql;
-        if (verifying()) record_raise(self, old, how.lock, where);
-        raise_to_dpc(self);
-        sched_point(point::lock_acquire, how.lock);
-        acquire();
-        after(where);
+        hooks steps{*this, {}};
+        KIRQL old = PASSIVE_LEVEL;
+        acquire_at_dpc(self, old, steps, [&] { return acquire(), true; });
         return old;
     }
     template <class Acquire>
@@ -53,6 +54,18 @@ struct checked_acquisition {
     }
 
 private:
+    struct hooks {
+        const checked_acquisition& of;
+        call_stack where;
+
+        void wanted() { where = of.before(); }
+        void raises(KIRQL from) const {
+            if (verifying()) record_raise(of.self, from, of.how.lock, where);
+        }
+        void raised() const { sched_point(point::lock_acquire, of.how.lock); }
+        void acquired() const { of.after(where); }
+    };
+
     call_stack before() const {
         if (verifying()) check_irql(bound);
         if (!lock_checks_enabled()) return {};
@@ -75,14 +88,18 @@ struct checked_release {
 
     template <class Release>
     void operator()(Release release) const {
-        if (verifying()) {
-            check_irql(bound);
-            if (lock_checks_enabled()) lock_released(self, lock, kind, is_free, to);
-            if (to) check_release_irql(self, lock, *to);
-        }
-        release();
-        sched_point(point::lock_release, lock);
-        if (to) lower_irql(self, *to);
+        release_to(self, to.value_or(self.irql), *this, [&] { return release(), true; });
+    }
+
+    void releasing() const {
+        if (!verifying()) return;
+        check_irql(bound);
+        if (lock_checks_enabled()) lock_released(self, lock, kind, is_free, to);
+        if (to) check_release_irql(self, lock, *to);
+    }
+    void released() const { sched_point(point::lock_release, lock); }
+    void lower(processor& its_self, KIRQL level) const {
+        if (to) lower_irql(its_self, level);
     }
 };
 

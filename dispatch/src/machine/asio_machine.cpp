@@ -2,8 +2,8 @@
 
 #include "machine_state.hpp"
 
-#include <dispatch/detail/process_barrier.hpp>
 #include <dispatch/support/checks.hpp>
+#include <dispatch/support/process_barrier.hpp>
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>

@@ -1,12 +1,7 @@
 #include "dpc/dpc.hpp"
 #include "irql/irql_rules.hpp"
 #include "machine_state.hpp"
-#include "verify/delays.hpp"
-#include "verify/live_objects.hpp"
-#include "verify/lock_registry.hpp"
-#include "verify/pool_table.hpp"
-#include "verify/processor_checks.hpp"
-#include "verify/routine_checks.hpp"
+#include "verify/hooks.hpp"
 
 #include <dispatch/support/checks.hpp>
 #include <dispatch/support/machine_hooks.hpp>
@@ -134,7 +129,7 @@ machine_state::~machine_state() {
     for (const auto& each : all)
         drop_verifier_state(*each);
     clear_live_objects(owner);
-    pool_table::get().disown(owner);
+    disown_pool_blocks(owner);
     for (record_entry& each : records)
         if (each.drop != nullptr) each.drop(each.held);
 }

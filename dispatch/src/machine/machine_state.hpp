@@ -8,6 +8,7 @@
 #include <dispatch/support/handle_table.hpp>
 #include <dispatch/support/object.hpp>
 #include <dispatch/support/processor.hpp>
+#include <dispatch/support/scheduled_spin.hpp>
 #include <dispatch/support/spin.hpp>
 #include <dispatch/support/verify.hpp>
 
@@ -27,7 +28,7 @@ struct work_service {
     static constexpr std::uint32_t max_workers =
         256; // including workers that wait inside a work item
 
-    raw_spin_lock lock;
+    scheduled_spin lock;
     LIST_ENTRY critical; // guarded by lock, as all below
     LIST_ENTRY delayed;
     std::vector<processor*> idle;
@@ -55,18 +56,17 @@ struct work_service {
 /// Gives up a worker's slot while the worker waits, so that another worker may run.
 class blocking_section {
 public:
-    blocking_section() = default;
+    /// Has no effect for threads that are no workers. The caller must hold no lock, since the call
+    /// may start a thread.
+    explicit blocking_section(processor& self) {
+        if (!self.worker) return;
+        worker_ = &self;
+        leave_slot();
+    }
     blocking_section(const blocking_section&) = delete;
     blocking_section& operator=(const blocking_section&) = delete;
     ~blocking_section() {
         if (worker_ != nullptr) regain_slot();
-    }
-    /// Gives up the slot of a worker; has no effect for other threads. The caller must hold no
-    /// lock, since the call may start a thread.
-    void enter(processor& self) {
-        if (!self.worker || worker_ != nullptr) return;
-        worker_ = &self;
-        leave_slot();
     }
 
 private:

@@ -1,6 +1,6 @@
 #include "irql/irql_rules.hpp"
 #include "machine/machine_state.hpp"
-#include "verify/routine_checks.hpp"
+#include "verify/hooks.hpp"
 #include "wait/waiting.hpp"
 
 #include <dispatch/support/faults.hpp>
@@ -84,7 +84,7 @@ void end_thread_object(processor& self) {
     if (verifying()) thread_ends(self);
     wake_list woken;
     {
-        const std::lock_guard guard(dispatcher_lock);
+        const std::lock_guard guard(dispatcher_lock.without_point());
         dissociate_queue(self, woken);
         abandon_mutexes(*thread, woken);
         set_state(thread->Header.Dispatcher, 1);

@@ -1,7 +1,5 @@
 #include "irql/irql_rules.hpp"
-#include "verify/live_objects.hpp"
-#include "verify/pool_checks.hpp"
-#include "verify/pool_table.hpp"
+#include "verify/hooks.hpp"
 
 #include <dispatch/pool.h>
 #include <dispatch/support/faults.hpp>
@@ -132,7 +130,7 @@ void ExFreePoolWithTag(PVOID P, ULONG Tag) {
 void ExFreePool(PVOID P) { ExFreePoolWithTag(P, 0); }
 
 BOOLEAN ExQueryPoolTagUsage(ULONG Tag, PPOOL_TAG_USAGE Usage) noexcept {
-    return pool_table::get().usage(Tag, *Usage);
+    return pool_usage(Tag, *Usage);
 }
 
 void ExInitializeNPagedLookasideList(PNPAGED_LOOKASIDE_LIST Lookaside,

@@ -12,6 +12,7 @@ namespace irpverbs::dispatch::sim {
 
 constexpr actor_id main_id = 0;
 constexpr std::uint32_t max_steps_in_a_row = 1000;
+constexpr std::uint32_t most_polls = 16;
 
 scheduler::scheduler(machine& owner, choices& source, const sim_machine::options& limits)
     : machine_(owner), source_(source), limits_(limits), faults_(source), log_(limits.log),
@@ -116,7 +117,7 @@ void scheduler::run() {
     if (outcome_ != sim_outcome::finished) return;
     if (limits_.delays == 0 && detail::enabled(detail::check::delays))
         limits_.delays = detail::settings.delay_one_in;
-    delaying_ = limits_.delays != 0 && source_.fires("delays in this run", 2);
+    delaying_ = limits_.delays != 0 && source_.fires_by_chance("delays in this run", 2);
     for (actor* each : waiting_for_run_) {
         each->since = time_;
         wake(*each);
@@ -163,13 +164,23 @@ void scheduler::step(detail::point kind, const void* object) {
     if (delaying_) maybe_delay();
     // An actor that polls without a yield must not keep the others from running, whatever its
     // priority.
-    actor& chosen = next(++steps_in_a_row_ % max_steps_in_a_row == 0);
+    const bool polls = ++steps_in_a_row_ % max_steps_in_a_row == 0;
+    if (polls) note_poll();
+    actor& chosen = next(polls);
     if (&chosen != &me) transfer(chosen);
+}
+
+// Actors that poll for a delayed one would else keep time from passing, and that one delayed.
+void scheduler::note_poll() {
+    if (delayed_actors_ == 0 || ++polls_ < most_polls) return;
+    polls_ = 0;
+    pass_time();
 }
 
 void scheduler::yield() {
     if (on_main()) return;
     count_step();
+    note_poll();
     actor& chosen = next(true);
     if (&chosen != running_) transfer(chosen);
 }

@@ -82,6 +82,7 @@ public:
     void spin(bool (*blocked)(const void*), const void* context);
     void stall(std::uint64_t ticks);
     void yield();
+    bool draws_delays() const noexcept { return delaying_; }
     /// Blocks until another actor has taken a step. Only one actor may wait in this function at a
     /// time.
     void await_progress();
@@ -124,6 +125,7 @@ private:
     void prepare(actor& to);
     void wake_spinners();
     bool pass_time();
+    void note_poll();
     bool may_pass_to(std::uint64_t due);
     void fail(sim_outcome outcome, std::string reason, std::string kind = {});
     [[noreturn]] void main_is_stuck();
@@ -148,7 +150,8 @@ private:
     bool delaying_ = false;
     bool timed_out_ = false; // the time limit was reached
     std::uint32_t delayed_actors_ =
-        0; // number of actors that are delayed in the middle of an operation
+        0;                    // number of actors that are delayed in the middle of an operation
+    std::uint32_t polls_ = 0; // since time passed last, while an actor was delayed
     std::uint32_t steps_in_a_row_ = 0;
     std::size_t spawned_left_ = 0;
     std::vector<std::unique_ptr<actor>> actors_;

@@ -153,6 +153,8 @@ const sim_machine::result& sim_machine::last() const { return simulation_->last;
 
 void sim_machine::yield() { simulation_->schedule.yield(); }
 
+bool sim_machine::draws_delays() const noexcept { return simulation_->schedule.draws_delays(); }
+
 std::string_view sim_machine::actor_name() const { return simulation_->schedule.running().name; }
 
 void sim_machine::note(std::string_view text) { simulation_->schedule.note(text); }

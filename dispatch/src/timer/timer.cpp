@@ -1,7 +1,7 @@
 #include "dpc/dpc.hpp"
 #include "irql/irql_rules.hpp"
 #include "machine/machine_state.hpp"
-#include "verify/live_objects.hpp"
+#include "verify/hooks.hpp"
 #include "wait/waiting.hpp"
 
 #include <dispatch/testing/probe.hpp>

@@ -5,7 +5,7 @@
 // may be set. Their slots are in one array, so that a timer's slot identifies its wheel.
 #pragma once
 
-#include "biased_spin.hpp"
+#include "locks/biased_spin.hpp"
 #include "machine/intact_list.hpp"
 
 #include <dispatch/timer.h>

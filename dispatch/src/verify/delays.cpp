@@ -1,4 +1,4 @@
-#include "delays.hpp"
+#include "hooks.hpp"
 
 #include <dispatch/machine.hpp>
 #include <dispatch/support/verify.hpp>

@@ -1,4 +1,4 @@
-#include "live_objects.hpp"
+#include "hooks.hpp"
 
 #include "verifier_rules.hpp"
 

@@ -1,7 +1,8 @@
-#include "lock_checks.hpp"
+#include "hooks.hpp"
 
 #include "lock_graph.hpp"
 #include "lock_registry.hpp"
+#include "processor_checks.hpp"
 #include "verifier_rules.hpp"
 
 #include <dispatch/machine.hpp>

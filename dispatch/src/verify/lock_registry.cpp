@@ -1,5 +1,6 @@
 #include "lock_registry.hpp"
 
+#include "hooks.hpp"
 #include "locks/lock_word.hpp"
 #include "pool_table.hpp"
 #include "processor_checks.hpp"

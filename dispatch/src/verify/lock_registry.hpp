@@ -73,7 +73,4 @@ private:
     std::uint64_t ids_ = 0;
 };
 
-/// Forgets the lock at the end of its life, whether it is held or not.
-void unregister_lock(const KSPIN_LOCK* lock);
-
 } // namespace irpverbs::dispatch::detail

@@ -1,7 +1,6 @@
-#include "pool_checks.hpp"
+#include "hooks.hpp"
 
 #include "irql/irql_rules.hpp"
-#include "live_objects.hpp"
 #include "lock_registry.hpp"
 #include "pool_table.hpp"
 #include "verifier_rules.hpp"
@@ -172,6 +171,10 @@ void check_work_item_address(const WORK_QUEUE_ITEM* item) {
     found.add_stack("allocated at", block->allocated_at);
     report(found);
 }
+
+bool pool_usage(ULONG tag, POOL_TAG_USAGE& out) { return pool_table::get().usage(tag, out); }
+
+void disown_pool_blocks(const machine& gone) { pool_table::get().disown(gone); }
 
 void check_pool_leaks(machine& owner) {
     if (!enabled(check::pool)) return;

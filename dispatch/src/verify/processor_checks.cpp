@@ -1,5 +1,6 @@
 #include "processor_checks.hpp"
 
+#include "hooks.hpp"
 #include "lock_registry.hpp"
 
 #include <algorithm>

@@ -30,7 +30,5 @@ extern std::atomic<std::uint32_t> check_epoch;
 
 /// Returns the processor's records; they are cleared when they had gaps.
 verifier_state& verifier_state_of(processor& self);
-/// Drops the records when the processor's machine ends.
-void drop_verifier_state(processor& gone);
 
 } // namespace irpverbs::dispatch::detail

@@ -1,5 +1,6 @@
-#include "region_checks.hpp"
+#include "hooks.hpp"
 
+#include "processor_checks.hpp"
 #include "verifier_rules.hpp"
 
 namespace irpverbs::dispatch::detail {

@@ -1,7 +1,6 @@
-#include "routine_checks.hpp"
+#include "hooks.hpp"
 
-#include "lock_checks.hpp"
-#include "region_checks.hpp"
+#include "processor_checks.hpp"
 #include "verifier_rules.hpp"
 
 #include <dispatch/machine.hpp>

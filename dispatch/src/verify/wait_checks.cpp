@@ -1,7 +1,5 @@
-#include "wait_checks.hpp"
+#include "hooks.hpp"
 
-#include "irql_checks.hpp"
-#include "lock_checks.hpp"
 #include "verifier_rules.hpp"
 #include "wait/waiting.hpp"
 

@@ -98,7 +98,7 @@ ULONG remove_ready(KQUEUE* queue, LIST_ENTRY** entries, ULONG count) {
 // Waits for an entry. The thread that passes an entry counts the waiting thread as working again;
 // after a time-out the waiting thread counts itself.
 NTSTATUS wait_for_entry(processor& self, KQUEUE* queue, const time_limit& limit,
-                        std::unique_lock<raw_spin_lock>& guard, LIST_ENTRY*& entry) {
+                        std::unique_lock<process_spin>& guard, LIST_ENTRY*& entry) {
     KWAIT_BLOCK only{};
     only.Object = &queue->Header;
     wait_state waiter{&self, &only, 1, false};

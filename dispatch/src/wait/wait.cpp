@@ -3,7 +3,7 @@
 #include "irql/irql_rules.hpp"
 #include "locks/checked_lock.hpp"
 #include "machine/machine_state.hpp"
-#include "verify/wait_checks.hpp"
+#include "verify/hooks.hpp"
 
 #include <dispatch/support/machine_hooks.hpp>
 
@@ -11,7 +11,7 @@
 
 namespace irpverbs::dispatch::detail {
 
-raw_spin_lock dispatcher_lock;
+process_spin dispatcher_lock;
 
 namespace {
 
@@ -123,25 +123,29 @@ bool park_until(processor& self, const time_limit& limit) {
            owner.system_time() < limit.system_time;
 }
 
+bool park_lending_place(processor& self, const time_limit& limit) {
+    const blocking_section place(self);
+    return park_until(self, limit);
+}
+
 } // namespace
 
-NTSTATUS block(wait_state& waiter, const time_limit& limit,
-               std::unique_lock<raw_spin_lock>& guard) {
+NTSTATUS block(wait_state& waiter, const time_limit& limit, std::unique_lock<process_spin>& guard) {
     for (ULONG i = 0; i < waiter.count; ++i) {
         KWAIT_BLOCK& each = waiter.blocks[i];
         each.Waiter = &waiter;
         each.WaitKey = i;
         InsertTailList(&each.Object->WaitListHead, &each.WaitListEntry);
     }
+    const void* const object =
+        waiter.count != 0 ? waiter.blocks[0].Object : nullptr; // none: a delay
     wake_list woken;
-    blocking_section section;
     queue_thread_blocked(*waiter.self, woken);
     while (!waiter.done) {
-        guard.unlock();
+        guard.release()->unlock(point::wait, object);
         woken.flush();
-        section.enter(*waiter.self);
-        const bool in_time = park_until(*waiter.self, limit);
-        guard.lock();
+        const bool in_time = park_lending_place(*waiter.self, limit);
+        guard = std::unique_lock(dispatcher_lock);
         if (!in_time && !waiter.done) {
             unlink_blocks(waiter);
             break;

@@ -3,6 +3,7 @@
 
 #include <dispatch/queue.h>
 #include <dispatch/support/processor.hpp>
+#include <dispatch/support/scheduled_spin.hpp>
 #include <dispatch/wait.h>
 
 #include <cstdint>
@@ -23,7 +24,7 @@ enum object_type : UCHAR {
 
 /// Guards every dispatcher object of the process. It is held for a few instructions, and its holder
 /// calls no other code.
-extern raw_spin_lock dispatcher_lock;
+extern process_spin dispatcher_lock;
 
 /// The state is written under dispatcher_lock, except for a timer that is set. It may be read
 /// anywhere.
@@ -81,7 +82,7 @@ struct time_limit {
 
 /// Queues the waiter's blocks, waits, and unqueues them after a time-out. `guard` holds
 /// dispatcher_lock.
-NTSTATUS block(wait_state& waiter, const time_limit& limit, std::unique_lock<raw_spin_lock>& guard);
+NTSTATUS block(wait_state& waiter, const time_limit& limit, std::unique_lock<process_spin>& guard);
 
 /// Converts a WDM time-out to the clocks of the processor's machine.
 time_limit limit_of(processor& self, const LARGE_INTEGER* timeout);

@@ -2,6 +2,7 @@
 #ifndef IRPVERBS_IBMF_ENGINE_CALL_QUEUE_HPP
 #define IRPVERBS_IBMF_ENGINE_CALL_QUEUE_HPP
 
+#include <dispatch/support/scheduled_spin.hpp>
 #include <irp/cancel_safe_queue.hpp>
 
 #include <memory>
@@ -19,7 +20,7 @@ private:
     bool try_to_idle(std::shared_ptr<void>& owner);
 
     irp::cancel_safe_queue waiting_;
-    dispatch::detail::raw_spin_lock lock_;
+    dispatch::detail::scheduled_spin lock_;
     std::shared_ptr<void> owner_; // guarded by lock_; null: no call runs
     WORK_QUEUE_ITEM item_{};
 };

@@ -110,10 +110,10 @@ bool client::next_call(running_call& call) {
     while (!IsListEmpty(&callback_queue_)) {
         const callback_entry& next = callback_entry::of(RemoveHeadList(&callback_queue_));
         if (next.is_data) {
-            begin_data_call(*next.whole, call);
+            begin_data_call(*next.container, call);
             return true;
         }
-        if (begin_call(*next.whole, call)) return true;
+        if (begin_call(*next.container, call)) return true;
     }
     draining_ = false;
     return false;
@@ -173,9 +173,9 @@ void client::end_call(running_call& call) {
     callback_returned();
 }
 
-void client::add_frame(callback_frame& frame, const receive_handler* of) {
+void client::add_frame(callback_frame& frame, const receive_handler* handler) {
     frame.on = &dispatch::detail::this_processor();
-    frame.of = of;
+    frame.handler = handler;
     InsertTailList(&frames, &frame.client_entry);
 }
 

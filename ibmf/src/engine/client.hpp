@@ -160,7 +160,7 @@ private:
     bool begin_call(message& which, running_call& call);
     void begin_data_call(message& which, running_call& call);
     void end_call(running_call& call);
-    void add_frame(callback_frame& frame, const receive_handler* of);
+    void add_frame(callback_frame& frame, const receive_handler* handler);
     static void call_alone(message& which);
     bool runs_on_other_processor(const receive_handler* handler) const;
     void drop(message& which);

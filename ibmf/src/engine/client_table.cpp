@@ -5,7 +5,6 @@
 #include <hca/hca.h>
 
 #include <algorithm>
-#include <mutex>
 #include <new>
 
 namespace irpverbs::ibmf {
@@ -33,37 +32,12 @@ client_table::~client_table() {
     if (device_ != nullptr) IoDeleteDevice(device_);
 }
 
-// A generation is never used again, so a freed handle is never another client's.
-ibmf_handle_t client_table::handle_of(std::uint64_t generation, std::size_t index) {
-    return reinterpret_cast<ibmf_handle_t>(generation << index_bits | index);
-}
-
-client_ref client_table::find(ibmf_handle_t handle) {
-    const auto value = reinterpret_cast<std::uint64_t>(handle);
-    const std::size_t index = value & ((1u << index_bits) - 1);
-    const std::lock_guard guard(lock_);
-    if (index >= slots_.size()) return nullptr;
-    const handle_slot& found = slots_[index];
-    return found.generation == value >> index_bits ? client_ref(found.who) : client_ref();
-}
-
+// The table references the client until it is withdrawn.
 bool client_table::assign_handle(client& fresh) {
-    if (dispatch::detail::fault_point("ibmf.handle")) throw std::bad_alloc();
-    const std::lock_guard guard(lock_);
-    auto free = std::ranges::find(slots_, nullptr, &handle_slot::who);
-    if (free == slots_.end()) {
-        if (slots_.size() >> index_bits != 0) return false;
-        free = slots_.emplace(slots_.end());
-    }
-    free->who = &fresh;
-    ++free->generation;
-    fresh.handle = handle_of(free->generation, static_cast<std::size_t>(free - slots_.begin()));
-    return true;
-}
-
-void client_table::release_handle(const client& gone) {
-    const std::lock_guard guard(lock_);
-    std::ranges::find(slots_, &gone, &handle_slot::who)->who = nullptr;
+    if (dispatch::detail::fault_point("ibmf.handle")) return false;
+    const std::uint64_t handle = clients_.insert(client_ref(&fresh));
+    fresh.handle = reinterpret_cast<ibmf_handle_t>(handle);
+    return handle != 0;
 }
 
 int client_table::find_port(const ibmf_register_info_t& wanted,
@@ -123,7 +97,6 @@ int client_table::attach(port_context& at, const registration& wanted, ibmf_hand
         return status;
     }
     handle = fresh->handle;
-    intrusive_ptr_add_ref(fresh.get()); // released by remove
     const port_context::guard locked(at);
     fresh->ready = true;
     return IBMF_SUCCESS;
@@ -155,10 +128,9 @@ int client_table::remove(client& gone) {
     gone.await_callbacks();
     const lifecycle_lock lock(*this);
     at.detach(gone);
-    release_handle(gone);
     const boost::intrusive_ptr<port_context> kept(&at);
+    const client_ref last = release_handle(gone);
     close_if_unused(at);
-    intrusive_ptr_release(&gone);
     return IBMF_SUCCESS;
 }
 

@@ -6,6 +6,8 @@
 #include <engine/call_queue.hpp>
 #include <engine/port_context.hpp>
 
+#include <dispatch/support/handle_table.hpp>
+
 #include <memory>
 #include <vector>
 
@@ -56,24 +58,22 @@ public:
     int add_qp(client& whose, uint_t kind, const IB_MAD_KEYS& keys, ibmf_qp_handle_t& handle);
 
     /// Null: not the handle of a registered client. IRQL: <= DISPATCH_LEVEL.
-    client_ref find(ibmf_handle_t handle);
+    client_ref find(ibmf_handle_t handle) {
+        return clients_.find(reinterpret_cast<std::uint64_t>(handle));
+    }
 
     DEVICE_OBJECT* device() const { return device_; }
     message_pool& messages() { return messages_; }
 
 private:
-    struct handle_slot {
-        std::uint64_t generation = 0;
-        client* who = nullptr;
-    };
-    static constexpr unsigned index_bits = 16;
-    static ibmf_handle_t handle_of(std::uint64_t generation, std::size_t index);
-
     int find_port(const ibmf_register_info_t& wanted, boost::intrusive_ptr<port_context>& found);
     int attach(port_context& at, const registration& wanted, ibmf_handle_t& handle);
     void close_if_unused(port_context& at);
     bool assign_handle(client& fresh);
-    void release_handle(const client& gone);
+    /// Returns the reference of the table.
+    client_ref release_handle(const client& gone) {
+        return clients_.remove(reinterpret_cast<std::uint64_t>(gone.handle));
+    }
 
     DRIVER_OBJECT driver_{};
     DEVICE_OBJECT* device_ = nullptr;
@@ -82,8 +82,7 @@ private:
     KEVENT free_;                      // set: no thread holds the lifecycle lock
     std::vector<port_context*> ports_; // changed under lifecycle_lock
     std::uint64_t last_qp_ = 0;        // changed under lifecycle_lock
-    dispatch::detail::raw_spin_lock lock_;
-    std::vector<handle_slot> slots_; // guarded by lock_
+    dispatch::detail::handle_table<client_ref> clients_;
 };
 
 /// Dispatches an IRP of the device: begins the transaction, or runs a call that may block.

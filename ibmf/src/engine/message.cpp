@@ -60,7 +60,7 @@ void message::set_received_raw(rmpp::message_buffer::block bytes, std::size_t si
     public_part.im_msgbufs_recv.im_bufs_cl_data_len = size;
 }
 
-void message::free_received() {
+void message::clear_received() {
     if (received_room > most_kept_room) received_room = 0;
     if (received_room == 0) received.reset();
     received_size = 0;
@@ -69,7 +69,7 @@ void message::free_received() {
 
 void message::free_received() {
     received_room = 0;
-    free_received();
+    clear_received();
 }
 
 void message::lend_block(rmpp::message_buffer& to) {

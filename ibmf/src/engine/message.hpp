@@ -65,7 +65,7 @@ struct message {
     void set_received(rmpp::message_buffer& from, std::uint64_t transaction_id);
     /// Takes received bytes that are not a MAD.
     void set_received_raw(rmpp::message_buffer::block bytes, std::size_t size);
-    void free_received();
+    void clear_received();
     /// Frees the memory of received bytes.
     void free_received();
     /// Moves the block of an earlier response, if there is one, to a buffer for the next.

@@ -173,7 +173,7 @@ int port_context::begin(IRP* irp, const transport& wanted) {
             release(*fresh);
             return IBMF_NO_RESOURCES;
         }
-    if (!msg.sends_from_received()) msg.free_received();
+    if (!msg.sends_from_received()) msg.clear_received();
     msg.busy = true;
     msg.completion = wanted.completion;
     msg.call = wanted.call;

@@ -2,7 +2,6 @@
 #include "irql_rules.hpp"
 #include "require.hpp"
 #include "verify/hooks.hpp"
-#include "verify/options.hpp"
 
 #include <dispatch/support/checks.hpp>
 

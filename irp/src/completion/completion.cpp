@@ -1,7 +1,7 @@
 #include "complete_locations.hpp"
 #include "irql_rules.hpp"
+#include "packet/poison.hpp"
 #include "verify/hooks.hpp"
-#include "verify/poison.hpp"
 
 #include <dispatch/support/checks.hpp>
 
@@ -41,7 +41,7 @@ bool completable(const IRP& irp, CCHAR current) {
 
 // The first location is handled apart from the others: most IRPs have only one.
 [[gnu::always_inline]] inline void complete_irp(IRP* irp) {
-    verify::unpoison_locations(irp); // the verifier may have been on when it was sent
+    unpoison_locations(irp); // the verifier may have been on when it was sent
     const CCHAR current = irp->CurrentLocation;
     if (!completable(*irp, current)) [[unlikely]]
         refuse_completion(irp);

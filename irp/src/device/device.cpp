@@ -8,6 +8,7 @@
 #include <dispatch/support/checks.hpp>
 #include <dispatch/support/faults.hpp>
 #include <dispatch/support/object.hpp>
+#include <dispatch/support/scheduled_spin.hpp>
 #include <dispatch/support/verify.hpp>
 
 #include <cstdlib>
@@ -20,7 +21,7 @@ using namespace irpverbs::dispatch::detail;
 namespace {
 
 // Guards the links between devices, and the drivers' lists.
-raw_spin_lock stack_lock;
+process_spin stack_lock;
 
 constexpr std::size_t extension_offset = (sizeof(DEVICE_OBJECT) + 15) / 16 * 16;
 

@@ -2,7 +2,6 @@
 #include "irql_rules.hpp"
 #include "require.hpp"
 #include "verify/hooks.hpp"
-#include "verify/record.hpp"
 
 #include <irp/build.h>
 #include <irp/completion_port.h>

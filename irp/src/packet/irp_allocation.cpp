@@ -1,10 +1,8 @@
 #include "irp_allocation.hpp"
 #include "irql_rules.hpp"
+#include "poison.hpp"
 #include "require.hpp"
 #include "verify/hooks.hpp"
-#include "verify/options.hpp"
-#include "verify/poison.hpp"
-#include "verify/record.hpp"
 
 #include <dispatch/support/checks.hpp>
 #include <dispatch/support/faults.hpp>
@@ -35,9 +33,9 @@ IRP*& next_cached(IRP* irp) { return irp->AssociatedIrp.MasterIrp; }
 
 constexpr std::size_t readable = offsetof(IRP, MdlAddress);
 
-void poison_irp(IRP* irp) { verify::poison(&irp->MdlAddress, irp->Size - readable); }
+void poison_irp(IRP* irp) { poison(&irp->MdlAddress, irp->Size - readable); }
 IRP* unpoison_irp(IRP* irp) {
-    verify::unpoison(&irp->MdlAddress, irp->Size - readable);
+    unpoison(&irp->MdlAddress, irp->Size - readable);
     return irp;
 }
 

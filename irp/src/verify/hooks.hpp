@@ -1,5 +1,6 @@
-// The hooks that the core calls while instrumentation is on. They are apart from the common paths;
-// each function itself tests whether its check is enabled.
+// The hooks that the core calls while instrumentation is on, and all that the core includes of this
+// folder. They are apart from the common paths; each function itself tests whether its check is
+// enabled.
 #pragma once
 
 #include <irp/device.h>
@@ -7,6 +8,7 @@
 #include <irp/remove_lock.h>
 
 #include <dispatch/support/checks.hpp>
+#include <dispatch/support/verify.hpp>
 
 #include <cstdint>
 
@@ -14,7 +16,19 @@ namespace irpverbs::irp::verify {
 
 namespace core = dispatch::detail;
 
-enum class origin : std::uint8_t;
+/// True when any check of IRPs is on: then they have records.
+inline bool tracking() noexcept { return core::enabled(~(core::first_package_check - 1)); }
+
+/// The function that made memory an IRP.
+enum class origin : std::uint8_t {
+    found, // older than the verifier, or initialised without a call that it saw
+    allocated,
+    initialized,
+    built_device_control,
+    built_async_fsd,
+    built_sync_fsd,
+    associated,
+};
 
 // IoCallDriver and IoCompleteRequest with all checks. `caller` is the call site of IoCallDriver.
 NTSTATUS call_driver(DEVICE_OBJECT* device, IRP* irp, const void* caller);

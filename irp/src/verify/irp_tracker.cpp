@@ -2,7 +2,7 @@
 
 #include "cancel/cancel_lock.hpp"
 #include "packet/irp_allocation.hpp"
-#include "poison.hpp"
+#include "packet/poison.hpp"
 #include "quarantine.hpp"
 #include "waits.hpp"
 

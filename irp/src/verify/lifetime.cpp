@@ -1,10 +1,10 @@
 // The memory of IRPs: allocation, reinitialisation, free.
 #include "hooks.hpp"
 #include "irp_tracker.hpp"
-#include "poison.hpp"
 #include "quarantine.hpp"
 
 #include "packet/irp_allocation.hpp"
+#include "packet/poison.hpp"
 
 #include <dispatch/support/checks.hpp>
 

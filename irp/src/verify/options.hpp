@@ -1,6 +1,8 @@
 // The options of the IRP verifier.
 #pragma once
 
+#include "hooks.hpp"
+
 #include <dispatch/support/verify.hpp>
 
 #include <atomic>
@@ -26,8 +28,6 @@ enum class check : std::uint32_t {
 
 constexpr std::uint32_t bit(check what) { return static_cast<std::uint32_t>(what); }
 inline bool enabled(check what) noexcept { return core::enabled(bit(what)); }
-/// True when any check of IRPs is on: then they have records.
-inline bool tracking() noexcept { return core::enabled(~(core::first_package_check - 1)); }
 
 enum class policy : std::uint8_t { allow, warn, fail };
 

@@ -1,7 +1,7 @@
 #include "quarantine.hpp"
 
 #include "irp_tracker.hpp"
-#include "poison.hpp"
+#include "packet/poison.hpp"
 
 #include <algorithm>
 #include <cstdlib>

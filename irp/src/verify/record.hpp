@@ -12,16 +12,6 @@
 
 namespace irpverbs::irp::verify {
 
-/// The function that made memory an IRP.
-enum class origin : std::uint8_t {
-    found, // older than the verifier, or initialised without a call that it saw
-    allocated,
-    initialized,
-    built_device_control,
-    built_async_fsd,
-    built_sync_fsd,
-    associated,
-};
 const char* name_of(origin made);
 
 enum class stage : std::uint8_t {

@@ -1,6 +1,6 @@
 #include "snapshots.hpp"
 
-#include "poison.hpp"
+#include "packet/poison.hpp"
 
 #include <cstring>
 

@@ -6,7 +6,6 @@
 #include <dispatch/support/faults.hpp>
 
 #include <algorithm>
-#include <mutex>
 
 namespace irpverbs::saa {
 
@@ -35,31 +34,11 @@ session_table::~session_table() {
     if (device_ != nullptr) IoDeleteDevice(device_);
 }
 
-session_ref session_table::find(ibmf_saa_handle_t handle) {
-    const auto value = reinterpret_cast<std::uint64_t>(handle);
-    const std::size_t index = value & ((1u << index_bits) - 1);
-    const std::lock_guard guard(lock_);
-    if (index >= slots_.size() || slots_[index].generation != value >> index_bits) return nullptr;
-    return slots_[index].who;
-}
-
-// A generation is never reused, so the handle of a closed session never refers to another session.
+// The table references the session until it is cancelled.
 bool session_table::assign_handle(session& fresh) {
-    const std::lock_guard guard(lock_);
-    auto free = std::ranges::find(slots_, nullptr, &handle_slot::who);
-    if (free == slots_.end()) {
-        if (slots_.size() >> index_bits != 0) return false;
-        free = slots_.emplace(slots_.end());
-    }
-    free->who = &fresh;
-    const auto index = static_cast<std::uint64_t>(free - slots_.begin());
-    fresh.handle = reinterpret_cast<ibmf_saa_handle_t>(++free->generation << index_bits | index);
-    return true;
-}
-
-void session_table::release_handle(const session& gone) {
-    const std::lock_guard guard(lock_);
-    std::ranges::find(slots_, &gone, &handle_slot::who)->who = nullptr;
+    const std::uint64_t handle = sessions_.insert(session_ref(&fresh));
+    fresh.handle = reinterpret_cast<ibmf_saa_handle_t>(handle);
+    return handle != 0;
 }
 
 int session_table::find_port(ib_guid_t guid, boost::intrusive_ptr<session_port>& found) {
@@ -107,7 +86,6 @@ int session_table::open(const session_parameters& wanted, ibmf_saa_handle_t& han
     }
     handle = fresh->handle;
     at->start_events(*fresh);
-    fresh.detach(); // until the close
     return IBMF_SUCCESS;
 }
 
@@ -118,9 +96,8 @@ int session_table::close(session& gone) {
     const lifecycle_lock lock(*this);
     const boost::intrusive_ptr<session_port> at = gone.at;
     at->detach(gone);
-    release_handle(gone);
+    const session_ref last = release_handle(gone);
     close_if_unused(*at);
-    intrusive_ptr_release(&gone);
     return IBMF_SUCCESS;
 }
 

@@ -3,7 +3,7 @@
 
 #include <access/session.hpp>
 
-#include <dispatch/support/spin.hpp>
+#include <dispatch/support/handle_table.hpp>
 
 #include <vector>
 
@@ -56,7 +56,9 @@ public:
     int close(session& gone);
 
     /// Returns null when there is no such session, or it was closed. IRQL: <= DISPATCH_LEVEL.
-    session_ref find(ibmf_saa_handle_t handle);
+    session_ref find(ibmf_saa_handle_t handle) {
+        return sessions_.find(reinterpret_cast<std::uint64_t>(handle));
+    }
 
     DEVICE_OBJECT* device() const { return device_; }
 
@@ -65,12 +67,6 @@ public:
     lookaside& access_memory() { return access_memory_; }
 
 private:
-    struct handle_slot {
-        std::uint64_t generation = 0;
-        session* who = nullptr;
-    };
-    static constexpr unsigned index_bits = 16;
-
     // Returns an IBMF_ status or throws std::bad_alloc. The caller closes the objects created
     // before a failure.
     int find_port(ib_guid_t guid, boost::intrusive_ptr<session_port>& found);
@@ -78,15 +74,17 @@ private:
                 session_ref& fresh);
     void close_if_unused(session_port& at);
     bool assign_handle(session& fresh);
-    void release_handle(const session& gone);
+    /// Returns the reference of the table.
+    session_ref release_handle(const session& gone) {
+        return sessions_.remove(reinterpret_cast<std::uint64_t>(gone.handle));
+    }
 
     lookaside access_memory_{access_size, 0x61416153}; // "SaAa"
     DRIVER_OBJECT driver_{};
     DEVICE_OBJECT* device_ = nullptr;
     KEVENT free_;                      // set while no thread holds the lifecycle lock
     std::vector<session_port*> ports_; // changed under lifecycle_lock
-    dispatch::detail::raw_spin_lock lock_;
-    std::vector<handle_slot> slots_; // guarded by lock_
+    dispatch::detail::handle_table<session_ref> sessions_;
 };
 
 } // namespace irpverbs::saa

@@ -2,7 +2,7 @@
 #include <access/session_port.hpp>
 #include <saa/record_stream.hpp>
 
-#include <dispatch/support/spin.hpp>
+#include <dispatch/support/scheduled_spin.hpp>
 #include <irp/cancel_safe_queue.hpp>
 
 #include <deque>
@@ -43,7 +43,7 @@ private:
     access_request request_;
     std::shared_ptr<stream_source> self_; // set during the access
 
-    dispatch::detail::raw_spin_lock lock_;
+    dispatch::detail::scheduled_spin lock_;
     // lock_ guards all members below.
     std::deque<record_block> unread_;
     std::size_t unread_bytes_ = 0;

@@ -108,7 +108,7 @@ private:
 
     manager_status subnet_status_; // the part of the status that describes the subnet
 
-    mutable dispatch::detail::raw_spin_lock status_lock_;
+    mutable dispatch::detail::scheduled_spin status_lock_;
     manager_status status_; // guarded by status_lock_
 };
 

@@ -1,7 +1,7 @@
 // Serializes all work of a subnet manager, so that its parts need no lock.
 #pragma once
 
-#include <dispatch/support/spin.hpp>
+#include <dispatch/support/scheduled_spin.hpp>
 #include <dispatch/work_item.h>
 
 #include <functional>
@@ -53,7 +53,7 @@ private:
     static void work(void* self);
 
     const std::function<void()> failed_;
-    dispatch::detail::raw_spin_lock lock_;
+    dispatch::detail::scheduled_spin lock_;
     LIST_ENTRY waiting_; // guarded by lock_
     std::shared_ptr<serial_queue>
         busy_; // guarded by lock_: itself while the work item is queued or runs

@@ -1,7 +1,7 @@
 // Handles: numbers that identify objects until the handle is removed.
 #pragma once
 
-#include <dispatch/support/spin.hpp>
+#include <dispatch/support/scheduled_spin.hpp>
 
 #include <cstdint>
 #include <mutex>
@@ -13,8 +13,8 @@ namespace irpverbs::dispatch::detail {
 
 /// `Reference` is a smart pointer (intrusive_ptr, shared_ptr). find() copies it under the lock, so
 /// that the returned object is alive. A handle is {generation, slot, two zero bits}; the generation
-/// of a slot grows with each use, so no handle value occurs twice. Distinct threads may call all
-/// members but the destructor. IRQL: <= DISPATCH_LEVEL; insert: PASSIVE_LEVEL.
+/// of a slot grows with each use, so no handle value occurs twice. Distinct threads of one machine
+/// may call all members but the destructor. IRQL: <= DISPATCH_LEVEL; insert: PASSIVE_LEVEL.
 template <class Reference>
 class handle_table {
 public:
@@ -93,7 +93,7 @@ private:
         return true;
     }
 
-    mutable raw_spin_lock lock_;
+    mutable scheduled_spin lock_;
     std::vector<slot> slots_;   // guarded by lock_
     std::uint32_t free_ = none; // guarded by lock_: the first free slot; next_free links the others
 };

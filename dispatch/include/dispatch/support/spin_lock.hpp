@@ -26,21 +26,63 @@ inline bool try_release(const processor& self, KSPIN_LOCK& lock, KSPIN_LOCK free
     return true;
 }
 
+/// Hooks of an acquisition that raises the IRQL, and of a release. `wanted` precedes the
+/// acquisition, `raises` and `raised` surround the raise, `acquired` follows the acquisition;
+/// `releasing` and `released` surround the release, and `lower` sets the level after it.
+struct no_lock_hooks {
+    static void wanted() {}
+    static void raises(KIRQL) {}
+    static void raised() {}
+    static void acquired() {}
+    static void releasing() {}
+    static void released() {}
+    static void lower(processor& self, KIRQL level) { self.irql = level; }
+};
+
+/// Raises the level to DISPATCH_LEVEL and acquires a lock by `take`. Written once over hooks: with
+/// no_lock_hooks it compiles to the steps alone. False: `take` returned false, and nothing has
+/// changed.
+template <class Hooks, class Take>
+[[gnu::always_inline]] inline bool acquire_at_dpc(processor& self, KIRQL& old, Hooks& hooks,
+                                                  Take take) {
+    hooks.wanted();
+    old = self.irql;
+    hooks.raises(old);
+    self.irql = old < DISPATCH_LEVEL ? KIRQL{DISPATCH_LEVEL} : old;
+    hooks.raised();
+    if (!take()) {
+        self.irql = old;
+        return false;
+    }
+    hooks.acquired();
+    return true;
+}
+
+/// Releases a lock by `give` and sets the level. False: `give` returned false, and nothing has
+/// changed.
+template <class Hooks, class Give>
+[[gnu::always_inline]] inline bool release_to(processor& self, KIRQL level, Hooks& hooks,
+                                              Give give) {
+    hooks.releasing();
+    if (!give()) return false;
+    hooks.released();
+    hooks.lower(self, level);
+    return true;
+}
+
 /// False: the lock is held or the level is above DISPATCH_LEVEL, and nothing has changed.
 inline bool try_acquire_raising(processor& self, KSPIN_LOCK& lock, KIRQL& old) {
+    if (self.irql > DISPATCH_LEVEL) return false;
+    no_lock_hooks none;
     KSPIN_LOCK free = 0;
-    if (self.irql > DISPATCH_LEVEL || !try_acquire(self, lock, free)) return false;
-    old = self.irql;
-    self.irql = DISPATCH_LEVEL;
-    return true;
+    return acquire_at_dpc(self, old, none, [&] { return try_acquire(self, lock, free); });
 }
 
 /// False: DPCs must run or a misuse must be reported, and nothing has changed.
 inline bool try_release_lowering(processor& self, KSPIN_LOCK& lock, KIRQL level) {
     if (level < DISPATCH_LEVEL && self.dpcs.pending.load(std::memory_order_relaxed)) return false;
-    if (!try_release(self, lock)) return false;
-    self.irql = level;
-    return true;
+    no_lock_hooks none;
+    return release_to(self, level, none, [&] { return try_release(self, lock); });
 }
 
 /// A bit of acquire_raising's result: the functions of spin_lock.h acquired the lock.

@@ -66,6 +66,15 @@ public:
         return fired;
     }
 
+    /// As fires(), for an event that only chance brings: a search of all schedules answers false,
+    /// and does not branch.
+    bool fires_by_chance(const char* what, std::uint32_t one_in) {
+        if (one_in < 2) return one_in == 1;
+        const bool fired = choose_fires_by_chance(one_in);
+        record(what, 2, fired ? 1 : 0, 0);
+        return fired;
+    }
+
     /// Records an answer that the caller computed and returns it; a replay returns the recorded
     /// answer instead.
     bool record_choice(const char* what, bool answer) {
@@ -104,6 +113,7 @@ private:
                                        bool yielded) = 0;
     virtual std::uint32_t choose(std::uint32_t n) = 0;
     virtual bool choose_fires(std::uint32_t one_in) = 0;
+    virtual bool choose_fires_by_chance(std::uint32_t one_in) { return choose_fires(one_in); }
     virtual bool choose_recorded(bool answer) { return answer; }
     virtual std::uint64_t choose_bits() = 0;
     virtual std::uint64_t peek() const = 0; // the state from which the next draw is computed
@@ -262,6 +272,7 @@ private:
                                bool yielded) override;
     std::uint32_t choose(std::uint32_t n) override;
     bool choose_fires(std::uint32_t one_in) override;
+    bool choose_fires_by_chance(std::uint32_t) override { return false; }
     std::uint64_t choose_bits() override;
     std::uint64_t peek() const override;
     void collect_candidates(std::span<const actor_id> runnable, bool current_runnable,

@@ -1,7 +1,7 @@
 #include "biased_spin.hpp"
 
-#include <dispatch/detail/process_barrier.hpp>
 #include <dispatch/machine.hpp>
+#include <dispatch/support/process_barrier.hpp>
 
 namespace irpverbs::dispatch::detail {
 

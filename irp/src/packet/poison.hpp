@@ -1,7 +1,7 @@
 // Poisoned memory under AddressSanitizer: it is allocated and must not be accessed.
 #pragma once
 
-#include "packet/irp_allocation.hpp"
+#include "irp_allocation.hpp"
 
 #include <cstddef>
 
@@ -16,7 +16,7 @@
 #include <sanitizer/asan_interface.h>
 #endif
 
-namespace irpverbs::irp::verify {
+namespace irpverbs::irp {
 
 /// Every access to it is reported.
 inline void poison([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t size) {
@@ -45,4 +45,4 @@ inline void unpoison_locations([[maybe_unused]] IRP* irp) {
 #endif
 }
 
-} // namespace irpverbs::irp::verify
+} // namespace irpverbs::irp

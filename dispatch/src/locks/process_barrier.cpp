@@ -1,4 +1,4 @@
-#include <dispatch/detail/process_barrier.hpp>
+#include <dispatch/support/process_barrier.hpp>
 
 #include <linux/membarrier.h>
 #include <sys/syscall.h>
