@@ -94,13 +94,13 @@ int main() {
 
     const explore_summary found = explore(every, wrong);
     if (!found.failure) return 1;
-    std::printf("the driver that does not look again:\n%s\n", found.failure->report.c_str());
+    std::printf("the driver that does not test Irp->Cancel:\n%s\n", found.failure->report.c_str());
 
     const explore_summary again = repeat(found.failure->replay);
     if (!again.failure || again.failure->event_log != found.failure->event_log) return 1;
     std::printf("replayed, the same events:\n%s\n", again.failure->event_log.c_str());
 
     const explore_summary good = explore(every, right);
-    std::printf("the driver that looks again: %s\n", good.text().c_str());
+    std::printf("the driver that tests Irp->Cancel: %s\n", good.text().c_str());
     return good.passed() && good.exhausted ? 0 : 1;
 }

@@ -15,7 +15,7 @@ namespace {
 std::optional<std::string> cancel_race(dispatch::sim_machine& sim) {
     testing::queue_driver driver;
     testing::counted_request only(driver.device());
-    sim.spawn("park", [&] { only.send(); });
+    sim.spawn("pend", [&] { only.send(); });
     sim.spawn("cancel", [&] { only.cancel(); });
     sim.spawn("serve", [&] { driver.serve(); });
     sim.run();
@@ -38,7 +38,7 @@ void random_schedules(run& sample) {
 } // namespace
 
 void add_ours_simulator(catalog& all) {
-    all.add("sim/cancel_race", "a random schedule of three actors: park, cancel, serve",
+    all.add("sim/cancel_race", "a random schedule of three actors: pend, cancel, serve",
             random_schedules);
 }
 

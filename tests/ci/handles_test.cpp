@@ -180,7 +180,7 @@ TEST_P(CiHandles, OpenHandlerNeverCalled_AdapterIsClosed) {
     {
         asio::io_context gone;
         ci::open_ca(hca.fdo, asio::bind_executor(gone, [](auto, ci::channel_adapter) {
-                        FAIL() << "nobody runs that context";
+                        FAIL() << "no thread runs that context";
                     }));
         { const ci::channel_adapter behind = open(); }
         EXPECT_EQ(hca.opened, 2);

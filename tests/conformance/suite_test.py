@@ -37,11 +37,11 @@ class Manners(unittest.TestCase):
     def test_an_hca_that_is_missing_is_skipped_unless_required(self):
         seen = run(PROGRAM, "--hca", "rdma:absent", "--filter", "OpenCa.*")
         self.assertEqual(seen.returncode, 0)
-        self.assertIn("skip  OpenCa.GivesAnIbCa/real: no ", seen.stdout)
+        self.assertIn("skip  OpenCa.Success_ReturnsIbCa/real: no ", seen.stdout)
         self.assertEqual(run(PROGRAM, "--hca", "rdma:absent", "--require-hca").returncode, 1)
 
     def test_results_that_are_not_written_are_1_and_a_line(self):
-        one = [PROGRAM, "--filter", "OpenCa.GivesAnIbCa"]
+        one = [PROGRAM, "--filter", "OpenCa.Success_ReturnsIbCa"]
         with tempfile.TemporaryDirectory() as folder:
             link = pathlib.Path(folder) / "full"
             link.symlink_to("/dev/full")
@@ -71,17 +71,17 @@ class Manners(unittest.TestCase):
             self.assertIn(str(len(not_run)), rest[-1])
 
     def test_a_case_that_is_skipped_fails_when_required(self):
-        blocking = [PROGRAM, "--variant", "blocking", "--filter", "EveryVerb.AtDispatchLevel"]
+        blocking = [PROGRAM, "--variant", "blocking", "--filter", "EveryVerb.DispatchLevel_Completes"]
         self.assertEqual(run(*blocking).returncode, 0)
         self.assertEqual(run(*blocking, "--require", "EveryVerb.*").returncode, 1)
 
     def test_junit_names_the_sentences(self):
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder) / "report.xml"
-            run(PROGRAM, "--filter", "OpenCa.GivesAnIbCa", "--junit", str(file))
+            run(PROGRAM, "--filter", "OpenCa.Success_ReturnsIbCa", "--junit", str(file))
             cases = list(xml.etree.ElementTree.parse(file).iter("testcase"))
         self.assertEqual([case.get("name") for case in cases],
-                         ["GivesAnIbCa/simulated", "GivesAnIbCa/real"])
+                         ["Success_ReturnsIbCa/simulated", "Success_ReturnsIbCa/real"])
         for case in cases:
             proved = [each.get("value") for each in case.iter("property")]
             self.assertEqual(proved, ["STATUS_SUCCESS: Information is the IB_CA*."])

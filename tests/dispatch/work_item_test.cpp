@@ -87,9 +87,9 @@ TEST_P(WorkItems, ItemFreedByItsRoutine_IsNotAccessed) {
         &one->item,
         [](PVOID context) {
             auto* self = static_cast<owned*>(context);
-            event* tell = self->freed;
+            event* was_freed = self->freed;
             delete self;
-            set(*tell);
+            set(*was_freed);
         },
         one);
     ExQueueWorkItem(&one->item, DelayedWorkQueue);

@@ -22,19 +22,19 @@ EXPLAINED = {
          "completions come from queue pairs only, with their own contents: guest.verbs has some"),
         ("CiRegisterMadAgent answers STATUS_NOT_SUPPORTED", "MadQp.*",
          "umad has QP0 and QP1, and no queue pairs of agents"),
-        ("CiRegisterMadAgent answers STATUS_NOT_SUPPORTED", "User.KeysThatAreNotMapped",
+        ("CiRegisterMadAgent answers STATUS_NOT_SUPPORTED", "User.UnmappedKeys_ReturnAccessViolation",
          "the keys belong to an agent's own queue pair"),
         ("CiModifyPort answers STATUS_NOT_SUPPORTED", "ModifyPort.*",
          "the kernel lets programs change IS_SM only, which the cases leave to the subnet manager; "
          "guest.verbs has IS_SM"),
-        ("CiModifyCa answers STATUS_NOT_SUPPORTED", "ModifyCa.ChangesWhatFlagsName",
+        ("CiModifyCa answers STATUS_NOT_SUPPORTED", "ModifyCa.Flags_ChangeNamedAttributes",
          "the kernel does not let the system image GUID be changed; guest.verbs has the rest"),
     ],
     "siw": [
         ("CiRegisterMadAgent answers STATUS_NOT_SUPPORTED", "*", "iWARP has no management"),
-        ("CiResizeCq answers STATUS_NOT_SUPPORTED", "ResizeCq.GivesTheNewSize",
+        ("CiResizeCq answers STATUS_NOT_SUPPORTED", "ResizeCq.Success_ReturnsNewSize",
          "siw does not resize"),
-        ("a verb answers STATUS_NOT_SUPPORTED", "User.DataIsTakenByEveryVerb", "CiResizeCq does"),
+        ("a verb answers STATUS_NOT_SUPPORTED", "User.UserData_AcceptedByEveryVerb", "CiResizeCq does"),
     ],
 }
 

@@ -24,7 +24,7 @@ namespace irpverbs::testing {
 struct wire_faults {
     std::uint32_t loss = 0;
     std::uint32_t duplication = 0;
-    std::uint32_t max_delay_us = 0; // each is delayed by up to so much more, which loses the order
+    std::uint32_t max_delay_us = 0; // random delays up to this reorder the datagrams
 };
 
 /// Counts operations in progress; a caller can wait until there is none.

@@ -24,7 +24,7 @@ TEST(Obligation, Complete_ReturnsStatusAndDeliversResult) {
     EXPECT_EQ(one.information(), 7u);
 }
 
-// Tests that dropping an pending_irp is reported, also when it was moved.
+// Tests that dropping a pending_irp is reported, also when it was moved.
 TEST(Obligation, DroppedObligation_IsReported) {
     const test_device device([](pending_irp owed) {
         const pending_irp mine(std::move(owed));

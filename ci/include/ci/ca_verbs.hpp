@@ -1,4 +1,4 @@
-/// Wrappers of the verbs of channel adapters and ports.
+/// Async wrappers of the verbs of channel adapters and ports.
 #pragma once
 
 #include <ci/channel_adapter.hpp>

@@ -1,4 +1,4 @@
-/// Wrappers of the verbs of completion queues.
+/// Async wrappers of the verbs of completion queues.
 #pragma once
 
 #include <ci/channel_adapter.hpp>

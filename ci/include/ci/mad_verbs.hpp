@@ -1,4 +1,4 @@
-/// Wrappers of the verbs for management datagrams.
+/// Async wrappers of the verbs for management datagrams.
 #pragma once
 
 #include <ci/channel_adapter.hpp>

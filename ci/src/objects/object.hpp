@@ -32,8 +32,8 @@ private:
 inline object& object_in(void* reserved) { return *static_cast<object*>(reserved); }
 
 /// One source of events of an object: the IRPs that wait for an event, and the events that found no
-/// IRP. The object's lock guards every member.
-/// It is in the object's list while up-calls remain.
+/// IRP. The object's lock guards every member. The channel is in the object's list while up-calls
+/// remain.
 struct event_channel : boost::intrusive::list_base_hook<> {
     LIST_ENTRY waiting{};
     pending_events latched;
@@ -45,7 +45,7 @@ struct event_channel : boost::intrusive::list_base_hook<> {
 struct notification {
     object* of;
     IRP* waiter; // null: no IRP waited
-    bool calls;  // the holder of a reference makes the up-calls
+    bool calls;  // up-calls are due; deliver() makes them and drops the reference
 
     void deliver(IB_ASYNC_EVENT event) const;
 };
@@ -56,7 +56,7 @@ public:
     object& operator=(const object&) = delete;
     virtual ~object() = default;
 
-    /// Adds a reference, which keeps the object. Returns false if the object is being closed.
+    /// Adds a reference. Returns false, without one, if the object is being closed.
     bool try_reference() {
         dispatch::detail::sched_point(dispatch::detail::point::interlocked, this);
         ULONG_PTR seen = references_.load(std::memory_order_relaxed);
@@ -94,8 +94,8 @@ public:
     void start_up_calls() { make_up_calls(); }
 
     /// Completes the IRP STATUS_DEVICE_BUSY if there are children; otherwise ends the object and
-    /// completes the IRP, at once or with the last dereference. The caller holds a reference, and
-    /// the IRP is its carrier.
+    /// completes the IRP, at once or with the last dereference. The caller holds a reference for
+    /// the IRP.
     NTSTATUS close(IRP* irp);
 
     /// Called before the verb that creates the object completes: events reach the object from now

@@ -48,8 +48,7 @@ public:
     };
     local_slot locals[4]; // 0: ci, 1: ibmf, 2: saa
 
-    /// Returns the object in that slot of the calling thread's machine. The first call
-    /// creates it.
+    /// Returns the object in that slot of the calling thread's machine. The first call creates it.
     template <class Object>
     static Object& machine_local(std::size_t slot);
 

@@ -38,7 +38,7 @@ NT_API PVOID ExAllocatePool2(POOL_FLAGS Flags, SIZE_T NumberOfBytes, ULONG Tag);
 NT_API void ExFreePoolWithTag(PVOID P, ULONG Tag);
 NT_API void ExFreePool(PVOID P);
 
-/* Sums of the allocations under a tag while the verifier watched the pool. */
+/* Sums of the allocations under a tag while the verifier checked the pool. */
 typedef struct _POOL_TAG_USAGE {
     ULONG Tag;
     ULONGLONG Allocations;

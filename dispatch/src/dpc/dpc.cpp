@@ -251,7 +251,8 @@ bool insert_marker(processor& where, flush_marker& marker, bool threaded) {
     return true;
 }
 
-// Waits for the DPC that was taken last, if it still runs: a marker behind it might never be taken.
+// Waits for the DPC that was removed last, if it still runs: a marker behind it might never be
+// removed.
 void await_running(processor& self, const dpc_queue& queue) {
     for (unsigned turn = 0; is_draining(&queue); ++turn) {
         IRPVERBS_PROBE("dpc.flush_met_one_that_runs");

@@ -20,13 +20,12 @@
 namespace irpverbs::dispatch::detail {
 
 /// Work items and the worker threads that run them. Another worker is started when none is idle.
-/// Workers are woken or started one at a time: a worker that has taken an item wakes the next one
+/// Workers are woken or started one at a time: a worker that has removed an item wakes the next one
 /// when items are left. Therefore a few workers run a burst of short items. A worker that waits
-/// delays no item, since it lends its place to another worker while it waits.
+/// delays no item, since it gives up its slot to another worker while it waits.
 struct work_service {
     static constexpr std::uint32_t max_running = 16;
-    static constexpr std::uint32_t max_workers =
-        256; // including workers that wait inside a work item
+    static constexpr std::uint32_t max_workers = 256; // including blocked ones
 
     scheduled_spin lock;
     LIST_ENTRY critical; // guarded by lock, as all below

@@ -98,7 +98,7 @@ void scheduler::fail(sim_outcome outcome, std::string reason, std::string kind) 
 
 void scheduler::abort_run() {
     abort_(abort_context_);
-    std::terminate(); // the function that it calls abandons this stack
+    std::terminate(); // abort_ abandons this stack and does not return
 }
 
 // A run may end while timers with a period are set, and while threads wait.

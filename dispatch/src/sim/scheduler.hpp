@@ -86,8 +86,8 @@ public:
     /// Blocks until another actor has taken a step. Only one actor may wait in this function at a
     /// time.
     void await_progress();
-    /// Ends the run. On main it aborts the run (see on_abort), or throws the reason when no
-    /// function is set.
+    /// Ends the run with that outcome. On main it calls the function of on_abort, which does not
+    /// return; without such a function it throws the reason.
     [[noreturn]] void stop(sim_outcome outcome, std::string reason, std::string kind = {});
     bool should_inject(const char* site);
     void note(std::string_view text);

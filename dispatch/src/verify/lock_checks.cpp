@@ -95,7 +95,7 @@ void report_not_held(processor& self, const void* lock, lock_kind kind, bool is_
                             : is_spin_lock(kind)      ? verifier_rules::SpinlockRelease
                                                       : verifier_rules::LockNotAcquired;
         report(make_finding(which,
-                            std::string("a ") + name_of(kind) + " is released that nobody holds",
+                            std::string("a ") + name_of(kind) + " is released that has no holder",
                             as_parameter(lock), self.number));
     }
 }

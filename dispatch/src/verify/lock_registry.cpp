@@ -52,8 +52,8 @@ lock_registry& lock_registry::get() {
     return *only;
 }
 
-// A record of an earlier watch does not count: the lock may have been released while nothing was
-// watched.
+// A record of an earlier epoch does not count: the lock may have been released while no check was
+// enabled.
 bool lock_registry::is_held(const entry& lock) {
     return lock.holders != 0 && lock.last.epoch == this_epoch();
 }
@@ -128,7 +128,7 @@ lock_identity lock_registry::identify(const void* lock, lock_kind kind) {
             here = {};
             here.id = ++ids_;
             here.initialised = initialised; // it may be the same lock whose mark was lost while
-                                            // nothing was watched
+                                            // no check was enabled
         }
         here.last_epoch = this_epoch();
         examined = here.examined;

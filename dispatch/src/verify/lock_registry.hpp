@@ -1,4 +1,4 @@
-// All locks that were initialised or acquired while locks were watched: the life of their memory to
+// All locks that were initialised or acquired while locks were checked: the life of their memory to
 // which each belongs, its family of functions, its holder. There is one registry for the process,
 // as memory belongs to the process.
 #pragma once

@@ -67,7 +67,7 @@ void check_guard(const pool_block& block) {
     for (SIZE_T i = 0; i < guard_size; ++i) {
         if (guard[i] == guard_byte) continue;
         finding found = make_finding(
-            verifier_rules::PoolOverrun, "somebody wrote past the end of a " + block_text(block),
+            verifier_rules::PoolOverrun, "a caller wrote past the end of a " + block_text(block),
             as_parameter(block.memory), as_parameter(guard + i), block.size);
         found.add_stack("allocated at", block.allocated_at);
         report(found);
@@ -98,7 +98,7 @@ bool is_bad_address(const void* memory) {
     }
     const std::optional<pool_block> block = table.around(memory);
     if (!block && as_parameter(memory) % alignof(std::max_align_t) == 0 && memory != nullptr)
-        return false; // allocated before the pool was watched
+        return false; // allocated before the pool was checked
     finding found = make_finding(verifier_rules::PoolBadAddress,
                                  block ? "an address inside a " + block_text(*block) + " is freed"
                                        : std::string("an address is freed that no allocation gave"),

@@ -20,7 +20,7 @@ void pool_table::add(pool_block block) {
     block.serial = ++serial_;
     freed_.erase(key_of(block.memory));
     const auto [place, is_new] = live_.try_emplace(key_of(block.memory));
-    // The former block was freed while nothing was watched.
+    // The former block was freed while no check was enabled.
     if (!is_new) count_out(place->second);
     place->second = block;
     count_in(block);

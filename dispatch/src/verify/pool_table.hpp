@@ -1,4 +1,4 @@
-// The pool blocks of the process that were allocated while the pool was watched, the blocks freed
+// The pool blocks of the process that were allocated while the pool was checked, the blocks freed
 // lately, and the sums by tag.
 #pragma once
 

@@ -24,7 +24,7 @@ struct verifier_state {
     std::vector<call_stack> guarded_regions;
 };
 
-/// Incremented when a rule is watched that was not watched before: the records of earlier epochs
+/// Incremented when a check is enabled that was not enabled before: the records of earlier epochs
 /// have gaps.
 extern std::atomic<std::uint32_t> check_epoch;
 

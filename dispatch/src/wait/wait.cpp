@@ -176,7 +176,7 @@ void require_waitable(const DISPATCHER_HEADER& object) {
     if (object.Type >= notification_event && object.Type < queue_object) return;
     bug_check(INVALID_DATA_ACCESS_TRAP,
               object.Type == queue_object
-                  ? "a wait names a KQUEUE; its entries are taken by KeRemoveQueue"
+                  ? "a wait names a KQUEUE; KeRemoveQueue removes its entries"
                   : "a wait names what is no event, semaphore, mutex, timer or thread, or was not "
                     "initialised",
               reinterpret_cast<ULONG_PTR>(&object), object.Type);

@@ -1,7 +1,7 @@
-// The requests of an agent for which the kernel still waits for a response. The kernel refuses a
-// request whose transaction is in progress, and can't cancel one; a repeated request is held until
-// the earlier one has ended. The kernel does not report the end of some requests: a time limit
-// removes those.
+// The requests of an agent that still wait in the kernel for a response. The kernel refuses a
+// request whose transaction is in progress, and can't cancel one, so a repeated request is held
+// until the earlier one has ended. For some requests the kernel reports no end: a time limit
+// removes these.
 #pragma once
 
 #include <dispatch/ke.h>

@@ -20,7 +20,7 @@ public:
         machine_time due;
         std::uint64_t order; // order of events with the same time
         packet* what;        // the packet that arrives, or null
-        port* repaired;      // the port whose cable is repaired; if both are null, traps are sent
+        port* repaired;      // the end of a cable; null beside a null `what`: traps are sent
     };
 
     event_scheduler() = default;

@@ -36,7 +36,7 @@ struct port_samples {
         if (now < begins) return samples_pending;
         return now < ends ? samples_running : samples_done;
     }
-    /// Counts that a port has sent or received a datagram.
+    /// Counts a datagram sent or received by a port.
     void add_sample(const port& at, sampled_counter data, sampled_counter packets,
                     ULONGLONG words) {
         if (&at != of || status(KeQueryInterruptTime()) != samples_running) return;

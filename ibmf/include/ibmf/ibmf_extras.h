@@ -69,11 +69,10 @@ NT_API int ibmf_query_transfer(ibmf_handle_t ibmf_handle, ibmf_msg_t* msgp,
 
 /* Requests notification of the segments of a long response while they arrive. IBMF calls
    `data_cb` in the way of the transports' callback, before that callback and one call at a time,
-   when data have arrived of which it has not notified the client. ibmf_read_msg moves the data
-   out. Data that are unread at the end are in im_msgbufs_recv, behind the headers. When 64 KiB
-   are unread, the receive window closes and the peer waits. A NULL data_cb ends the
-   notification.
-   IRQL: <= DISPATCH_LEVEL.
+   when data have arrived since the last notification. ibmf_read_msg moves the data out. Data that
+   are unread at the end are in im_msgbufs_recv, behind the headers. When 64 KiB are unread, the
+   receive window closes and the peer waits. A NULL data_cb ends the notification. IRQL: <=
+   DISPATCH_LEVEL.
 
    Statuses:
      IBMF_INVALID_ARG    msgp is NULL or not a message of that client

@@ -168,7 +168,7 @@ private:
     template <class Predicate>
     void await(const Predicate& quiet);
 
-    LIST_ENTRY callback_queue_; // callback queue, if callbacks run one at a time
+    LIST_ENTRY callback_queue_; // used if callbacks run one at a time
     bool draining_ = false;
     struct drain_start : deferred {
         client* container = nullptr;

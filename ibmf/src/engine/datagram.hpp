@@ -27,7 +27,7 @@ struct datagram {
     client* who = nullptr;
     agent* by = nullptr;
     alternate_qp* qp = nullptr; // null: the default QP of the class
-    std::uint32_t key = 0;      // key of its transaction
+    std::uint32_t key = 0;      // of its transaction
     IB_MAD_SEND send{};
     std::array<std::uint8_t, mad_size> bytes;
     whole_message whole; // in place of `bytes`: for the driver's RMPP, or not a MAD

@@ -33,7 +33,7 @@ struct callback_entry {
 };
 
 struct message {
-    ibmf_msg_t public_part;            // the public part
+    ibmf_msg_t public_part;
     std::atomic<client*> who{nullptr}; // null: free
     // Guarded by the lock of the client's port:
     bool busy = false; // being sent, or its callback is queued
@@ -49,8 +49,8 @@ struct message {
     ibmf_msg_cb_t call = nullptr;
     void* argument = nullptr;
     completion_style completion = completion_style::irp;
-    receive_handler* handler = nullptr;   // unsolicited: the receive handler
-    std::uint32_t receive_generation = 0; // unsolicited: number of the handler's callback
+    receive_handler* handler = nullptr;   // of an unsolicited message
+    std::uint32_t receive_generation = 0; // of the handler's callback, when the message arrived
     callback_entry completion_entry;
     // A response with notification of its data (ibmf_stream_msg):
     ibmf_msg_cb_t data_call = nullptr;
@@ -84,7 +84,7 @@ public:
     /// Allocates a message of the client, zeroed. Null: no memory.
     message* allocate(client& its_client);
     void free(message& gone);
-    /// Returns the message with this public part, or null; in that case `public_part` is not read.
+    /// Returns the message with this public part. Null: there is none, and the pointer is not read.
     /// Acquires no lock.
     message* find(const ibmf_msg_t* public_part) const;
 

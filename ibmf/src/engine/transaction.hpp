@@ -26,7 +26,7 @@ enum class transaction_state : std::uint8_t {
     waiting,      // for a response
     backing_off,  // the peer was busy
     transferring, // RMPP
-    time_wait     // time-wait: the result is reported; duplicates are acknowledged
+    time_wait     // the result is reported; duplicates are acknowledged
 };
 
 /// The timer of neighbouring slots: set for the first of their times, or earlier.

@@ -1,4 +1,4 @@
-// The destination of received data: a stream in order, or one buffer.
+// The destination of a transfer's received data: a stream, or one buffer.
 #ifndef IRPVERBS_IBMF_RMPP_SINK_HPP
 #define IRPVERBS_IBMF_RMPP_SINK_HPP
 
@@ -11,8 +11,8 @@
 
 namespace irpverbs::ibmf::rmpp {
 
-// Called from inside receive. A return of false ends the transfer with a STOP
-// (transfer_state::refused). The bytes are valid during the call.
+// The receiver calls it with the data in order; the bytes are valid during the call. A return of
+// false ends the transfer with a STOP (transfer_state::refused).
 class sink {
 public:
     sink() = default;

@@ -81,7 +81,7 @@ exchanged exchange(core::processor& self, irp_tracker& tracker, IRP* irp, PDRIVE
     if (routine != nullptr)
         tracker.log_event(self, of, "cancel routine set");
     else if (result.before != nullptr)
-        tracker.log_event(self, of, "cancel routine taken back");
+        tracker.log_event(self, of, "cancel routine cleared");
     else if (of.cancel_routine_taken)
         of.refused = &self;
     return result;
@@ -119,7 +119,7 @@ pending_report* check_freed_during_cancel(irp_tracker& tracker, record& of) {
     return &tracker
                 .violation(rule::UseAfterFree, &of,
                            "IoCancelIrp is cancelling irp#" + std::to_string(of.generation) +
-                               ", which was freed meanwhile")
+                               ", which was freed during that call")
                 .with("freed at", of.freed_at);
 }
 

@@ -165,7 +165,7 @@ bool defer_completion(core::processor& self, irp_tracker& tracker, record& of, l
     own.marked = (control & SL_PENDING_RETURNED) != 0;
     own.status = of.irp->IoStatus.Status;
     of.walking = false;
-    tracker.log_event(self, of, "deferred, to pend", of.irp->CurrentLocation, own.device_number);
+    tracker.log_event(self, of, "deferred", of.irp->CurrentLocation, own.device_number);
     return true;
 }
 
@@ -195,7 +195,7 @@ pending_report* check_continued(irp_tracker& tracker, record& of, const frame& m
                                    (mine.device != nullptr ? device_text(mine.device_number)
                                                            : std::string("the IRP's originator")) +
                                    " lets irp#" + std::to_string(of.generation) +
-                                   " go on up, and it was completed, sent or freed meanwhile")
+                                   " continue, and the routine completed, sent or freed it")
                     .with("completed at", of.completed_at);
     if (mine.device == nullptr || !pending_returned ||
         (IoGetCurrentIrpStackLocation(of.irp)->Control & SL_PENDING_RETURNED) != 0)
@@ -203,7 +203,7 @@ pending_report* check_continued(irp_tracker& tracker, record& of, const frame& m
     return &tracker.violation(rule::PendingPropagated, &of,
                               "the completion routine of " + device_text(mine.device_number) +
                                   " lets irp#" + std::to_string(of.generation) +
-                                  " go on up and did not mark it, though PendingReturned is set");
+                                  " continue and did not mark it, though PendingReturned is set");
 }
 
 pending_report* check_reached_top(irp_tracker& tracker, record& of) {

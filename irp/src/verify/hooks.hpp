@@ -73,9 +73,9 @@ void routine_ex_failed(IRP* irp);
 void check_strict_irql(const char* function);
 
 // Checks the IRQL of a removal from a device queue, which lax_device_queue_irql widens.
-void check_watched_queue_irql(core::irql_rule rule);
+void check_device_queue_irql(core::irql_rule rule);
 inline void check_queue_irql(const core::irql_rule& rule) {
-    if (core::verifying()) check_watched_queue_irql(rule);
+    if (core::verifying()) check_device_queue_irql(rule);
 }
 
 // Devices.

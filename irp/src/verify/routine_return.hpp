@@ -18,7 +18,7 @@ bool was_reclaimed(record& irp, const frame& mine);
 bool is_below(record& irp, const frame& mine);
 
 bool holds_cancel_lock(const core::processor& self);
-/// The stack on which the holder acquired it; empty if locks were not watched then.
+/// The stack on which the holder acquired it; empty if locks were not checked then.
 core::call_stack cancel_lock_acquired_at(core::processor& self);
 
 } // namespace irpverbs::irp::verify

@@ -97,7 +97,7 @@ void call_start_io(DEVICE_OBJECT* device, IRP* irp) {
     routine(device, irp);
 }
 
-void check_watched_queue_irql(core::irql_rule rule) {
+void check_device_queue_irql(core::irql_rule rule) {
     if (settings.lax_device_queue_irql) rule.bound = core::irql_bound::at_most;
     core::check_irql(rule);
 }

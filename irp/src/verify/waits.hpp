@@ -5,7 +5,7 @@
 
 namespace irpverbs::irp::verify {
 
-/// Called by dispatch.
+/// The hooks for dispatch (machine_hooks).
 void on_wait(const void* object);
 void on_event_set(const void* event);
 

@@ -1,11 +1,11 @@
-/// SA access in C++: a wrapper for every call of the C headers.
+/// SA access in C++: an async wrapper for every call of the C headers.
 ///
 /// Asynchronous calls have a completion token of Asio as their last parameter, by default one for
 /// `co_await`. They complete with an error_code of dispatch::status_category and their result,
 /// which includes the IBMF_ status. Handlers, executors, memory, cancellation slots and deadlines
 /// (irp::within) are as in irp::call: a deadline covers the time in the port's queue and all
-/// retries. Cancellation withdraws this access alone: STATUS_CANCELLED or STATUS_IO_TIMEOUT, and
-/// IBMF_TRANS_FAILURE. A wrapper keeps its by-value parameters.
+/// retries. Cancellation and deadline cancel this access alone: STATUS_CANCELLED or
+/// STATUS_IO_TIMEOUT, and IBMF_TRANS_FAILURE. A wrapper keeps its by-value parameters.
 #pragma once
 
 #include <ibmf/async.hpp>
@@ -250,7 +250,7 @@ auto id_to_service_record(ibmf_saa_handle_t handle, ib_svc_id_t id,
 }
 
 /// Wrapper of ibmf_saa_update_service_record: void(error_code, found<sa_service_record_t>), with
-/// the record that the SA answers with. `type`: IBMF_SAA_UPDATE or IBMF_SAA_DELETE.
+/// the record in the SA's response. `type`: IBMF_SAA_UPDATE or IBMF_SAA_DELETE.
 template <class Token = boost::asio::deferred_t>
 auto update_service_record(ibmf_saa_handle_t handle, const sa_service_record_t& record,
                            ibmf_saa_access_type_t type, uint_t flags = 0, Token&& token = {}) {

@@ -35,7 +35,7 @@ struct next_any : next_call {
     any_found result(ULONG_PTR) && { return {status, type, std::move(records)}; }
 };
 
-/// The source of a stream. The destructor withdraws the query.
+/// The source of a stream. The destructor cancels the query.
 class stream_handle {
 public:
     explicit stream_handle(std::shared_ptr<stream_source> of) : of_(std::move(of)) {}
@@ -54,7 +54,7 @@ private:
 
 /// All records that match, in the order of the SA's table, in pieces. A stream is one query of its
 /// own: the port does not merge it with equal queries, and does not send it again when it breaks.
-/// Movable, not copyable. The destructor withdraws the query, and a pending next() completes with
+/// Movable, not copyable. The destructor cancels the query, and a pending next() completes with
 /// STATUS_CANCELLED. The stream keeps at most a megabyte of records that were not read; then it
 /// stops the SA's transfer. A stream breaks when its client leaves the transfer stopped for longer
 /// than the SA waits.
@@ -69,7 +69,7 @@ public:
 
     /// Returns the next records, at least one: void(error_code, found<Host>). No record with
     /// IBMF_SUCCESS is the end of the table. Another status, as of ibmf_sa_access, follows after
-    /// all received records, and each further call returns it again. Cancellation withdraws this
+    /// all received records, and each further call returns it again. Cancellation ends this
     /// call alone.
     template <class Token = boost::asio::deferred_t>
     auto next(Token&& token = {}) {

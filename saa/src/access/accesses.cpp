@@ -102,7 +102,7 @@ NTSTATUS session_port::insert(IO_CSQ* csq, IRP*, void* context) {
     return STATUS_SUCCESS;
 }
 
-// Removes an access. The last access of a query withdraws the query.
+// Removes an access. The last access of a query cancels the query.
 void session_port::remove(IO_CSQ* csq, IRP* irp) {
     session_port& self = of(csq);
     waiter& gone = request_of(irp).waits;

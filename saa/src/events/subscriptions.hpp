@@ -46,7 +46,6 @@ private:
     void set_actual(producer& which, bool actual);
     void schedule_retry(producer& which);
     void cancel_retry(producer& which);
-    void leave(producer& which);
     void emit_changes();
 
     session_port& of_;

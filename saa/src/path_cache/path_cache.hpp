@@ -28,8 +28,7 @@ enum class invalidation : std::uint8_t {
     client_reregister,
     lid_change, // of the local port
     pkey_change,
-    events_missed // events may have been missed: the port was down, or the SA's reports have only
-                  // begun
+    events_missed // perhaps: the port was down, or the SA has just begun to send Reports
 };
 inline constexpr std::size_t invalidations = 7;
 

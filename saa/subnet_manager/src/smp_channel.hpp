@@ -97,7 +97,7 @@ private:
         smp_channel* at = nullptr;
         ibmf_msg_t* message = nullptr;
         response_handler handler;
-        smp_response answer; // without arrival if the SMP was not sent
+        smp_response answer; // without a received MAD if the SMP was not sent
         alignas(ib_mad_hdr_t) std::array<std::uint8_t, ibmf::mad_header::size> header{};
         std::array<std::uint8_t, ibmf::smp_header::size> class_header{};
         std::array<std::uint8_t, 192> body{}; // data, reserved, initial path, return path

@@ -108,7 +108,7 @@ NTSTATUS is_not_closed_from_inside(hook& at, IRP* irp) {
 
 /// Completes the verb `Minor` with success on an object whose close has begun.
 template <UCHAR Close, UCHAR Minor>
-NTSTATUS serves_what_is_being_closed(hook& at, IRP* irp) {
+NTSTATUS serves_a_closing_object(hook& at, IRP* irp) {
     const UCHAR minor = minor_of(irp);
     const void* object = object_of(irp);
     if (minor == Minor && object == at.closing) return complete(irp, {STATUS_SUCCESS, 0});
@@ -119,7 +119,7 @@ NTSTATUS serves_what_is_being_closed(hook& at, IRP* irp) {
 
 /// Cancels a verb that has already taken effect.
 template <UCHAR Minor>
-NTSTATUS heeds_a_late_cancel(hook& at, IRP* irp) {
+NTSTATUS obeys_a_late_cancel(hook& at, IRP* irp) {
     if (minor_of(irp) != Minor) return at.pass(irp);
     const outcome seen = forward(at, irp);
     return complete(irp, irp->Cancel ? outcome{STATUS_CANCELLED, 0} : seen);
@@ -168,39 +168,40 @@ NTSTATUS raises_with_the_lock_held(hook& at, UCHAR port, IB_ASYNC_EVENT event) {
 
 constexpr defect defects[] = {
     {"nothing", nullptr, nullptr, nullptr},
-    {"loses_a_cancel", "Cancel.OfParkedOnesInAnyOrder", loses_a_cancel, nullptr},
-    {"forgets_the_latch", "PortEvent.WithoutATakerIsLatchedOnce", forgets_the_latch, nullptr},
-    {"signals_two_irps", "PortEvent.CompletesTheOldestIrp", nullptr, signals_two_irps},
-    {"signals_no_irp", "PortEvent.NeverPassesAWaiterBy", nullptr, signals_no_irp},
-    {"calls_up_at_passive", "UpCall.ComesAtDispatchLevel", open_known, calls_up_at_passive},
-    {"calls_up_at_any_time", "UpCall.ComesOneAtATime", open_known, calls_up_at_any_time},
-    {"calls_up_before_the_open_completes", "UpCall.NoneBeforeTheOpenHasCompleted",
+    {"loses_a_cancel", "Cancel.PendedWaitsInAnyOrder_AllCancelled", loses_a_cancel, nullptr},
+    {"forgets_the_latch", "PortEvent.NoWaiter_LatchedOnce", forgets_the_latch, nullptr},
+    {"signals_two_irps", "PortEvent.ManyWaiters_OldestCompletes", nullptr, signals_two_irps},
+    {"signals_no_irp", "PortEvent.RacesWithWaiter_WaiterCompletes", nullptr, signals_no_irp},
+    {"calls_up_at_passive", "UpCall.Event_RunsAtDispatchLevel", open_known, calls_up_at_passive},
+    {"calls_up_at_any_time", "UpCall.ManyEvents_RunOneAtATime", open_known, calls_up_at_any_time},
+    {"calls_up_before_the_open_completes", "UpCall.RacesWithOpen_NoneBeforeCompletion",
      calls_up_before_the_open_completes, nullptr},
-    {"calls_up_after_close", "UpCall.NoneAfterClose", calls_up_after_close, nullptr},
-    {"keeps_the_fatal_event_from_up_calls", "FatalEvent.GoesToTheUpCallAndToAnIrp",
+    {"calls_up_after_close", "UpCall.RacesWithClose_NoneAfterCompletion", calls_up_after_close,
+     nullptr},
+    {"keeps_the_fatal_event_from_up_calls", "FatalEvent.Event_ReachesUpCallAndIrp",
      keeps_the_fatal_event_from_up_calls, nullptr},
-    {"keeps_completions_from_up_calls", "GetCqCompEvent.GoesToTheUpCallAndToAnIrp",
+    {"keeps_completions_from_up_calls", "GetCqCompEvent.Event_ReachesUpCallAndIrp",
      keeps_completions_from_up_calls, nullptr},
-    {"is_not_closed_from_inside", "CloseCa.FromInsideTheFatalUpCall",
+    {"is_not_closed_from_inside", "CloseCa.InsideFatalUpCall_Completes",
      is_not_closed_from_inside<HCA_MN_CLOSE_CA>, nullptr},
-    {"is_not_destroyed_from_inside", "DestroyCq.FromInsideTheErrorsUpCall",
+    {"is_not_destroyed_from_inside", "DestroyCq.InsideErrorUpCall_Completes",
      is_not_closed_from_inside<HCA_MN_DESTROY_CQ>, nullptr},
-    {"changes_what_is_being_closed", "CloseCa.RefusesVerbsMeanwhile",
-     serves_what_is_being_closed<HCA_MN_CLOSE_CA, HCA_MN_MODIFY_CA>, nullptr},
-    {"arms_what_is_being_destroyed", "DestroyCq.RefusesVerbsMeanwhile",
-     serves_what_is_being_closed<HCA_MN_DESTROY_CQ, HCA_MN_ARM_CQ>, nullptr},
-    {"sends_from_what_has_ended", "MadAgent.RefusesVerbsMeanwhile",
-     serves_what_is_being_closed<HCA_MN_DEREGISTER_MAD_AGENT, HCA_MN_SEND_MAD>, nullptr},
-    {"takes_a_datagram_back", "SendMad.MeetsACancel", heeds_a_late_cancel<HCA_MN_SEND_MAD>,
-     nullptr},
-    {"lets_an_end_be_cancelled", "MadAgent.DeregistrationMeetsACancel",
-     heeds_a_late_cancel<HCA_MN_DEREGISTER_MAD_AGENT>, nullptr},
-    {"keeps_the_fatal_event_from_users", "User.WaitsThatAreAnswered",
+    {"changes_a_closing_object", "CloseCa.ClosePending_VerbsReturnFileClosed",
+     serves_a_closing_object<HCA_MN_CLOSE_CA, HCA_MN_MODIFY_CA>, nullptr},
+    {"arms_a_closing_queue", "DestroyCq.DestroyPending_VerbsReturnFileClosed",
+     serves_a_closing_object<HCA_MN_DESTROY_CQ, HCA_MN_ARM_CQ>, nullptr},
+    {"sends_from_an_ended_agent", "MadAgent.DeregistrationPending_VerbsReturnFileClosed",
+     serves_a_closing_object<HCA_MN_DEREGISTER_MAD_AGENT, HCA_MN_SEND_MAD>, nullptr},
+    {"cancels_a_sent_datagram", "SendMad.RacesWithCancel_ResultWins",
+     obeys_a_late_cancel<HCA_MN_SEND_MAD>, nullptr},
+    {"lets_an_end_be_cancelled", "MadAgent.DeregistrationRacesWithCancel_IsNotCancelled",
+     obeys_a_late_cancel<HCA_MN_DEREGISTER_MAD_AGENT>, nullptr},
+    {"keeps_the_fatal_event_from_users", "User.PendedWaits_CompleteWithEvent",
      keeps_the_fatal_event_from_users, nullptr},
-    {"lets_no_user_wait_for_it", "User.WaitsThatAreCancelled", keeps_the_fatal_event_from_users,
+    {"fails_waits_of_users", "User.PendedWaits_CanBeCancelled", keeps_the_fatal_event_from_users,
      nullptr},
-    {"closes_later", "CloseCa.CancelsWhatIsParkedBeforeItReturns", closes_later, nullptr},
-    {"completes_with_a_lock_held", "Law.NoLockAcrossACompletion", locks_queries,
+    {"closes_later", "CloseCa.PendedWaits_CancelledBeforeReturn", closes_later, nullptr},
+    {"completes_with_a_lock_held", "Law.Completion_RunsWithoutLock", locks_queries,
      raises_with_the_lock_held},
 };
 

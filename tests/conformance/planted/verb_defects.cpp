@@ -37,13 +37,13 @@ NTSTATUS returns_another_status(hook& at, IRP* irp) {
     return query ? STATUS_SUCCESS : status;
 }
 
-NTSTATUS marks_what_is_done(hook& at, IRP* irp) {
+NTSTATUS marks_a_completed_irp(hook& at, IRP* irp) {
     if (minor_of(irp) == HCA_MN_QUERY_PORT) IoMarkIrpPending(irp);
     return at.pass(irp);
 }
 
 // Misbehaves for one arbitrary size.
-NTSTATUS stumbles_over_a_size(hook& at, IRP* irp) {
+NTSTATUS fails_at_one_size(hook& at, IRP* irp) {
     if (minor_of(irp) != HCA_MN_QUERY_CA || number_of(irp) != 307) return at.pass(irp);
     outcome seen = forward(at, irp);
     --seen.information;
@@ -94,7 +94,7 @@ NTSTATUS ignores(hook& at, IRP* irp) {
     return at.pass(irp);
 }
 
-NTSTATUS mixes_flags_up(hook& at, IRP* irp) {
+NTSTATUS confuses_flags(hook& at, IRP* irp) {
     if (minor_of(irp) == HCA_MN_MODIFY_PORT && number_of(irp) == IB_MODIFY_PORT_INIT_TYPE)
         IoGetCurrentIrpStackLocation(irp)->Parameters.Others.Argument3 =
             reinterpret_cast<void*>(ULONG_PTR{IB_MODIFY_PORT_CAPABILITIES});
@@ -109,12 +109,12 @@ NTSTATUS confuses(hook& at, IRP* irp) {
     if (seen.status == Right) seen.status = Wrong;
     return complete(irp, seen);
 }
-constexpr auto knows_no_conflict =
+constexpr auto allows_conflicts =
     confuses<HCA_MN_MODIFY_PORT, STATUS_FILE_LOCK_CONFLICT, STATUS_SUCCESS>;
 constexpr auto closes_with_children = confuses<HCA_MN_CLOSE_CA, STATUS_DEVICE_BUSY, STATUS_SUCCESS>;
-constexpr auto fails_otherwise_when_dead =
+constexpr auto returns_another_status_after_a_fatal_event =
     confuses<HCA_MN_POLL_CQ, STATUS_FILE_FORCED_CLOSED, STATUS_UNSUCCESSFUL>;
-constexpr auto is_vague_when_detached =
+constexpr auto returns_another_status_when_detached =
     confuses<HCA_MN_OPEN_CA, STATUS_DELETE_PENDING, STATUS_UNSUCCESSFUL>;
 
 NTSTATUS makes_queues_too_small(hook& at, IRP* irp) {
@@ -124,13 +124,13 @@ NTSTATUS makes_queues_too_small(hook& at, IRP* irp) {
     return complete(irp, seen);
 }
 
-NTSTATUS serves_the_dead(hook& at, IRP* irp) {
+NTSTATUS serves_after_a_fatal_event(hook& at, IRP* irp) {
     if (minor_of(irp) == HCA_MN_QUERY_CA && HcaIsFailed(at.fdo))
         return complete(irp, {STATUS_SUCCESS, 0});
     return at.pass(irp);
 }
 
-NTSTATUS counts_what_is_not_there(hook& at, IRP* irp) {
+NTSTATUS counts_a_missing_entry(hook& at, IRP* irp) {
     if (minor_of(irp) != HCA_MN_POLL_CQ) return at.pass(irp);
     const outcome seen = forward(at, irp);
     return complete(irp, {seen.status, 1});
@@ -160,21 +160,21 @@ NTSTATUS writes_to_the_callers_location(hook& at, IRP* irp) {
     return at.pass(irp);
 }
 
-NTSTATUS touches_what_it_returned(hook& at, IRP* irp) {
+NTSTATUS touches_a_completed_irp(hook& at, IRP* irp) {
     const bool query = minor_of(irp) == HCA_MN_QUERY_PORT;
     const NTSTATUS status = at.pass(irp);
     if (query) IoSetCancelRoutine(irp, nullptr);
     return status;
 }
 
-NTSTATUS forgets_the_user(hook& at, IRP* irp) {
+NTSTATUS ignores_user_mode(hook& at, IRP* irp) {
     if (minor_of(irp) == HCA_MN_QUERY_PORT && irp->RequestorMode == UserMode)
         return complete(irp, {STATUS_SUCCESS, number_of(irp)});
     return at.pass(irp);
 }
 
 template <UCHAR Minor>
-NTSTATUS fails_otherwise_without_memory(hook& at, IRP* irp) {
+NTSTATUS returns_another_status_without_memory(hook& at, IRP* irp) {
     if (minor_of(irp) != Minor) return at.pass(irp);
     void* memory = ExAllocatePool2(POOL_FLAG_NON_PAGED, 16, 'p');
     if (memory == nullptr) return complete(irp, {STATUS_UNSUCCESSFUL, 0});
@@ -230,7 +230,7 @@ NTSTATUS sends_without_a_route(hook& at, IRP* irp) {
     return complete(irp, forward(at, irp));
 }
 
-NTSTATUS drops_what_is_too_long(hook& at, IRP* irp) {
+NTSTATUS drops_a_long_message(hook& at, IRP* irp) {
     if (minor_of(irp) != HCA_MN_GET_MAD) return at.pass(irp);
     IB_MAD_RECEIVE& asked = *buffer_of<IB_MAD_RECEIVE>(irp);
     std::vector<UCHAR> room(std::size_t{64} * IB_MAD_SIZE);
@@ -273,7 +273,7 @@ NTSTATUS enables_direct_poll(hook& at, IRP* irp) {
     return complete(irp, seen);
 }
 
-int finds_what_is_not_there(ibv_cq*, int, ibv_wc*) { return 1; }
+int returns_a_missing_entry(ibv_cq*, int, ibv_wc*) { return 1; }
 
 int finds_the_newest_first(ibv_cq* queue, int count, ibv_wc* entries) {
     const int taken = get_results(queue, count, entries);
@@ -296,61 +296,76 @@ int sees_nothing_at_dispatch(ibv_cq* queue, int count, ibv_wc* entries) {
 }
 
 constexpr defect defects[] = {
-    {"completes_twice", "Law.ExactlyOnceAlsoWhenItFails", completes_twice, nullptr},
-    {"fails_without_completing", "Law.ExactlyOnceAlsoWhenItFails", fails_without_completing,
+    {"completes_twice", "Law.FailingVerb_CompletesExactlyOnce", completes_twice, nullptr},
+    {"fails_without_completing", "Law.FailingVerb_CompletesExactlyOnce", fails_without_completing,
      nullptr},
-    {"returns_another_status", "QueryPort.SizesOfItsBuffer", returns_another_status, nullptr},
-    {"marks_what_is_done", "QueryPort.SizesOfItsBuffer", marks_what_is_done, nullptr},
-    {"returns_another_size", "QueryPort.SizesOfItsBuffer", returns_another_size, nullptr},
-    {"stumbles_over_a_size", "QueryCa.SizesOfItsBuffer", stumbles_over_a_size, nullptr},
-    {"returns_users_another_size", "QueryCq.SizesOfItsBuffer", returns_users_another_size, nullptr},
-    {"writes_beyond_the_buffer", "QueryCq.SizesOfItsBuffer", writes_beyond_the_buffer, nullptr},
-    {"omits_the_needed_size", "QueryCa.SizesOfItsBuffer", omits_the_needed_size, nullptr},
-    {"takes_unknown_flags", "ModifyCa.RefusesUnknownFlags", takes_unknown_flags, nullptr},
-    {"keeps_the_violations", "ModifyPort.ResetsQKeyViolations",
+    {"returns_another_status", "QueryPort.AnyBufferSize_ReturnsSizeAndStatus",
+     returns_another_status, nullptr},
+    {"marks_a_completed_irp", "QueryPort.AnyBufferSize_ReturnsSizeAndStatus", marks_a_completed_irp,
+     nullptr},
+    {"returns_another_size", "QueryPort.AnyBufferSize_ReturnsSizeAndStatus", returns_another_size,
+     nullptr},
+    {"fails_at_one_size", "QueryCa.AnyBufferSize_ReturnsSizeAndStatus", fails_at_one_size, nullptr},
+    {"returns_users_another_size", "QueryCq.AnyBufferSize_ReturnsSizeAndStatus",
+     returns_users_another_size, nullptr},
+    {"writes_beyond_the_buffer", "QueryCq.AnyBufferSize_ReturnsSizeAndStatus",
+     writes_beyond_the_buffer, nullptr},
+    {"omits_the_needed_size", "QueryCa.AnyBufferSize_ReturnsSizeAndStatus", omits_the_needed_size,
+     nullptr},
+    {"takes_unknown_flags", "ModifyCa.UnknownFlag_ReturnsInvalidParameter", takes_unknown_flags,
+     nullptr},
+    {"keeps_the_violations", "ModifyPort.ResetQKeyViolations_CounterIsZero",
      ignores<IB_MODIFY_PORT_RESET_QKEY_VIOLATIONS>, nullptr},
-    {"keeps_the_port_up", "ModifyPort.ShutsThePortDown", ignores<IB_MODIFY_PORT_SHUTDOWN>, nullptr},
-    {"mixes_flags_up", "ModifyPort.TakesAnInitType", mixes_flags_up, nullptr},
-    {"knows_no_conflict", "ModifyPort.ConflictsWithAnotherHolder", knows_no_conflict, nullptr},
-    {"makes_queues_too_small", "CreateCq.HoldsWhatWasAskedFor", makes_queues_too_small, nullptr},
-    {"closes_with_children", "CloseCa.WithChildrenIsBusy", closes_with_children, nullptr},
-    {"serves_the_dead", "FatalEvent.FailsEveryVerb", serves_the_dead, nullptr},
-    {"fails_otherwise_when_dead", "FatalEvent.InTheMiddleOfEverything", fails_otherwise_when_dead,
+    {"keeps_the_port_up", "ModifyPort.Shutdown_PortGoesDown", ignores<IB_MODIFY_PORT_SHUTDOWN>,
      nullptr},
-    {"is_vague_when_detached", "OpenCa.MeetsADetach", is_vague_when_detached, nullptr},
-    {"counts_what_is_not_there", "EveryVerb.FromC", counts_what_is_not_there, nullptr},
-    {"loses_datagrams_at_dispatch", "EveryVerb.AtDispatchLevel", loses_datagrams_at_dispatch,
+    {"confuses_flags", "ModifyPort.InitType_IsAccepted", confuses_flags, nullptr},
+    {"allows_conflicts", "ModifyPort.CapabilityHeldByOther_ReturnsConflict", allows_conflicts,
      nullptr},
-    {"leaves_another_irql", "EveryVerb.AtApcLevel", leaves_another_irql, nullptr},
-    {"blocks", "EveryVerb.AtDispatchLevel", blocks, nullptr},
-    {"writes_to_the_callers_location", "Law.TheCallersLocationStays",
+    {"makes_queues_too_small", "CreateCq.Success_HasRequestedEntries", makes_queues_too_small,
+     nullptr},
+    {"closes_with_children", "CloseCa.ChildrenOpen_ReturnsDeviceBusy", closes_with_children,
+     nullptr},
+    {"serves_after_a_fatal_event", "FatalEvent.LaterVerbs_ReturnForcedClosed",
+     serves_after_a_fatal_event, nullptr},
+    {"returns_another_status_after_a_fatal_event", "FatalEvent.RacesWithVerbs_AllComplete",
+     returns_another_status_after_a_fatal_event, nullptr},
+    {"returns_another_status_when_detached", "OpenCa.RacesWithDetach_ReturnsDeletePending",
+     returns_another_status_when_detached, nullptr},
+    {"counts_a_missing_entry", "EveryVerb.CalledFromC_CompletesOnce", counts_a_missing_entry,
+     nullptr},
+    {"loses_datagrams_at_dispatch", "EveryVerb.DispatchLevel_Completes",
+     loses_datagrams_at_dispatch, nullptr},
+    {"leaves_another_irql", "EveryVerb.ApcLevel_Completes", leaves_another_irql, nullptr},
+    {"blocks", "EveryVerb.DispatchLevel_Completes", blocks, nullptr},
+    {"writes_to_the_callers_location", "Law.CallersLocation_StaysUnchanged",
      writes_to_the_callers_location, nullptr},
-    {"touches_what_it_returned", "Law.ReturnedUpItMayBeFreed", touches_what_it_returned, nullptr},
-    {"forgets_the_user", "User.GetsWhatTheKernelGets", forgets_the_user, nullptr},
-    {"fails_otherwise_without_memory", "Law.SaysWhenMemoryRunsShort",
-     fails_otherwise_without_memory<HCA_MN_OPEN_CA>, nullptr},
-    {"counts_the_calls", "Law.NothingButTheMachineDecides", counts_the_calls, nullptr},
-    {"sends_nothing", "GetMad.MeetsADatagram", sends_nothing, nullptr},
-    {"shares_methods", "MadAgent.TwoMayNotReceiveTheSame", shares_methods, nullptr},
-    {"keeps_its_keys", "MadQp.LetsOnlyItsKeysIn", keeps_its_keys, nullptr},
-    {"knows_one_version", "MadRoute.ByVersion", knows_one_version, nullptr},
-    {"knows_one_oui", "MadRoute.ByOui", knows_one_oui, nullptr},
-    {"sends_without_a_route", "MadRoute.FromIsTheAddressOfAnAnswer", sends_without_a_route,
+    {"touches_a_completed_irp", "Law.CompletedIrp_MayBeFreed", touches_a_completed_irp, nullptr},
+    {"ignores_user_mode", "User.QueryResults_EqualKernelResults", ignores_user_mode, nullptr},
+    {"returns_another_status_without_memory", "Law.AllocationFailure_ReturnsInsufficientResources",
+     returns_another_status_without_memory<HCA_MN_OPEN_CA>, nullptr},
+    {"counts_the_calls", "Law.SameSeed_SameRun", counts_the_calls, nullptr},
+    {"sends_nothing", "GetMad.RacesWithDatagram_CompletesWithIt", sends_nothing, nullptr},
+    {"shares_methods", "MadAgent.SameMethods_ReturnsSharingViolation", shares_methods, nullptr},
+    {"keeps_its_keys", "MadQp.WrongPKeyOrQKey_IsDropped", keeps_its_keys, nullptr},
+    {"knows_one_version", "MadRoute.SameClass_RoutedByVersion", knows_one_version, nullptr},
+    {"knows_one_oui", "MadRoute.VendorClass_RoutedByOui", knows_one_oui, nullptr},
+    {"sends_without_a_route", "MadRoute.SourceAddress_IsDestinationOfResponse",
+     sends_without_a_route, nullptr},
+    {"drops_a_long_message", "GetMad.MessageTooLong_StaysFirstInQueue", drops_a_long_message,
      nullptr},
-    {"drops_what_is_too_long", "GetMad.WhatIsTooLongStaysTheNext", drops_what_is_too_long, nullptr},
-    {"arms_nothing", "ArmCq.OneEventAnArming", arms_nothing, nullptr},
-    {"finds_what_is_not_there", "GetCqResults.OfAnEmptyQueue",
-     enables_direct_poll<finds_what_is_not_there>, nullptr},
-    {"finds_the_newest_first", "GetCqResults.TakesWhatPollCqTakes",
+    {"arms_nothing", "ArmCq.ArmedOnce_OneEvent", arms_nothing, nullptr},
+    {"returns_a_missing_entry", "GetCqResults.EmptyQueue_ReturnsZero",
+     enables_direct_poll<returns_a_missing_entry>, nullptr},
+    {"finds_the_newest_first", "GetCqResults.ManyEntries_ReturnedAsByPollCq",
      enables_direct_poll<finds_the_newest_first>, nullptr},
-    {"loses_one_of_many", "GetCqResults.TakesTurnsWithPollCq",
+    {"loses_one_of_many", "GetCqResults.AlternatesWithPollCq_NoEntryLost",
      enables_direct_poll<loses_one_of_many>, nullptr},
-    {"finds_one_more", "GetCqResults.TakesNoMoreThanAsked", enables_direct_poll<finds_one_more>,
-     nullptr},
-    {"sees_nothing_at_dispatch", "GetCqResults.AtDispatchLevel",
+    {"finds_one_more", "GetCqResults.FewerRequested_RestStaysQueued",
+     enables_direct_poll<finds_one_more>, nullptr},
+    {"sees_nothing_at_dispatch", "GetCqResults.DispatchLevel_Succeeds",
      enables_direct_poll<sees_nothing_at_dispatch>, nullptr},
-    {"misleads_the_c_client", "EveryVerb.FromC", enables_direct_poll<finds_what_is_not_there>,
-     nullptr},
+    {"misleads_the_c_client", "EveryVerb.CalledFromC_CompletesOnce",
+     enables_direct_poll<returns_a_missing_entry>, nullptr},
 };
 
 } // namespace

@@ -62,7 +62,7 @@ public:
     virtual void unpark(processor& target) = 0;
 
     /// Starts a thread with a processor of its own that runs `body(context)`. False: no resources.
-    /// A `processor_number` of 0 or above makes the processor that dedicated processor.
+    /// With a `processor_number` of 0 or above it is the dedicated processor of that number.
     virtual bool start_thread(int processor_number, void (*body)(void*), void* context) = 0;
 
     /// Scheduling point: another actor may run here. Only called while instrumentation is on.

@@ -43,7 +43,7 @@ NT_API std::size_t held_spin_locks(processor& self);
 /// Returns the first held spin lock other than `but`, or null.
 NT_API const held_lock* first_held_spin_lock(processor& self, const void* but = nullptr);
 
-/// Returns whether that processor holds the plain spin lock, watched or not.
+/// Returns whether that processor holds the plain spin lock, checked or not.
 NT_API bool holds_spin_lock(const processor& self, const KSPIN_LOCK* lock);
 
 /// Sets the name of the lock at that address in later reports: "cancel spin lock". `name` is a

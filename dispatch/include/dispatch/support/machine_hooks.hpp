@@ -1,5 +1,5 @@
-// Callbacks by which packages above learn of machines and of findings; dispatch does not depend on
-// those packages.
+// Hooks by which the packages above observe machines and waits. dispatch calls the hooks, and does
+// not depend on those packages.
 #pragma once
 
 #include <dispatch/bugcheck.h>
@@ -23,7 +23,7 @@ struct machine_hooks {
     void (*on_wait)(const void* object) = nullptr;
     /// Called when the calling thread sets that event. Only while the verifier is on.
     void (*on_event_set)(const void* event) = nullptr;
-    /// Called while the pool is watched, when a caller frees memory that is no block of the watched
+    /// Called while the pool is checked, when a caller frees memory that is no block of the checked
     /// pool as pool memory. True: the callback has reported it, and the memory must not be freed.
     bool (*on_pool_free)(const void* memory) = nullptr;
     machine_hooks* next = nullptr;

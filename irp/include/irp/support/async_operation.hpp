@@ -117,7 +117,7 @@ private:
                                                    completion_handler(self)));
     }
 
-    // A completion_handler that is destroyed before it is called frees the operation.
+    // The function that Asio calls; destroyed without a call, it frees the operation.
     class completion_handler {
     public:
         explicit completion_handler(async_operation* self) noexcept : self_(self) {}

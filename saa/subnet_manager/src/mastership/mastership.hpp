@@ -33,10 +33,10 @@ public:
     struct callbacks {
         std::function<void()> sweep;       // discovers; configures if `evaluate` allows it
         std::function<void()> light_sweep; // starts an SM discovery soon
-        std::function<void()>
-            invalidate_programmed_state; // another manager wrote: all state is programmed again
-        std::function<void()>
-            step_down; // the mastership has ended; calls `stepped_down` afterwards
+        /// Another manager has written tables: all state is programmed again.
+        std::function<void()> invalidate_programmed_state;
+        /// The mastership has ended. The manager calls `stepped_down` afterwards.
+        std::function<void()> step_down;
     };
 
     mastership(smp_channel& smps, const settings& its_settings, callbacks its_callbacks)
@@ -46,7 +46,7 @@ public:
     void begin();
     void stepped_down();
     /// Restarts after a task failed for lack of memory: discards all state, and discovers again
-    /// after the retirement.
+    /// after it has stepped down.
     void reset();
     void tick(machine_time now);
 

@@ -1,5 +1,6 @@
-// The P_Key access check: a requester or subscriber sees only the ports that share a P_Key with its
-// own port. Rules as in OpenSM. Source: IBA 15.4.1.2 (access restrictions), 13.4.11 (Reports).
+// The P_Key access check of the SA: a requester or subscriber receives records and Reports only of
+// ports that share a P_Key with its own port. Rules as in OpenSM. Source: IBA 15.4.1.2 (access
+// restrictions), 13.4.11 (Reports).
 #pragma once
 
 #include <model/subnet.hpp>

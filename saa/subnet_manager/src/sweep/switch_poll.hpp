@@ -1,5 +1,5 @@
-// A poll of the ports of one switch that reported a link state change. It finds lost ports long
-// before a sweep would.
+// Reads the ports of one switch that reported a link state change. Lost ports are found long before
+// a sweep would find them.
 #pragma once
 
 #include <model/subnet.hpp>

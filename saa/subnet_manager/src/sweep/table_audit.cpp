@@ -42,7 +42,7 @@ void table_audit::read(programmed_state::block& next, const Wanted& wanted,
         });
 }
 
-// A block that was written again since the question is left alone.
+// A block that was programmed again since the request is not compared.
 void table_audit::compare(const programmed_state::block& which, const smp_data& expected,
                           const smp_response& answer, const std::function<void()>& differs) {
     if (!answer.success() || answer.data == expected || !programmed_.holds(which, expected)) return;

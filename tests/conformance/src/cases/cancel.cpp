@@ -17,7 +17,7 @@ bool is_done_or_cancelled(NTSTATUS status) {
            status == STATUS_CANCELLED || status == STATUS_NOT_SUPPORTED;
 }
 
-void meets_an_open(world& here) {
+void races_with_open_completes_once(world& here) {
     verb_call open;
     if (cancelled_meanwhile(open, open_ca(here.fdo())) == STATUS_SUCCESS) {
         EXPECT_STATUS(verb_call(close_ca(open.object<IB_CA>())).status(), STATUS_SUCCESS);
@@ -28,7 +28,7 @@ void meets_an_open(world& here) {
 } // the world's end finds no open CA
 
 // The close of the CA shows whether a queue exists.
-void meets_a_create(world& here) {
+void races_with_create_completes_once(world& here) {
     ca opened(here);
     verb_call create;
     const NTSTATUS status = cancelled_meanwhile(create, create_cq(opened, 4));
@@ -42,13 +42,13 @@ void meets_a_create(world& here) {
     opened.close();
 }
 
-void meets_a_close(world& here) {
+void races_with_close_close_succeeds(world& here) {
     ca opened(here);
     verb_call close;
     EXPECT_STATUS(cancelled_meanwhile(close, close_ca(opened.release())), STATUS_SUCCESS);
 }
 
-void meets_a_destroy(world& here) {
+void races_with_destroy_destroy_succeeds(world& here) {
     ca opened(here);
     cq queue(opened.get());
     verb_call destroy;
@@ -56,7 +56,7 @@ void meets_a_destroy(world& here) {
     opened.close();
 }
 
-void meets_queries_and_changes(world& here) {
+void races_with_query_and_modify_completes_once(world& here) {
     const ca opened(here);
     const good_calls calls(opened, nullptr);
     for (const verb& each : calls.all()) {
@@ -66,7 +66,7 @@ void meets_queries_and_changes(world& here) {
     }
 }
 
-void meets_verbs_of_a_queue(world& here) {
+void races_with_cq_verbs_completes_once(world& here) {
     const ca opened(here);
     const cq queue(opened.get());
     IB_CQ_ATTR attr{};
@@ -78,7 +78,7 @@ void meets_verbs_of_a_queue(world& here) {
 }
 
 // No event happens that could complete the waiter: once sent and cancelled, it is cancelled.
-void meets_a_waiter(world& here) {
+void races_with_wait_completes_once(world& here) {
     const ca opened(here);
     for (const verb& each : {get_port_event(opened), get_fatal_event(opened)}) {
         verb_call call;
@@ -86,7 +86,7 @@ void meets_a_waiter(world& here) {
     }
 }
 
-void meets_a_waiter_of_a_queue(world& here) {
+void races_with_cq_wait_completes_once(world& here) {
     const ca opened(here);
     const cq queue(opened.get());
     for (const verb& each : {get_comp_event(queue), get_async_event(queue)}) {
@@ -96,7 +96,7 @@ void meets_a_waiter_of_a_queue(world& here) {
 }
 
 // Cancels IRPs from the middle of the queue, at DISPATCH_LEVEL, each exactly once.
-void of_pended_ones_in_any_order(world& here) {
+void pended_waits_in_any_order_all_cancelled(world& here) {
     const ca opened(here);
     verb_call first(get_port_event(opened));
     verb_call second(get_port_event(opened));
@@ -111,7 +111,7 @@ void of_pended_ones_in_any_order(world& here) {
     }
 }
 
-void of_what_is_done_changes_nothing(world& here) {
+void completed_irp_has_no_effect(world& here) {
     const ca opened(here);
     IB_PORT_ATTR attr{};
     verb_call query(query_port(opened, 1, &attr, sizeof(attr)));
@@ -121,7 +121,7 @@ void of_what_is_done_changes_nothing(world& here) {
 }
 
 // Sends an IRP that was cancelled before.
-void before_the_call(world& here) {
+void before_call_verb_is_cancelled(world& here) {
     const ca opened(here);
     verb_call waiter;
     waiter.cancel();
@@ -134,21 +134,28 @@ constexpr const char* cancelled = "completes STATUS_CANCELLED when IoCancelIrp i
 constexpr const char* firm = "Close and destroy, once begun, are not cancelled";
 
 constexpr test_case cases[] = {
-    {"Cancel.OfParkedOnesInAnyOrder", cancelled, nothing, kind::steps, of_pended_ones_in_any_order},
-    {"Cancel.OfWhatIsDoneChangesNothing", "Cancel is a request. A result already there wins.",
-     nothing, kind::steps, of_what_is_done_changes_nothing},
-    {"Cancel.BeforeTheCall", "Arm, then test `Irp->Cancel` again.", nothing, kind::steps,
-     before_the_call},
-    {"Cancel.MeetsAnOpen", cancelled, nothing, kind::race, meets_an_open},
-    {"Cancel.MeetsACreate", cancelled, nothing, kind::race, meets_a_create},
-    {"Cancel.MeetsAClose", firm, nothing, kind::race, meets_a_close},
-    {"Cancel.MeetsADestroy", firm, nothing, kind::race, meets_a_destroy},
-    {"Cancel.MeetsQueriesAndChanges", cancelled, nothing, kind::race, meets_queries_and_changes},
-    {"Cancel.MeetsVerbsOfAQueue", cancelled, nothing, kind::race, meets_verbs_of_a_queue},
-    {"Cancel.MeetsAWaiter", "Every pended verb can be cancelled", nothing, kind::race,
-     meets_a_waiter},
-    {"Cancel.MeetsAWaiterOfAQueue", "Every pended verb can be cancelled", nothing, kind::race,
-     meets_a_waiter_of_a_queue},
+    {"Cancel.PendedWaitsInAnyOrder_AllCancelled", cancelled, nothing, kind::steps,
+     pended_waits_in_any_order_all_cancelled},
+    {"Cancel.CompletedIrp_HasNoEffect", "Cancel is a request. A result already there wins.",
+     nothing, kind::steps, completed_irp_has_no_effect},
+    {"Cancel.BeforeCall_VerbIsCancelled", "Arm, then test `Irp->Cancel` again.", nothing,
+     kind::steps, before_call_verb_is_cancelled},
+    {"Cancel.RacesWithOpen_CompletesOnce", cancelled, nothing, kind::race,
+     races_with_open_completes_once},
+    {"Cancel.RacesWithCreate_CompletesOnce", cancelled, nothing, kind::race,
+     races_with_create_completes_once},
+    {"Cancel.RacesWithClose_CloseSucceeds", firm, nothing, kind::race,
+     races_with_close_close_succeeds},
+    {"Cancel.RacesWithDestroy_DestroySucceeds", firm, nothing, kind::race,
+     races_with_destroy_destroy_succeeds},
+    {"Cancel.RacesWithQueryAndModify_CompletesOnce", cancelled, nothing, kind::race,
+     races_with_query_and_modify_completes_once},
+    {"Cancel.RacesWithCqVerbs_CompletesOnce", cancelled, nothing, kind::race,
+     races_with_cq_verbs_completes_once},
+    {"Cancel.RacesWithWait_CompletesOnce", "Every pended verb can be cancelled", nothing,
+     kind::race, races_with_wait_completes_once},
+    {"Cancel.RacesWithCqWait_CompletesOnce", "Every pended verb can be cancelled", nothing,
+     kind::race, races_with_cq_wait_completes_once},
 };
 
 } // namespace

@@ -5,9 +5,9 @@ namespace irpverbs::conformance {
 
 namespace {
 
-void gives_nothing(world& here) { EXPECT_EQ(must(close_ca(ca(here).release())), 0u); }
+void success_information_is_zero(world& here) { EXPECT_EQ(must(close_ca(ca(here).release())), 0u); }
 
-void with_children_is_busy(world& here) {
+void children_open_returns_device_busy(world& here) {
     ca opened(here);
     cq child(opened.get());
     verb_call waiting(get_port_event(opened));
@@ -27,7 +27,7 @@ NTSTATUS close_and_look(IB_CA* which, std::initializer_list<const verb_call*> pe
     return status;
 }
 
-void cancels_what_is_pended_before_it_returns(world& here) {
+void pended_waits_cancelled_before_return(world& here) {
     ca opened(here);
     verb_call fatal(get_fatal_event(opened));
     verb_call first(get_port_event(opened));
@@ -59,15 +59,15 @@ void close_inside(world& here, const std::function<void()>& happening) {
     EXPECT_STATUS(close.status(), STATUS_SUCCESS);
 }
 
-void from_inside_an_up_call(world& here) {
+void inside_up_call_completes(world& here) {
     close_inside(here, [&] { here.raise(IB_AE_CLIENT_REREGISTER); });
 }
 
-void from_inside_the_fatal_up_call(world& here) {
+void inside_fatal_up_call_completes(world& here) {
     close_inside(here, [&] { here.fail(); });
 }
 
-void refuses_verbs_meanwhile(world& here) {
+void close_pending_verbs_return_file_closed(world& here) {
     recorder heard;
     verb_call close;
     ca opened(here, &recorder::ca_calls, &heard);
@@ -89,7 +89,7 @@ void refuses_verbs_meanwhile(world& here) {
     EXPECT_STATUS(close.status(), STATUS_SUCCESS);
 }
 
-void is_not_cancelled_once_begun(world& here) {
+void cancel_after_begin_has_no_effect(world& here) {
     recorder heard;
     verb_call close;
     ca opened(here, &recorder::ca_calls, &heard);
@@ -104,7 +104,7 @@ void is_not_cancelled_once_begun(world& here) {
     EXPECT_STATUS(close.status(), STATUS_SUCCESS);
 }
 
-void from_inside_a_completion_routine(world& here) {
+void inside_completion_routine_completes(world& here) {
     ca opened(here);
     verb_call close;
     verb_call waiter;
@@ -116,7 +116,7 @@ void from_inside_a_completion_routine(world& here) {
 }
 
 // The query completes, or is cancelled before its turn; the close completes last.
-void waits_for_a_query(world& here) {
+void query_in_progress_close_pends(world& here) {
     ca opened(here);
     IB_PORT_ATTR attr{};
     verb_call query;
@@ -133,7 +133,7 @@ void waits_for_a_query(world& here) {
     EXPECT_STATUS(close.status(), STATUS_SUCCESS);
 }
 
-void meets_a_cancel_and_an_event(world& here) {
+void races_with_cancel_and_event_all_complete(world& here) {
     ca opened(here);
     verb_call waiter(get_port_event(opened));
     verb_call close;
@@ -149,26 +149,29 @@ constexpr const char* waits =
     "The close pends until verbs under way and a running up-call have ended.";
 
 constexpr test_case cases[] = {
-    {"CloseCa.GivesNothing", "Information is 0 unless a verb says otherwise.", nothing, kind::steps,
-     gives_nothing},
-    {"CloseCa.WithChildrenIsBusy",
+    {"CloseCa.Success_InformationIsZero", "Information is 0 unless a verb says otherwise.", nothing,
+     kind::steps, success_information_is_zero},
+    {"CloseCa.ChildrenOpen_ReturnsDeviceBusy",
      "STATUS_DEVICE_BUSY: objects created with it remain; nothing changed.", nothing, kind::steps,
-     with_children_is_busy},
-    {"CloseCa.CancelsWhatIsParkedBeforeItReturns", pended, nothing, kind::steps,
-     cancels_what_is_pended_before_it_returns},
-    {"CloseCa.FromInsideAnUpCall", inside, port_events | dispatch_callers, kind::steps,
-     from_inside_an_up_call},
-    {"CloseCa.FromInsideTheFatalUpCall", inside, fatal_events | dispatch_callers, kind::steps,
-     from_inside_the_fatal_up_call},
-    {"CloseCa.RefusesVerbsMeanwhile", "STATUS_FILE_CLOSED when the object is being closed",
-     port_events | dispatch_callers, kind::steps, refuses_verbs_meanwhile},
-    {"CloseCa.IsNotCancelledOnceBegun", "Close and destroy, once begun, are not cancelled;",
-     port_events | dispatch_callers, kind::steps, is_not_cancelled_once_begun},
-    {"CloseCa.FromInsideACompletionRoutine",
+     children_open_returns_device_busy},
+    {"CloseCa.PendedWaits_CancelledBeforeReturn", pended, nothing, kind::steps,
+     pended_waits_cancelled_before_return},
+    {"CloseCa.InsideUpCall_Completes", inside, port_events | dispatch_callers, kind::steps,
+     inside_up_call_completes},
+    {"CloseCa.InsideFatalUpCall_Completes", inside, fatal_events | dispatch_callers, kind::steps,
+     inside_fatal_up_call_completes},
+    {"CloseCa.ClosePending_VerbsReturnFileClosed",
+     "STATUS_FILE_CLOSED when the object is being closed", port_events | dispatch_callers,
+     kind::steps, close_pending_verbs_return_file_closed},
+    {"CloseCa.CancelAfterBegin_HasNoEffect", "Close and destroy, once begun, are not cancelled;",
+     port_events | dispatch_callers, kind::steps, cancel_after_begin_has_no_effect},
+    {"CloseCa.InsideCompletionRoutine_Completes",
      "Closing is legal from inside an up-call and from inside a completion routine.",
-     port_events | dispatch_callers, kind::steps, from_inside_a_completion_routine},
-    {"CloseCa.WaitsForAQueryUnderWay", waits, dispatch_callers, kind::race, waits_for_a_query},
-    {"CloseCa.MeetsACancelAndAnEvent", waits, port_events, kind::race, meets_a_cancel_and_an_event},
+     port_events | dispatch_callers, kind::steps, inside_completion_routine_completes},
+    {"CloseCa.QueryInProgress_ClosePends", waits, dispatch_callers, kind::race,
+     query_in_progress_close_pends},
+    {"CloseCa.RacesWithCancelAndEvent_AllComplete", waits, port_events, kind::race,
+     races_with_cancel_and_event_all_complete},
 };
 
 } // namespace

@@ -7,14 +7,14 @@ namespace irpverbs::conformance {
 
 namespace {
 
-void arm_refuses_unknown_flags(world& here) {
+void unknown_flag_returns_invalid_parameter(world& here) {
     const ca opened(here);
     const cq queue(opened.get());
     for (const ULONG flags : {0u, 3u, 4u, 0x80000000u})
         EXPECT_STATUS(answer(arm_cq(queue, flags)), STATUS_INVALID_PARAMETER);
 }
 
-void one_event_an_arming(world& here) {
+void armed_once_one_event(world& here) {
     recorder heard;
     const ca opened(here);
     const cq queue(opened.get(), 8, &recorder::cq_calls, &heard);
@@ -29,7 +29,7 @@ void one_event_an_arming(world& here) {
     EXPECT_EQ(heard.all()[0].level, DISPATCH_LEVEL);
 }
 
-void an_entry_that_is_there_counts(world& here) {
+void queued_entry_event_at_once(world& here) {
     recorder heard;
     const ca opened(here);
     const cq queue(opened.get(), 8, &recorder::cq_calls, &heard);
@@ -41,7 +41,7 @@ void an_entry_that_is_there_counts(world& here) {
 }
 
 // Tries every pair of armings with each kind of entry.
-void the_wider_of_two_armings_holds(world& here) {
+void armed_twice_wider_request_holds(world& here) {
     const ca opened(here);
     const IB_WC plain = entry(1);
     const IB_WC solicited = entry(2, IB_WC_SOLICITED);
@@ -60,7 +60,7 @@ void the_wider_of_two_armings_holds(world& here) {
             }
 }
 
-void completes_an_irp_or_is_latched(world& here) {
+void event_completes_irp_or_is_latched(world& here) {
     const ca opened(here);
     const cq queue(opened.get());
     verb_call waiter(get_comp_event(queue));
@@ -73,7 +73,7 @@ void completes_an_irp_or_is_latched(world& here) {
     EXPECT_STATUS(answer(get_comp_event(queue)), STATUS_SUCCESS);
 }
 
-void overrun_is_signaled_once(world& here) {
+void overrun_reported_once(world& here) {
     recorder heard;
     const ca opened(here);
     const cq queue(opened.get(), 2, &recorder::cq_calls, &heard);
@@ -121,7 +121,7 @@ void overrun(const world& here, IB_CQ* queue) {
     }
 }
 
-void destroyed_from_inside_an_up_call(world& here) {
+void inside_up_call_completes(world& here) {
     const ca opened(here);
     short_lived queue(opened);
     verb_call waiter(get_comp_event(queue.get()));
@@ -131,7 +131,7 @@ void destroyed_from_inside_an_up_call(world& here) {
     EXPECT_TRUE(waiter.status() == STATUS_SUCCESS || waiter.status() == STATUS_CANCELLED);
 }
 
-void destroyed_from_inside_the_errors_up_call(world& here) {
+void inside_error_up_call_completes(world& here) {
     const ca opened(here);
     short_lived queue(opened);
     verb_call waiter(get_async_event(queue.get()));
@@ -140,7 +140,7 @@ void destroyed_from_inside_the_errors_up_call(world& here) {
     EXPECT_TRUE(waiter.status() == STATUS_SUCCESS || waiter.status() == STATUS_CANCELLED);
 }
 
-void destroyed_refuses_verbs_meanwhile(world& here) {
+void destroy_pending_verbs_return_file_closed(world& here) {
     const ca opened(here);
     short_lived queue(opened);
     IB_CQ* const its = queue.get();
@@ -154,7 +154,7 @@ void destroyed_refuses_verbs_meanwhile(world& here) {
     queue.ends();
 }
 
-void goes_to_the_up_call_and_to_an_irp(world& here) {
+void event_reaches_up_call_and_irp(world& here) {
     recorder heard;
     const ca opened(here);
     cq queue(opened.get(), 4, &recorder::cq_calls, &heard);
@@ -170,7 +170,7 @@ void goes_to_the_up_call_and_to_an_irp(world& here) {
 }
 
 // An arming races with the entry that satisfies it: the event is always signalled.
-void no_entry_passes_an_arming_by(world& here) {
+void races_with_completion_event_occurs(world& here) {
     const ca opened(here);
     const cq queue(opened.get());
     verb_call waiter(get_comp_event(queue));
@@ -185,33 +185,36 @@ constexpr const char* ends =
     "Destroys a completion queue; its event IRPs and up-calls end as in CiCloseCa.";
 
 constexpr test_case cases[] = {
-    {"ArmCq.RefusesUnknownFlags",
+    {"ArmCq.UnknownFlag_ReturnsInvalidParameter",
      "STATUS_INVALID_PARAMETER for a port or flag that does not exist and for an object that is "
      "NULL",
-     nothing, kind::steps, arm_refuses_unknown_flags},
-    {"ArmCq.OneEventAnArming", "Requests one completion event: Flags is one of IB_CQ_ARM.",
-     completions, kind::steps, one_event_an_arming},
-    {"ArmCq.AnEntryThatIsThereCounts", at_once, completions, kind::steps,
-     an_entry_that_is_there_counts},
-    {"ArmCq.TheWiderOfTwoHolds", "When the queue is armed twice, the wider request holds.",
-     completions, kind::steps, the_wider_of_two_armings_holds},
-    {"ArmCq.MeetsACompletion", at_once, completions, kind::race, no_entry_passes_an_arming_by},
-    {"GetCqCompEvent.CompletesAnIrpOrIsLatched",
+     nothing, kind::steps, unknown_flag_returns_invalid_parameter},
+    {"ArmCq.ArmedOnce_OneEvent", "Requests one completion event: Flags is one of IB_CQ_ARM.",
+     completions, kind::steps, armed_once_one_event},
+    {"ArmCq.QueuedEntry_EventAtOnce", at_once, completions, kind::steps,
+     queued_entry_event_at_once},
+    {"ArmCq.ArmedTwice_WiderRequestHolds",
+     "When the queue is armed twice, the wider request holds.", completions, kind::steps,
+     armed_twice_wider_request_holds},
+    {"ArmCq.RacesWithCompletion_EventOccurs", at_once, completions, kind::race,
+     races_with_completion_event_occurs},
+    {"GetCqCompEvent.Event_CompletesIrpOrIsLatched",
      "Waits for the completion event that CiArmCq requested; it is latched as port events are.",
-     completions, kind::steps, completes_an_irp_or_is_latched},
-    {"GetCqAsyncEvent.TellsAnOverrunOnce",
+     completions, kind::steps, event_completes_irp_or_is_latched},
+    {"GetCqAsyncEvent.Overrun_ReportedOnce",
      "Waits for an error of the queue. STATUS_SUCCESS: Information is the IB_ASYNC_EVENT.",
-     completions, kind::steps, overrun_is_signaled_once},
-    {"GetCqCompEvent.GoesToTheUpCallAndToAnIrp",
+     completions, kind::steps, overrun_reported_once},
+    {"GetCqCompEvent.Event_ReachesUpCallAndIrp",
      "An event goes to the up-call, if there is one, and completes the oldest IRP that waits for "
      "it, if there is one.",
-     completions, kind::steps, goes_to_the_up_call_and_to_an_irp},
-    {"DestroyCq.FromInsideAnUpCall", ends, completions | dispatch_callers, kind::steps,
-     destroyed_from_inside_an_up_call},
-    {"DestroyCq.FromInsideTheErrorsUpCall", ends, completions | dispatch_callers, kind::steps,
-     destroyed_from_inside_the_errors_up_call},
-    {"DestroyCq.RefusesVerbsMeanwhile", "STATUS_FILE_CLOSED when the object is being closed",
-     completions | dispatch_callers, kind::steps, destroyed_refuses_verbs_meanwhile},
+     completions, kind::steps, event_reaches_up_call_and_irp},
+    {"DestroyCq.InsideUpCall_Completes", ends, completions | dispatch_callers, kind::steps,
+     inside_up_call_completes},
+    {"DestroyCq.InsideErrorUpCall_Completes", ends, completions | dispatch_callers, kind::steps,
+     inside_error_up_call_completes},
+    {"DestroyCq.DestroyPending_VerbsReturnFileClosed",
+     "STATUS_FILE_CLOSED when the object is being closed", completions | dispatch_callers,
+     kind::steps, destroy_pending_verbs_return_file_closed},
 };
 
 } // namespace

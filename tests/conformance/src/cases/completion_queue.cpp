@@ -5,7 +5,7 @@ namespace irpverbs::conformance {
 
 namespace {
 
-void holds_what_was_asked_for(world& here) {
+void success_has_requested_entries(world& here) {
     const ca opened(here);
     for (const ULONG entries : {1u, 2u, 5u, 64u}) {
         const cq queue(opened.get(), entries);
@@ -17,20 +17,20 @@ void holds_what_was_asked_for(world& here) {
     }
 }
 
-void is_refused_with_none_or_too_many(world& here) {
+void invalid_num_cqes_returns_invalid_parameter(world& here) {
     const ca opened(here);
     for (const ULONG entries : {0u, ~0u})
         EXPECT_STATUS(answer(create_cq(opened, entries)), STATUS_INVALID_PARAMETER);
 }
 
-void is_destroyed(world& here) {
+void success_ca_can_close(world& here) {
     ca opened(here);
     cq queue(opened.get());
     EXPECT_EQ(must(destroy_cq(queue.release())), 0u);
     opened.close();
 }
 
-void pended_ones_are_cancelled(world& here) {
+void pended_waits_cancelled_before_return(world& here) {
     const ca opened(here);
     cq queue(opened.get());
     verb_call completion(get_comp_event(queue));
@@ -45,7 +45,7 @@ void pended_ones_are_cancelled(world& here) {
     EXPECT_STATUS(destroy.status(), STATUS_SUCCESS);
 }
 
-void resize_gives_the_new_size(world& here) {
+void success_returns_new_size(world& here) {
     const ca opened(here);
     const cq queue(opened.get(), 2);
     for (const ULONG entries : {1u, 9u, 3u}) {
@@ -54,7 +54,7 @@ void resize_gives_the_new_size(world& here) {
     }
 }
 
-void resize_refuses(world& here) {
+void resize_cq_invalid_num_cqes_returns_invalid_parameter(world& here) {
     const ca opened(here);
     const cq queue(opened.get(), 4);
     const ULONG before = queue->NumCqes;
@@ -63,7 +63,7 @@ void resize_refuses(world& here) {
     EXPECT_EQ(queue->NumCqes, before);
 }
 
-void resize_keeps_entries(world& here) {
+void queued_entries_are_kept(world& here) {
     const ca opened(here);
     const cq queue(opened.get(), 2);
     here.complete(queue, entry(1));
@@ -74,7 +74,7 @@ void resize_keeps_entries(world& here) {
     EXPECT_EQ(poll(queue, 20), (ids{1, 2, 3}));
 }
 
-void poll_of_an_empty_one(world& here) {
+void empty_queue_returns_zero(world& here) {
     const ca opened(here);
     const cq queue(opened.get());
     IB_WC to{};
@@ -82,7 +82,7 @@ void poll_of_an_empty_one(world& here) {
     EXPECT_EQ(must(poll_cq(queue, 0, nullptr)), 0u);
 }
 
-void poll_takes_oldest_first(world& here) {
+void many_entries_returned_oldest_first(world& here) {
     const ca opened(here);
     const cq queue(opened.get(), 4);
     for (std::uint64_t round = 0; round < 5; ++round) { // past the end of any ring
@@ -96,7 +96,7 @@ void poll_takes_oldest_first(world& here) {
     }
 }
 
-void poll_and_arm_never_pend(world& here) {
+void and_arm_cq_never_pend(world& here) {
     const ca opened(here);
     const cq queue(opened.get());
     IB_WC to{};
@@ -106,7 +106,7 @@ void poll_and_arm_never_pend(world& here) {
     }
 }
 
-void is_made_while_others_are(world& here) {
+void races_with_destroy_both_complete(world& here) {
     ca opened(here);
     cq one(opened.get());
     verb_call second;
@@ -124,28 +124,32 @@ constexpr const char* wrong_size = "STATUS_INVALID_PARAMETER: NumCqes is 0, more
                                    "supports, or less than the number of entries in the queue.";
 
 constexpr test_case cases[] = {
-    {"CreateCq.HoldsWhatWasAskedFor", "Creates a completion queue of at least NumCqes entries.",
-     nothing, kind::steps, holds_what_was_asked_for},
-    {"CreateCq.RefusesNoneOrTooMany",
+    {"CreateCq.Success_HasRequestedEntries",
+     "Creates a completion queue of at least NumCqes entries.", nothing, kind::steps,
+     success_has_requested_entries},
+    {"CreateCq.InvalidNumCqes_ReturnsInvalidParameter",
      "STATUS_INVALID_PARAMETER: NumCqes is 0 or more than the HCA supports.", nothing, kind::steps,
-     is_refused_with_none_or_too_many},
-    {"CreateCq.MeetsADestroy", "Ownership: the IB_CQ is the caller's until CiDestroyCq completes.",
-     nothing, kind::race, is_made_while_others_are},
-    {"DestroyCq.LeavesNothing", "Ownership: the IB_CQ is the caller's until CiDestroyCq completes.",
-     nothing, kind::steps, is_destroyed},
-    {"DestroyCq.CancelsWhatIsParkedBeforeItReturns",
+     invalid_num_cqes_returns_invalid_parameter},
+    {"CreateCq.RacesWithDestroy_BothComplete",
+     "Ownership: the IB_CQ is the caller's until CiDestroyCq completes.", nothing, kind::race,
+     races_with_destroy_both_complete},
+    {"DestroyCq.Success_CaCanClose",
+     "Ownership: the IB_CQ is the caller's until CiDestroyCq completes.", nothing, kind::steps,
+     success_ca_can_close},
+    {"DestroyCq.PendedWaits_CancelledBeforeReturn",
      "Destroys a completion queue; its event IRPs and up-calls end as in CiCloseCa.", nothing,
-     kind::steps, pended_ones_are_cancelled},
-    {"ResizeCq.GivesTheNewSize", new_size, nothing, kind::steps, resize_gives_the_new_size},
-    {"ResizeCq.RefusesNoneOrTooMany", wrong_size, nothing, kind::steps, resize_refuses},
-    {"ResizeCq.KeepsTheEntries", holds, completions, kind::steps, resize_keeps_entries},
-    {"PollCq.OfAnEmptyQueue",
+     kind::steps, pended_waits_cancelled_before_return},
+    {"ResizeCq.Success_ReturnsNewSize", new_size, nothing, kind::steps, success_returns_new_size},
+    {"ResizeCq.InvalidNumCqes_ReturnsInvalidParameter", wrong_size, nothing, kind::steps,
+     resize_cq_invalid_num_cqes_returns_invalid_parameter},
+    {"ResizeCq.QueuedEntries_AreKept", holds, completions, kind::steps, queued_entries_are_kept},
+    {"PollCq.EmptyQueue_ReturnsZero",
      "STATUS_SUCCESS: Information is the number of completions, 0 when there are none.", nothing,
-     kind::steps, poll_of_an_empty_one},
-    {"PollCq.TakesOldestFirst", "Removes up to NumEntries completions, oldest first.", completions,
-     kind::steps, poll_takes_oldest_first},
-    {"PollCq.NeverPendsNorDoesArmCq", "Never pends.", nothing, kind::steps,
-     poll_and_arm_never_pend},
+     kind::steps, empty_queue_returns_zero},
+    {"PollCq.ManyEntries_ReturnedOldestFirst",
+     "Removes up to NumEntries completions, oldest first.", completions, kind::steps,
+     many_entries_returned_oldest_first},
+    {"PollCq.AndArmCq_NeverPend", "Never pends.", nothing, kind::steps, and_arm_cq_never_pend},
 };
 
 } // namespace

@@ -13,7 +13,7 @@ void poll_in_vain(IB_CQ* queue) {
         EXPECT_EQ(get_results(queue, 2), ids{});
 }
 
-void of_an_empty_one(world& here) {
+void empty_queue_returns_zero(world& here) {
     const ca opened(here);
     const cq queue(opened.get());
     poll_in_vain(queue);
@@ -38,7 +38,7 @@ void expect_equal(const IB_WC& one, const IB_WC& other) {
     EXPECT_EQ(one.PathBits, other.PathBits);
 }
 
-void takes_what_poll_cq_takes(world& here) {
+void many_entries_returned_as_by_poll_cq(world& here) {
     const ca opened(here);
     const cq one(opened.get(), 3);
     const cq other(opened.get(), 3);
@@ -58,7 +58,7 @@ void takes_what_poll_cq_takes(world& here) {
     compare();
 }
 
-void takes_turns_with_poll_cq(world& here) {
+void alternates_with_poll_cq_no_entry_lost(world& here) {
     const ca opened(here);
     const cq queue(opened.get(), 4);
     for (std::uint64_t round = 0; round < 30; ++round) {
@@ -73,7 +73,7 @@ void takes_turns_with_poll_cq(world& here) {
     }
 }
 
-void takes_no_more_than_asked(world& here) {
+void fewer_requested_rest_stays_queued(world& here) {
     const ca opened(here);
     const cq queue(opened.get(), 4);
     poll_in_vain(queue);
@@ -87,7 +87,7 @@ void takes_no_more_than_asked(world& here) {
     EXPECT_EQ(room[0].WrId, 3u);
 }
 
-void refuses_what_is_not_there(world& here) {
+void null_arguments_return_invalid_parameter(world& here) {
     const ca opened(here);
     const cq queue(opened.get());
     IB_WC to{};
@@ -99,7 +99,7 @@ void refuses_what_is_not_there(world& here) {
     }
 }
 
-void at_any_level(world& here) {
+void dispatch_level_succeeds(world& here) {
     const ca opened(here);
     const cq queue(opened.get());
     for (std::uint64_t id = 0; id < again_and_again; ++id) {
@@ -110,7 +110,7 @@ void at_any_level(world& here) {
     }
 }
 
-void fails_after_a_fatal_event(world& here) {
+void fatal_event_returns_forced_closed(world& here) {
     const ca opened(here);
     const cq queue(opened.get());
     const cq fresh(opened.get());
@@ -155,15 +155,15 @@ void meets(world& here, const Other& other) {
     EXPECT_EQ(taken, (ids{1, 2, 3}));
 }
 
-void meets_an_arming(world& here) {
+void races_with_arm_cq_no_entry_lost(world& here) {
     meets(here, [](IB_CQ* queue) { verb_call(arm_cq(queue, IB_CQ_ARM_NEXT)); });
 }
 
-void meets_a_resize(world& here) {
+void races_with_resize_no_entry_lost(world& here) {
     meets(here, [](IB_CQ* queue) { verb_call(resize_cq(queue, 16)).status(); });
 }
 
-void meets_a_query(world& here) {
+void races_with_query_no_entry_lost(world& here) {
     meets(here, [](IB_CQ* queue) {
         IB_CQ_ATTR attr{};
         EXPECT_STATUS(verb_call(query_cq(queue, &attr, sizeof(attr))).status(), STATUS_SUCCESS);
@@ -174,23 +174,29 @@ constexpr const char* same = "Does what CiPollCq does without an IRP";
 constexpr const char* oldest = "Removes up to NumEntries completions, oldest first.";
 
 constexpr test_case cases[] = {
-    {"GetCqResults.OfAnEmptyQueue",
+    {"GetCqResults.EmptyQueue_ReturnsZero",
      "*pTaken is the number of completions, 0 when there are none and after a failure.", nothing,
-     kind::steps, of_an_empty_one},
-    {"GetCqResults.TakesWhatPollCqTakes", same, completions, kind::steps, takes_what_poll_cq_takes},
-    {"GetCqResults.TakesTurnsWithPollCq", same, completions, kind::steps, takes_turns_with_poll_cq},
-    {"GetCqResults.TakesNoMoreThanAsked", oldest, completions, kind::steps,
-     takes_no_more_than_asked},
-    {"GetCqResults.RefusesWhatIsNotThere",
+     kind::steps, empty_queue_returns_zero},
+    {"GetCqResults.ManyEntries_ReturnedAsByPollCq", same, completions, kind::steps,
+     many_entries_returned_as_by_poll_cq},
+    {"GetCqResults.AlternatesWithPollCq_NoEntryLost", same, completions, kind::steps,
+     alternates_with_poll_cq_no_entry_lost},
+    {"GetCqResults.FewerRequested_RestStaysQueued", oldest, completions, kind::steps,
+     fewer_requested_rest_stays_queued},
+    {"GetCqResults.NullArguments_ReturnInvalidParameter",
      "STATUS_INVALID_PARAMETER: pCq is NULL, or pEntries with NumEntries above 0.", nothing,
-     kind::steps, refuses_what_is_not_there},
-    {"GetCqResults.AtDispatchLevel", "IRQL: <= DISPATCH_LEVEL.", completions, kind::steps,
-     at_any_level},
-    {"GetCqResults.FailsAfterAFatalEvent", "STATUS_FILE_FORCED_CLOSED: there was a fatal event.",
-     fatal_events, kind::steps, fails_after_a_fatal_event},
-    {"GetCqResults.MeetsAnArming", oldest, completions, kind::race, meets_an_arming},
-    {"GetCqResults.MeetsAResize", oldest, completions, kind::race, meets_a_resize},
-    {"GetCqResults.MeetsAQuery", oldest, completions, kind::race, meets_a_query},
+     kind::steps, null_arguments_return_invalid_parameter},
+    {"GetCqResults.DispatchLevel_Succeeds", "IRQL: <= DISPATCH_LEVEL.", completions, kind::steps,
+     dispatch_level_succeeds},
+    {"GetCqResults.FatalEvent_ReturnsForcedClosed",
+     "STATUS_FILE_FORCED_CLOSED: there was a fatal event.", fatal_events, kind::steps,
+     fatal_event_returns_forced_closed},
+    {"GetCqResults.RacesWithArmCq_NoEntryLost", oldest, completions, kind::race,
+     races_with_arm_cq_no_entry_lost},
+    {"GetCqResults.RacesWithResize_NoEntryLost", oldest, completions, kind::race,
+     races_with_resize_no_entry_lost},
+    {"GetCqResults.RacesWithQuery_NoEntryLost", oldest, completions, kind::race,
+     races_with_query_no_entry_lost},
 };
 
 } // namespace

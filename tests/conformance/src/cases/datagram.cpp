@@ -7,7 +7,7 @@ namespace irpverbs::conformance {
 
 namespace {
 
-void completes_the_oldest_irp(world& here) {
+void many_waiters_oldest_completes(world& here) {
     const ca opened(here);
     agent receiver(opened);
     reception first(receiver);
@@ -22,7 +22,7 @@ void completes_the_oldest_irp(world& here) {
     receiver.deregister();
 }
 
-void waits_for_an_irp(world& here) {
+void queued_datagrams_returned_in_order(world& here) {
     const ca opened(here);
     const agent receiver(opened);
     for (ULONG i = 1; i <= 3; ++i)
@@ -33,7 +33,7 @@ void waits_for_an_irp(world& here) {
 
 // Each datagram is received or reported as lost. The next received datagram reports the last
 // losses, so another one is sent when no more arrive.
-void beyond_the_limit_counts_as_lost(world& here) {
+void datagrams_dropped_count_is_reported(world& here) {
     const ca opened(here);
     IB_MAD_AGENT_ATTR attr = agent_attr(true);
     attr.ReceiveLimit = 2;
@@ -51,7 +51,7 @@ void beyond_the_limit_counts_as_lost(world& here) {
     EXPECT_EQ(accounted, sent);
 }
 
-void a_buffer_too_small_is_refused(world& here) {
+void small_buffer_returns_buffer_too_small(world& here) {
     const ca opened(here);
     const agent receiver(opened);
     reception small;
@@ -60,7 +60,7 @@ void a_buffer_too_small_is_refused(world& here) {
     EXPECT_STATUS(small.call.status(), STATUS_BUFFER_TOO_SMALL);
 }
 
-void an_up_call_takes_all(world& here) {
+void agent_with_up_call_returns_invalid_device_request(world& here) {
     recorder heard;
     const ca opened(here);
     const agent sender(opened, agent_attr(false));
@@ -73,7 +73,7 @@ void an_up_call_takes_all(world& here) {
         EXPECT_EQ(each.level, DISPATCH_LEVEL);
 }
 
-void what_can_not_be_sent_is_refused(world& here) {
+void invalid_arguments_return_invalid_parameter(world& here) {
     const ca opened(here);
     const agent sender(opened);
     for (const ULONG length : {0u, IB_MAD_HEADER_SIZE - 1, IB_MAD_SIZE + 1, ~0u}) {
@@ -93,7 +93,7 @@ void what_can_not_be_sent_is_refused(world& here) {
 }
 
 // The high half of the transaction ID belongs to the driver, the low half to the requester.
-void an_answer_reaches_who_asked(world& here) {
+void response_reaches_requester(world& here) {
     const ca opened(here);
     const agent receiver(opened);
     const agent bystander(opened, agent_attr(false));
@@ -116,7 +116,7 @@ void an_answer_reaches_who_asked(world& here) {
     EXPECT_EQ(std::memcmp(&answered.data[low_half], own, sizeof(own)), 0);
 }
 
-void never_passes_a_waiter_by(world& here) {
+void races_with_datagram_completes_with_it(world& here) {
     const ca opened(here);
     const agent receiver(opened);
     const datagram one(opened, 1);
@@ -128,7 +128,7 @@ void never_passes_a_waiter_by(world& here) {
     EXPECT_EQ(waiter.number(), 1u);
 }
 
-void that_a_cancelled_waiter_did_not_take_is_there(world& here) {
+void races_with_datagram_and_cancel_no_datagram_lost(world& here) {
     const ca opened(here);
     agent receiver(opened);
     const datagram one(opened, 1);
@@ -148,7 +148,7 @@ void that_a_cancelled_waiter_did_not_take_is_there(world& here) {
     }
 }
 
-void meets_the_end_of_its_agent(world& here) {
+void races_with_deregistration_is_cancelled(world& here) {
     const ca opened(here);
     const agent sender(opened, agent_attr(false));
     agent receiver(opened);
@@ -164,7 +164,7 @@ void meets_the_end_of_its_agent(world& here) {
 }
 
 // A cancelled datagram is not sent: the next one is the first that arrives.
-void sending_meets_a_cancel(world& here) {
+void races_with_cancel_result_wins(world& here) {
     const ca opened(here);
     const agent both(opened);
     const datagram one(opened, 1);
@@ -181,34 +181,38 @@ constexpr const char* one_each =
     "Waits for a datagram; any number of IRPs may wait, and a datagram completes the oldest.";
 
 constexpr test_case cases[] = {
-    {"GetMad.CompletesTheOldestIrp", one_each, nothing, kind::steps, completes_the_oldest_irp},
-    {"GetMad.TakesWhatWaited", one_each, nothing, kind::steps, waits_for_an_irp},
-    {"GetMad.TellsWhatWasLost",
+    {"GetMad.ManyWaiters_OldestCompletes", one_each, nothing, kind::steps,
+     many_waiters_oldest_completes},
+    {"GetMad.QueuedDatagrams_ReturnedInOrder", one_each, nothing, kind::steps,
+     queued_datagrams_returned_in_order},
+    {"GetMad.DatagramsDropped_CountIsReported",
      "datagrams dropped since the previous one, at ReceiveLimit or without memory", nothing,
-     kind::steps, beyond_the_limit_counts_as_lost},
-    {"GetMad.RefusesASmallBuffer", "STATUS_BUFFER_TOO_SMALL: Size is less than IB_MAD_SIZE.",
-     nothing, kind::steps, a_buffer_too_small_is_refused},
-    {"GetMad.OfAnAgentWithAnUpCallIsRefused",
+     kind::steps, datagrams_dropped_count_is_reported},
+    {"GetMad.SmallBuffer_ReturnsBufferTooSmall",
+     "STATUS_BUFFER_TOO_SMALL: Size is less than IB_MAD_SIZE.", nothing, kind::steps,
+     small_buffer_returns_buffer_too_small},
+    {"GetMad.AgentWithUpCall_ReturnsInvalidDeviceRequest",
      "STATUS_INVALID_DEVICE_REQUEST: the agent has an up-call.", nothing, kind::steps,
-     an_up_call_takes_all},
-    {"SendMad.RefusesWhatCanNotBeSent",
+     agent_with_up_call_returns_invalid_device_request},
+    {"SendMad.InvalidArguments_ReturnInvalidParameter",
      "STATUS_INVALID_PARAMETER: also a length, P_Key or GID index, or a class other than the "
      "agent's.",
-     nothing, kind::steps, what_can_not_be_sent_is_refused},
-    {"SendMad.AnAnswerReachesWhoAsked",
+     nothing, kind::steps, invalid_arguments_return_invalid_parameter},
+    {"SendMad.Response_ReachesRequester",
      "A response (response bit, or TrapRepress) goes to the agent that sent the request", nothing,
-     kind::steps, an_answer_reaches_who_asked},
-    {"SendMad.MeetsACancel",
+     kind::steps, response_reaches_requester},
+    {"SendMad.RacesWithCancel_ResultWins",
      "completes STATUS_CANCELLED when IoCancelIrp is called while it is pended and has not taken "
      "effect; a result that exists wins.",
-     nothing, kind::race, sending_meets_a_cancel},
-    {"GetMad.MeetsADatagram", one_each, nothing, kind::race, never_passes_a_waiter_by},
-    {"GetMad.MeetsADatagramAndACancel", one_each, nothing, kind::race,
-     that_a_cancelled_waiter_did_not_take_is_there},
-    {"GetMad.MeetsTheEndOfItsAgent",
+     nothing, kind::race, races_with_cancel_result_wins},
+    {"GetMad.RacesWithDatagram_CompletesWithIt", one_each, nothing, kind::race,
+     races_with_datagram_completes_with_it},
+    {"GetMad.RacesWithDatagramAndCancel_NoDatagramLost", one_each, nothing, kind::race,
+     races_with_datagram_and_cancel_no_datagram_lost},
+    {"GetMad.RacesWithDeregistration_IsCancelled",
      "Datagrams that it has not received are dropped, and pended CiGetMad complete "
      "STATUS_CANCELLED before this returns.",
-     nothing, kind::race, meets_the_end_of_its_agent},
+     nothing, kind::race, races_with_deregistration_is_cancelled},
 };
 
 } // namespace

@@ -8,7 +8,7 @@ namespace {
 constexpr IB_ASYNC_EVENT one_event = IB_AE_CLIENT_REREGISTER;
 constexpr IB_ASYNC_EVENT other_event = IB_AE_SM_CHANGE;
 
-void completes_the_oldest_irp(world& here) {
+void many_waiters_oldest_completes(world& here) {
     ca opened(here);
     verb_call first(get_port_event(opened));
     verb_call second(get_port_event(opened));
@@ -21,7 +21,7 @@ void completes_the_oldest_irp(world& here) {
     EXPECT_EQ(second.information(), static_cast<ULONG_PTR>(other_event));
 }
 
-void of_another_port_completes_nothing(world& here) {
+void other_port_completes_no_waiter(world& here) {
     ca opened(here);
     verb_call other(get_port_event(opened, 2));
     if (other.done()) throw skipped{"the HCA has one port"};
@@ -35,7 +35,7 @@ void of_another_port_completes_nothing(world& here) {
 
 // A witness with an up-call waits for the events, so they have been delivered when it has seen
 // them.
-void without_a_taker_is_latched_once(world& here) {
+void no_waiter_latched_once(world& here) {
     recorder witness;
     const ca seeing(here, &recorder::ca_calls, &witness);
     ca opened(here);
@@ -52,7 +52,7 @@ void without_a_taker_is_latched_once(world& here) {
     opened.close();
 }
 
-void goes_to_the_up_call_and_to_an_irp(world& here) {
+void event_reaches_up_call_and_irp(world& here) {
     recorder heard;
     ca opened(here, &recorder::ca_calls, &heard);
     verb_call waiter(get_port_event(opened));
@@ -67,7 +67,7 @@ void goes_to_the_up_call_and_to_an_irp(world& here) {
     opened.close();
 }
 
-void up_calls_come_at_dispatch_level(world& here) {
+void event_runs_at_dispatch_level(world& here) {
     recorder heard;
     const ca opened(here, &recorder::ca_calls, &heard);
     here.raise(one_event);
@@ -75,7 +75,7 @@ void up_calls_come_at_dispatch_level(world& here) {
         EXPECT_EQ(each.level, DISPATCH_LEVEL);
 }
 
-void taken_by_an_up_call_alone(world& here) {
+void received_by_up_call_not_latched(world& here) {
     recorder heard;
     ca opened(here, &recorder::ca_calls, &heard);
     here.raise(one_event);
@@ -85,7 +85,7 @@ void taken_by_an_up_call_alone(world& here) {
     opened.close();
 }
 
-void reaches_every_open_ca(world& here) {
+void many_open_cas_each_receives_it(world& here) {
     recorder heard;
     const ca listening(here, &recorder::ca_calls, &heard);
     const ca waiting(here);
@@ -98,7 +98,7 @@ void reaches_every_open_ca(world& here) {
     EXPECT_EQ(latched.information(), static_cast<ULONG_PTR>(one_event));
 }
 
-void a_cancelled_waiter_takes_none(world& here) {
+void waiter_cancelled_event_is_latched(world& here) {
     const ca opened(here);
     verb_call cancelled(get_port_event(opened));
     verb_call next(get_port_event(opened));
@@ -111,7 +111,7 @@ void a_cancelled_waiter_takes_none(world& here) {
 
 // A client that reads the latched events of a link in their order ends with the link's actual
 // state.
-void latched_ones_end_with_the_latest(world& here) {
+void events_repeated_latched_in_order_of_last_occurrence(world& here) {
     recorder witness;
     const ca seeing(here, &recorder::ca_calls, &witness);
     ca opened(here);
@@ -131,27 +131,28 @@ constexpr const char* neither =
     "An event that neither took is latched: the next IRP that waits for it completes at once.";
 
 constexpr test_case cases[] = {
-    {"PortEvent.CompletesTheOldestIrp", one_each, port_events, kind::steps,
-     completes_the_oldest_irp},
-    {"PortEvent.OfAnotherPortCompletesNothing", "Waits for an event of a port;", port_events,
-     kind::steps, of_another_port_completes_nothing},
-    {"PortEvent.WithoutATakerIsLatchedOnce",
+    {"PortEvent.ManyWaiters_OldestCompletes", one_each, port_events, kind::steps,
+     many_waiters_oldest_completes},
+    {"PortEvent.OtherPort_CompletesNoWaiter", "Waits for an event of a port;", port_events,
+     kind::steps, other_port_completes_no_waiter},
+    {"PortEvent.NoWaiter_LatchedOnce",
      "Latched events are returned in the order of their last occurrence, equal ones once.",
-     port_events, kind::steps, without_a_taker_is_latched_once},
-    {"PortEvent.LatchedOnesEndWithTheLatest",
+     port_events, kind::steps, no_waiter_latched_once},
+    {"PortEvent.EventsRepeated_LatchedInOrderOfLastOccurrence",
      "Latched events are returned in the order of their last occurrence, equal ones once.",
-     port_events, kind::steps, latched_ones_end_with_the_latest},
-    {"PortEvent.GoesToTheUpCallAndToAnIrp", both, port_events, kind::steps,
-     goes_to_the_up_call_and_to_an_irp},
-    {"PortEvent.ReachesEveryOpenCa", both, port_events, kind::steps, reaches_every_open_ca},
-    {"PortEvent.TakenByAnUpCallIsNotLatched", neither, port_events, kind::steps,
-     taken_by_an_up_call_alone},
-    {"PortEvent.CancelledWaiterTakesNone", neither, port_events, kind::steps,
-     a_cancelled_waiter_takes_none},
-    {"UpCall.ComesAtDispatchLevel",
+     port_events, kind::steps, events_repeated_latched_in_order_of_last_occurrence},
+    {"PortEvent.Event_ReachesUpCallAndIrp", both, port_events, kind::steps,
+     event_reaches_up_call_and_irp},
+    {"PortEvent.ManyOpenCas_EachReceivesIt", both, port_events, kind::steps,
+     many_open_cas_each_receives_it},
+    {"PortEvent.ReceivedByUpCall_NotLatched", neither, port_events, kind::steps,
+     received_by_up_call_not_latched},
+    {"PortEvent.WaiterCancelled_EventIsLatched", neither, port_events, kind::steps,
+     waiter_cancelled_event_is_latched},
+    {"UpCall.Event_RunsAtDispatchLevel",
      "Up-calls run at DISPATCH_LEVEL, one at a time for each object, and never after its close has "
      "completed;",
-     port_events, kind::steps, up_calls_come_at_dispatch_level},
+     port_events, kind::steps, event_runs_at_dispatch_level},
 };
 
 } // namespace

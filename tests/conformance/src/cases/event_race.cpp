@@ -5,7 +5,7 @@ namespace irpverbs::conformance {
 
 namespace {
 
-void never_passes_a_waiter_by(world& here) {
+void races_with_waiter_waiter_completes(world& here) {
     const ca opened(here);
     verb_call waiter;
     world::together({[&] { waiter.send(get_port_event(opened)); },
@@ -13,7 +13,7 @@ void never_passes_a_waiter_by(world& here) {
     EXPECT_STATUS(waiter.status(), STATUS_SUCCESS);
 }
 
-void that_a_cancelled_waiter_did_not_take_is_there(world& here) {
+void races_with_cancel_event_not_lost(world& here) {
     ca opened(here);
     verb_call waiter;
     world::together({[&] { waiter.send(get_port_event(opened)); }, [&] { waiter.cancel(); },
@@ -28,7 +28,7 @@ void that_a_cancelled_waiter_did_not_take_is_there(world& here) {
     }
 }
 
-void up_calls_come_one_at_a_time(world& here) {
+void many_events_run_one_at_a_time(world& here) {
     recorder heard;
     const ca opened(here, &recorder::ca_calls, &heard);
     world::together({[&] { here.raise(IB_AE_CLIENT_REREGISTER); },
@@ -36,7 +36,7 @@ void up_calls_come_one_at_a_time(world& here) {
     EXPECT_EQ(heard.wait_for(3).size(), 3u);
 }
 
-void no_up_call_after_close(world& here) {
+void races_with_close_none_after_completion(world& here) {
     recorder heard;
     ca opened(here, &recorder::ca_calls, &heard);
     verb_call close;
@@ -52,7 +52,7 @@ void no_up_call_after_close(world& here) {
 }
 
 // The client receives its IB_CA before any up-call about it.
-void no_up_call_before_the_open_has_completed(world& here) {
+void races_with_open_none_before_completion(world& here) {
     recorder heard;
     std::atomic<bool> open_completed = false;
     heard.inside = [&] { EXPECT_TRUE(open_completed.load()); };
@@ -70,13 +70,16 @@ constexpr const char* latched =
     "An event that neither took is latched: the next IRP that waits for it completes at once.";
 
 constexpr test_case cases[] = {
-    {"PortEvent.NeverPassesAWaiterBy", latched, port_events, kind::race, never_passes_a_waiter_by},
-    {"PortEvent.ThatACancelledWaiterDidNotTakeIsThere", latched, port_events, kind::race,
-     that_a_cancelled_waiter_did_not_take_is_there},
-    {"UpCall.ComesOneAtATime", up_calls, port_events, kind::race, up_calls_come_one_at_a_time},
-    {"UpCall.NoneAfterClose", up_calls, port_events, kind::race, no_up_call_after_close},
-    {"UpCall.NoneBeforeTheOpenHasCompleted", "No up-call comes before the open has completed.",
-     port_events, kind::race, no_up_call_before_the_open_has_completed},
+    {"PortEvent.RacesWithWaiter_WaiterCompletes", latched, port_events, kind::race,
+     races_with_waiter_waiter_completes},
+    {"PortEvent.RacesWithCancel_EventNotLost", latched, port_events, kind::race,
+     races_with_cancel_event_not_lost},
+    {"UpCall.ManyEvents_RunOneAtATime", up_calls, port_events, kind::race,
+     many_events_run_one_at_a_time},
+    {"UpCall.RacesWithClose_NoneAfterCompletion", up_calls, port_events, kind::race,
+     races_with_close_none_after_completion},
+    {"UpCall.RacesWithOpen_NoneBeforeCompletion", "No up-call comes before the open has completed.",
+     port_events, kind::race, races_with_open_none_before_completion},
 };
 
 } // namespace

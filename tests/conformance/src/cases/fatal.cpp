@@ -5,7 +5,7 @@ namespace irpverbs::conformance {
 
 namespace {
 
-void is_signaled_once_and_latched(world& here) {
+void no_waiter_latched_and_reported_once(world& here) {
     recorder heard;
     const ca listening(here, &recorder::ca_calls, &heard);
     ca silent(here);
@@ -20,7 +20,7 @@ void is_signaled_once_and_latched(world& here) {
     EXPECT_EQ(heard.count(), 1u);
 }
 
-void completes_a_pended_irp(world& here) {
+void pended_waiter_completes(world& here) {
     const ca opened(here);
     verb_call first(get_fatal_event(opened));
     EXPECT_STATUS(first.returned(), STATUS_PENDING);
@@ -29,7 +29,7 @@ void completes_a_pended_irp(world& here) {
     EXPECT_EQ(first.information(), 0u);
 }
 
-void goes_to_the_up_call_and_to_an_irp(world& here) {
+void event_reaches_up_call_and_irp(world& here) {
     recorder heard;
     ca opened(here, &recorder::ca_calls, &heard);
     verb_call waiter(get_fatal_event(opened));
@@ -42,7 +42,7 @@ void goes_to_the_up_call_and_to_an_irp(world& here) {
     EXPECT_EQ(heard.count(), 1u);
 }
 
-void fails_every_verb(world& here) {
+void later_verbs_return_forced_closed(world& here) {
     ca opened(here);
     cq queue(cq_if_there_is(opened));
     const good_calls calls(opened, queue);
@@ -60,7 +60,7 @@ void fails_every_verb(world& here) {
         EXPECT_STATUS(verb_call(each).status(), STATUS_FILE_FORCED_CLOSED) << each.name;
 }
 
-void leaves_close_and_destroy(world& here) {
+void close_and_destroy_succeed(world& here) {
     ca opened(here);
     cq queue(cq_if_there_is(opened));
     here.fail();
@@ -72,7 +72,7 @@ void leaves_close_and_destroy(world& here) {
     opened.close();
 }
 
-void leaves_what_was_latched(world& here) {
+void latched_port_events_are_kept(world& here) {
     recorder witness;
     const ca seeing(here, &recorder::ca_calls, &witness);
     const ca opened(here);
@@ -89,18 +89,20 @@ constexpr const char* waits = "Waits for a catastrophic error of the HCA; any nu
                               "wait, and an event completes one of them.";
 
 constexpr test_case cases[] = {
-    {"FatalEvent.CompletesAParkedIrp", waits, fatal_events, kind::steps, completes_a_pended_irp},
-    {"FatalEvent.IsToldOnceAndLatched", waits, fatal_events, kind::steps,
-     is_signaled_once_and_latched},
-    {"FatalEvent.GoesToTheUpCallAndToAnIrp",
+    {"FatalEvent.PendedWaiter_Completes", waits, fatal_events, kind::steps,
+     pended_waiter_completes},
+    {"FatalEvent.NoWaiter_LatchedAndReportedOnce", waits, fatal_events, kind::steps,
+     no_waiter_latched_and_reported_once},
+    {"FatalEvent.Event_ReachesUpCallAndIrp",
      "An event goes to the up-call, if there is one, and completes the oldest IRP that waits for "
      "it, if there is one.",
-     fatal_events, kind::steps, goes_to_the_up_call_and_to_an_irp},
-    {"FatalEvent.FailsEveryVerb", forced, fatal_events, kind::steps, fails_every_verb},
-    {"FatalEvent.LeavesCloseAndDestroy", forced, fatal_events, kind::steps,
-     leaves_close_and_destroy},
-    {"FatalEvent.LeavesWhatWasLatched", forced, fatal_events | port_events, kind::steps,
-     leaves_what_was_latched},
+     fatal_events, kind::steps, event_reaches_up_call_and_irp},
+    {"FatalEvent.LaterVerbs_ReturnForcedClosed", forced, fatal_events, kind::steps,
+     later_verbs_return_forced_closed},
+    {"FatalEvent.CloseAndDestroy_Succeed", forced, fatal_events, kind::steps,
+     close_and_destroy_succeed},
+    {"FatalEvent.LatchedPortEvents_AreKept", forced, fatal_events | port_events, kind::steps,
+     latched_port_events_are_kept},
 };
 
 } // namespace

@@ -107,7 +107,7 @@ private:
     reception pended_;
 };
 
-void in_the_middle_of_everything(world& here) {
+void races_with_verbs_all_complete(world& here) {
     ca opened(here);
     cq queue(cq_if_there_is(opened));
     ca leaving(here);
@@ -130,7 +130,7 @@ void in_the_middle_of_everything(world& here) {
 
 // A waiter on the queue ends with the queue at the latest, and receives no event that did not
 // happen.
-void meets_waiters_of_a_queue(world& here) {
+void races_with_cq_waiters_all_complete(world& here) {
     const ca opened(here);
     cq queue(opened.get());
     verb_call completion;
@@ -147,9 +147,10 @@ constexpr const char* forced = "completes STATUS_FILE_FORCED_CLOSED after a fata
                                "close, destroy and waits for latched events)";
 
 constexpr test_case cases[] = {
-    {"FatalEvent.InTheMiddleOfEverything", forced, fatal_events, kind::race,
-     in_the_middle_of_everything},
-    {"FatalEvent.MeetsWaitersOfAQueue", forced, fatal_events, kind::race, meets_waiters_of_a_queue},
+    {"FatalEvent.RacesWithVerbs_AllComplete", forced, fatal_events, kind::race,
+     races_with_verbs_all_complete},
+    {"FatalEvent.RacesWithCqWaiters_AllComplete", forced, fatal_events, kind::race,
+     races_with_cq_waiters_all_complete},
 };
 
 } // namespace

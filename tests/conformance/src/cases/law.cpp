@@ -7,7 +7,7 @@ namespace irpverbs::conformance {
 
 namespace {
 
-void completes_once_also_when_it_fails(world& here) {
+void failing_verb_completes_exactly_once(world& here) {
     const ca opened(here);
     IB_PORT_ATTR attr{};
     const IB_MODIFY_PORT modify{};
@@ -46,7 +46,7 @@ struct tall_irp {
     tall_irp& operator=(const tall_irp&) = delete;
 };
 
-void keeps_the_callers_location(world& here) {
+void callers_location_stays_unchanged(world& here) {
     const ca opened(here);
     IB_PORT_ATTR attr{};
     for (const bool waits : {false, true}) {
@@ -72,7 +72,7 @@ NTSTATUS free_it(DEVICE_OBJECT*, IRP* irp, void* event) {
     return STATUS_MORE_PROCESSING_REQUIRED;
 }
 
-void may_be_freed_by_its_completion_routine(world& here) {
+void completed_irp_may_be_freed(world& here) {
     const ca opened(here);
     const cq queue(cq_if_there_is(opened));
     const good_calls calls(opened, queue);
@@ -87,7 +87,7 @@ void may_be_freed_by_its_completion_routine(world& here) {
 }
 
 // If a lock were held across the completion, this would never return.
-void no_lock_is_held_across_a_completion(world& here) {
+void completion_runs_without_lock(world& here) {
     const ca opened(here);
     IB_PORT_ATTR attr{};
     verb_call inner;
@@ -135,7 +135,7 @@ void verbs_say_when_memory_runs_short(IB_CA* opened, IB_CQ* queue) {
 }
 
 // A verb reports every allocation failure, and leaves the earlier state unchanged.
-void says_when_memory_runs_short(world& here) {
+void allocation_failure_returns_insufficient_resources(world& here) {
     dispatch::fault_sweep([&](dispatch::sweep& faults) {
         verb_call open;
         verb_call create;
@@ -160,7 +160,7 @@ void says_when_memory_runs_short(world& here) {
     verbs_say_when_memory_runs_short(opened, queue);
 }
 
-void completing_needs_no_memory(world& here) {
+void completion_needs_no_memory(world& here) {
     dispatch::fault_sweep([&](dispatch::sweep& faults) {
         const ca opened(here);
         verb_call event(get_port_event(opened));
@@ -174,7 +174,7 @@ void completing_needs_no_memory(world& here) {
 }
 
 // Every 64th seed runs twice, and both runs must be equal.
-void nothing_but_the_machine_decides(world& here) {
+void same_seed_same_run(world& here) {
     const ca opened(here);
     verb_call waiter;
     IB_PORT_ATTR attr{};
@@ -185,23 +185,24 @@ void nothing_but_the_machine_decides(world& here) {
 }
 
 constexpr test_case cases[] = {
-    {"Law.ExactlyOnceAlsoWhenItFails", "completes pIrp exactly once, also when it fails at once.",
-     nothing, kind::steps, completes_once_also_when_it_fails},
-    {"Law.TheCallersLocationStays", "the caller's own location stays as it is;", nothing,
-     kind::steps, keeps_the_callers_location},
-    {"Law.ReturnedUpItMayBeFreed", "Lent down, returned up.", nothing, kind::steps,
-     may_be_freed_by_its_completion_routine},
-    {"Law.NoLockAcrossACompletion",
+    {"Law.FailingVerb_CompletesExactlyOnce",
+     "completes pIrp exactly once, also when it fails at once.", nothing, kind::steps,
+     failing_verb_completes_exactly_once},
+    {"Law.CallersLocation_StaysUnchanged", "the caller's own location stays as it is;", nothing,
+     kind::steps, callers_location_stays_unchanged},
+    {"Law.CompletedIrp_MayBeFreed", "Lent down, returned up.", nothing, kind::steps,
+     completed_irp_may_be_freed},
+    {"Law.Completion_RunsWithoutLock",
      "No lock across a completion, nor across a call into another driver or an up-call.",
-     port_events | dispatch_callers, kind::steps, no_lock_is_held_across_a_completion},
-    {"Law.ShutdownDrains", "Shutdown drains.", nothing, kind::steps, shutdown_drains},
-    {"Law.SaysWhenMemoryRunsShort", "STATUS_INSUFFICIENT_RESOURCES.", nothing, kind::steps,
-     says_when_memory_runs_short},
-    {"Law.CompletingNeedsNoMemory", "Reserve, then start.", port_events, kind::steps,
-     completing_needs_no_memory},
-    {"Law.NothingButTheMachineDecides",
+     port_events | dispatch_callers, kind::steps, completion_runs_without_lock},
+    {"Law.Shutdown_Drains", "Shutdown drains.", nothing, kind::steps, shutdown_drains},
+    {"Law.AllocationFailure_ReturnsInsufficientResources", "STATUS_INSUFFICIENT_RESOURCES.",
+     nothing, kind::steps, allocation_failure_returns_insufficient_resources},
+    {"Law.Completion_NeedsNoMemory", "Reserve, then start.", port_events, kind::steps,
+     completion_needs_no_memory},
+    {"Law.SameSeed_SameRun",
      "Nothing reads a clock, a random number or a thread id except through the machine.", nothing,
-     kind::race, nothing_but_the_machine_decides},
+     kind::race, same_seed_same_run},
 };
 
 } // namespace

@@ -60,8 +60,8 @@ void call_all(world& here, KIRQL level) {
     EXPECT_STATUS(verb_call(at(level, close_ca(opened))).status(), STATUS_SUCCESS);
 }
 
-void at_dispatch(world& here) { call_all(here, DISPATCH_LEVEL); }
-void at_apc(world& here) { call_all(here, APC_LEVEL); }
+void dispatch_level_completes(world& here) { call_all(here, DISPATCH_LEVEL); }
+void apc_level_completes(world& here) { call_all(here, APC_LEVEL); }
 
 void waiters_of_a_queue_at_dispatch(IB_CA* of) {
     cq queue(cq_if_there_is(of));
@@ -76,7 +76,7 @@ void waiters_of_a_queue_at_dispatch(IB_CA* of) {
     EXPECT_STATUS(error.status(), STATUS_CANCELLED);
 }
 
-void waiters_at_dispatch(world& here) {
+void dispatch_level_pend(world& here) {
     ca opened(here);
     verb_call port(at(DISPATCH_LEVEL, get_port_event(opened)));
     verb_call fatal(at(DISPATCH_LEVEL, get_fatal_event(opened)));
@@ -89,12 +89,12 @@ void waiters_at_dispatch(world& here) {
     EXPECT_STATUS(fatal.status(), STATUS_CANCELLED);
 }
 
-void forced_to_pend(world& here) {
+void forced_pending_completes_once(world& here) {
     const auto summary = irp::force_pending_sweep([&] { call_all(here, PASSIVE_LEVEL); });
     EXPECT_GE(summary.runs, 1u);
 }
 
-void from_c(world& here) {
+void called_from_c_completes_once(world& here) {
     const ca opened(here);
     const datagram one(opened, 1);
     const CONFORMANCE_C_DATAGRAM itself{agent_attr(true), one.get()};
@@ -102,7 +102,7 @@ void from_c(world& here) {
     EXPECT_EQ(result.Line, 0) << "c_client.c: " << name_of(result.Status);
 }
 
-void up_call_reaches_c(world& here) {
+void c_client_receives_events(world& here) {
     const auto raise = [](void* world_of, IB_ASYNC_EVENT event) {
         return static_cast<world*>(world_of)->try_to_raise(event);
     };
@@ -114,19 +114,21 @@ void up_call_reaches_c(world& here) {
 constexpr const char* any_level = "may be called at IRQL <= DISPATCH_LEVEL;";
 
 constexpr test_case cases[] = {
-    {"EveryVerb.AtDispatchLevel", any_level, dispatch_callers, kind::steps, at_dispatch},
-    {"EveryVerb.AtApcLevel", any_level, nothing, kind::steps, at_apc},
-    {"Waiters.AtDispatchLevel", any_level, dispatch_callers, kind::steps, waiters_at_dispatch},
-    {"EveryVerb.ForcedToPend",
+    {"EveryVerb.DispatchLevel_Completes", any_level, dispatch_callers, kind::steps,
+     dispatch_level_completes},
+    {"EveryVerb.ApcLevel_Completes", any_level, nothing, kind::steps, apc_level_completes},
+    {"Waiters.DispatchLevel_Pend", any_level, dispatch_callers, kind::steps, dispatch_level_pend},
+    {"EveryVerb.ForcedPending_CompletesOnce",
      "It returns the status that the IRP was completed with, or STATUS_PENDING and completes it "
      "later.",
-     nothing, kind::steps, forced_to_pend},
-    {"EveryVerb.FromC", "completes pIrp exactly once, also when it fails at once.", nothing,
-     kind::steps, from_c},
-    {"UpCall.ReachesC",
+     nothing, kind::steps, forced_pending_completes_once},
+    {"EveryVerb.CalledFromC_CompletesOnce",
+     "completes pIrp exactly once, also when it fails at once.", nothing, kind::steps,
+     called_from_c_completes_once},
+    {"UpCall.CClient_ReceivesEvents",
      "An event goes to the up-call, if there is one, and completes the oldest IRP that waits for "
      "it, if there is one.",
-     port_events, kind::steps, up_call_reaches_c},
+     port_events, kind::steps, c_client_receives_events},
 };
 
 } // namespace

@@ -5,7 +5,7 @@ namespace irpverbs::conformance {
 
 namespace {
 
-void gives_an_agent(world& here) {
+void registration_returns_agent(world& here) {
     const ca opened(here);
     const IB_MAD_AGENT_ATTR attr = agent_attr(true);
     const agent made(opened, attr);
@@ -14,7 +14,7 @@ void gives_an_agent(world& here) {
     EXPECT_EQ(seen.ManagementClass, attr.ManagementClass);
 }
 
-void two_may_not_receive_the_same(world& here) {
+void same_methods_returns_sharing_violation(world& here) {
     const ca opened(here);
     const ca other(here);
     const IB_MAD_AGENT_ATTR attr = agent_attr(true);
@@ -26,7 +26,7 @@ void two_may_not_receive_the_same(world& here) {
     const agent second(other, attr);
 }
 
-void that_can_not_be_is_refused(world& here) {
+void invalid_attributes_return_invalid_parameter(world& here) {
     const ca opened(here);
     { const agent supported(opened); }
     IB_MAD_AGENT_ATTR no_port = agent_attr(true, 0);
@@ -41,7 +41,7 @@ void that_can_not_be_is_refused(world& here) {
     EXPECT_STATUS(answer(register_agent(opened, nullptr)), STATUS_INVALID_PARAMETER);
 }
 
-void keeps_its_ca_open(world& here) {
+void registered_ca_close_is_busy(world& here) {
     ca opened(here);
     agent made(opened);
     EXPECT_STATUS(answer(close_ca(opened)), STATUS_DEVICE_BUSY);
@@ -49,7 +49,7 @@ void keeps_its_ca_open(world& here) {
     opened.close();
 }
 
-void cancels_what_is_pended_before_it_returns(world& here) {
+void deregistration_cancels_pended_receives(world& here) {
     const ca opened(here);
     agent made(opened);
     reception first(made);
@@ -64,7 +64,7 @@ void cancels_what_is_pended_before_it_returns(world& here) {
     EXPECT_STATUS(end.status(), STATUS_SUCCESS);
 }
 
-void from_inside_an_up_call(world& here) {
+void deregistered_inside_up_call_completes(world& here) {
     recorder heard;
     verb_call end;
     const ca opened(here);
@@ -82,7 +82,7 @@ void from_inside_an_up_call(world& here) {
     EXPECT_STATUS(end.status(), STATUS_SUCCESS);
 }
 
-void refuses_verbs_meanwhile(world& here) {
+void deregistration_pending_verbs_return_file_closed(world& here) {
     recorder heard;
     verb_call end;
     const ca opened(here);
@@ -106,7 +106,7 @@ void refuses_verbs_meanwhile(world& here) {
     EXPECT_STATUS(end.status(), STATUS_SUCCESS);
 }
 
-void dies_with_the_hca(world& here) {
+void fatal_event_verbs_return_forced_closed(world& here) {
     const ca opened(here);
     agent made(opened);
     const datagram one(opened, 1);
@@ -120,7 +120,7 @@ void dies_with_the_hca(world& here) {
     made.deregister();
 }
 
-void registration_meets_a_cancel(world& here) {
+void registration_races_with_cancel_completes_once(world& here) {
     ca opened(here);
     const IB_MAD_AGENT_ATTR attr = agent_attr(true);
     { const agent supported(opened); }
@@ -134,7 +134,7 @@ void registration_meets_a_cancel(world& here) {
     opened.close();
 }
 
-void deregistration_meets_a_cancel(world& here) {
+void deregistration_races_with_cancel_is_not_cancelled(world& here) {
     ca opened(here);
     agent made(opened);
     verb_call end;
@@ -146,33 +146,35 @@ void deregistration_meets_a_cancel(world& here) {
 constexpr const char* ends = "pended CiGetMad complete STATUS_CANCELLED before this returns";
 
 constexpr test_case cases[] = {
-    {"MadAgent.IsGiven", "STATUS_SUCCESS: Information is the IB_MAD_AGENT*.", nothing, kind::steps,
-     gives_an_agent},
-    {"MadAgent.TwoMayNotReceiveTheSame",
+    {"MadAgent.Registration_ReturnsAgent", "STATUS_SUCCESS: Information is the IB_MAD_AGENT*.",
+     nothing, kind::steps, registration_returns_agent},
+    {"MadAgent.SameMethods_ReturnsSharingViolation",
      "STATUS_SHARING_VIOLATION: another agent of the port receives one of these methods.", nothing,
-     kind::steps, two_may_not_receive_the_same},
-    {"MadAgent.ThatCanNotBeIsRefused",
+     kind::steps, same_methods_returns_sharing_violation},
+    {"MadAgent.InvalidAttributes_ReturnInvalidParameter",
      "STATUS_INVALID_PARAMETER: also class 0, and an OUI for a class that has none.", nothing,
-     kind::steps, that_can_not_be_is_refused},
-    {"MadAgent.KeepsItsCaOpen",
+     kind::steps, invalid_attributes_return_invalid_parameter},
+    {"MadAgent.Registered_CaCloseIsBusy",
      "STATUS_DEVICE_BUSY: objects created with it remain; nothing changed.", nothing, kind::steps,
-     keeps_its_ca_open},
-    {"MadAgent.CancelsWhatIsParkedBeforeItEnds", ends, nothing, kind::steps,
-     cancels_what_is_pended_before_it_returns},
-    {"MadAgent.EndsFromInsideAnUpCall",
+     registered_ca_close_is_busy},
+    {"MadAgent.Deregistration_CancelsPendedReceives", ends, nothing, kind::steps,
+     deregistration_cancels_pended_receives},
+    {"MadAgent.DeregisteredInsideUpCall_Completes",
      "The up-call runs at DISPATCH_LEVEL, one at a time for an agent, and never after its "
      "deregistration has completed.",
-     dispatch_callers, kind::steps, from_inside_an_up_call},
-    {"MadAgent.RefusesVerbsMeanwhile", "STATUS_FILE_CLOSED when the object is being closed",
-     dispatch_callers, kind::steps, refuses_verbs_meanwhile},
-    {"MadAgent.DiesWithTheHca",
+     dispatch_callers, kind::steps, deregistered_inside_up_call_completes},
+    {"MadAgent.DeregistrationPending_VerbsReturnFileClosed",
+     "STATUS_FILE_CLOSED when the object is being closed", dispatch_callers, kind::steps,
+     deregistration_pending_verbs_return_file_closed},
+    {"MadAgent.FatalEvent_VerbsReturnForcedClosed",
      "completes STATUS_FILE_FORCED_CLOSED after a fatal event (except close, destroy and waits for "
      "latched events)",
-     fatal_events, kind::steps, dies_with_the_hca},
-    {"MadAgent.RegistrationMeetsACancel", "Every pended verb can be cancelled", nothing, kind::race,
-     registration_meets_a_cancel},
-    {"MadAgent.DeregistrationMeetsACancel", "Close and destroy, once begun, are not cancelled;",
-     nothing, kind::race, deregistration_meets_a_cancel},
+     fatal_events, kind::steps, fatal_event_verbs_return_forced_closed},
+    {"MadAgent.RegistrationRacesWithCancel_CompletesOnce", "Every pended verb can be cancelled",
+     nothing, kind::race, registration_races_with_cancel_completes_once},
+    {"MadAgent.DeregistrationRacesWithCancel_IsNotCancelled",
+     "Close and destroy, once begun, are not cancelled;", nothing, kind::race,
+     deregistration_races_with_cancel_is_not_cancelled},
 };
 
 } // namespace

@@ -28,7 +28,7 @@ void send_to_own(IB_CA* by, IB_MAD_AGENT* from, ib_qpn_t qp, ULONG number,
     must(send_mad(from, made.get()));
 }
 
-void is_where_the_port_says_so(world& here) {
+void own_qp_registration_succeeds_if_port_has_mad_qps(world& here) {
     const ca opened(here);
     const block all = whole_port(opened);
     const bool has_mad_qps = (all.as<IB_PORT_ATTR>().Flags & IB_PORT_MAD_QPS) != 0;
@@ -39,7 +39,7 @@ void is_where_the_port_says_so(world& here) {
     EXPECT_STATUS(answer(deregister_agent(made.object<IB_MAD_AGENT>())), STATUS_SUCCESS);
 }
 
-void has_a_number_of_its_own(world& here) {
+void two_agents_have_unique_qp_numbers(world& here) {
     const ca opened(here);
     const ca other(here);
     const agent first(opened, own_qp());
@@ -52,7 +52,7 @@ void has_a_number_of_its_own(world& here) {
     EXPECT_NE(number_of(second), number_of(third));
 }
 
-void that_can_not_be_is_refused(world& here) {
+void invalid_attributes_return_invalid_parameter(world& here) {
     const ca opened(here);
     { const agent supported(opened, own_qp()); }
     IB_MAD_AGENT_ATTR kind = own_qp(IB_MAD_QP_OWN_RAW + 1);
@@ -74,7 +74,7 @@ void that_can_not_be_is_refused(world& here) {
 
 // The agent receives datagrams of every class, responses too; the whole transaction ID is the
 // sender's.
-void is_given_all_that_comes(world& here) {
+void any_datagram_reaches_its_agent(world& here) {
     const ca opened(here);
     const agent receiver(opened, own_qp());
     const agent sender(opened, own_qp());
@@ -95,7 +95,7 @@ void is_given_all_that_comes(world& here) {
     }
 }
 
-void raw_carries_any_bytes(world& here) {
+void raw_datagram_has_any_bytes(world& here) {
     const ca opened(here);
     const agent both(opened, own_qp(IB_MAD_QP_OWN_RAW));
     const block all = whole_port(opened);
@@ -121,7 +121,7 @@ void raw_carries_any_bytes(world& here) {
     }
 }
 
-void lets_only_its_keys_in(world& here) {
+void wrong_pkey_or_qkey_is_dropped(world& here) {
     const ca opened(here);
     const agent receiver(opened, own_qp());
     const agent sender(opened, own_qp());
@@ -135,7 +135,7 @@ void lets_only_its_keys_in(world& here) {
     EXPECT_EQ(reception(receiver).number(), 4u);
 }
 
-void what_comes_after_its_end_is_dropped(world& here) {
+void datagram_after_deregistration_is_dropped(world& here) {
     const ca opened(here);
     const agent sender(opened, own_qp());
     agent gone(opened, own_qp());
@@ -147,7 +147,7 @@ void what_comes_after_its_end_is_dropped(world& here) {
     EXPECT_EQ(reception(next).number(), 2u);
 }
 
-void modifying_meets_a_cancel(world& here) {
+void modify_races_with_cancel_result_wins(world& here) {
     const ca opened(here);
     const agent both(opened, own_qp());
     const IB_MAD_KEYS fresh{IB_PKEY_DEFAULT_FULL, 0x4321};
@@ -166,26 +166,27 @@ constexpr const char* in_and_out =
     "partition that carry this Q_Key.";
 
 constexpr test_case cases[] = {
-    {"MadQp.IsWhereThePortSaysSo", "a QP of its own without IB_PORT_MAD_QPS", nothing, kind::steps,
-     is_where_the_port_says_so},
-    {"MadQp.HasANumberOfItsOwn", "above 1, unique on the HCA", nothing, kind::steps,
-     has_a_number_of_its_own},
-    {"MadQp.ThatCanNotBeIsRefused",
+    {"MadQp.OwnQpRegistration_SucceedsIfPortHasMadQps", "a QP of its own without IB_PORT_MAD_QPS",
+     nothing, kind::steps, own_qp_registration_succeeds_if_port_has_mad_qps},
+    {"MadQp.TwoAgents_HaveUniqueQpNumbers", "above 1, unique on the HCA", nothing, kind::steps,
+     two_agents_have_unique_qp_numbers},
+    {"MadQp.InvalidAttributes_ReturnInvalidParameter",
      "With a QP of its own: also a class, or a P_Key that the port does not have.", nothing,
-     kind::steps, that_can_not_be_is_refused},
-    {"MadQp.IsGivenAllThatComes",
+     kind::steps, invalid_attributes_return_invalid_parameter},
+    {"MadQp.AnyDatagram_ReachesItsAgent",
      "An agent with a queue pair of its own receives every datagram of that queue pair, and sends "
      "TransactionIDs unchanged.",
-     nothing, kind::steps, is_given_all_that_comes},
-    {"MadQp.RawCarriesAnyBytes", "for any bytes, up to the path's MTU", nothing, kind::steps,
-     raw_carries_any_bytes},
-    {"MadQp.LetsOnlyItsKeysIn", in_and_out, nothing, kind::steps, lets_only_its_keys_in},
-    {"MadQp.WhatComesAfterItsEndIsDropped", "never after its deregistration has completed.",
-     nothing, kind::steps, what_comes_after_its_end_is_dropped},
-    {"MadQp.ModifyingMeetsACancel",
+     nothing, kind::steps, any_datagram_reaches_its_agent},
+    {"MadQp.RawDatagram_HasAnyBytes", "for any bytes, up to the path's MTU", nothing, kind::steps,
+     raw_datagram_has_any_bytes},
+    {"MadQp.WrongPKeyOrQKey_IsDropped", in_and_out, nothing, kind::steps,
+     wrong_pkey_or_qkey_is_dropped},
+    {"MadQp.DatagramAfterDeregistration_IsDropped", "never after its deregistration has completed.",
+     nothing, kind::steps, datagram_after_deregistration_is_dropped},
+    {"MadQp.ModifyRacesWithCancel_ResultWins",
      "completes STATUS_CANCELLED when IoCancelIrp is called while it is pended and has not taken "
      "effect; a result that exists wins.",
-     nothing, kind::race, modifying_meets_a_cancel},
+     nothing, kind::race, modify_races_with_cancel_result_wins},
 };
 
 } // namespace

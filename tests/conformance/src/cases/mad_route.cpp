@@ -29,7 +29,7 @@ void send_to_oui(IB_CA* by, IB_MAD_AGENT* from, const oui& which, ULONG number) 
     must(send_mad(from, made.get()));
 }
 
-void by_oui(world& here) {
+void vendor_class_routed_by_oui(world& here) {
     const ca opened(here);
     const agent sender(opened, of_oui(first_oui, false));
     const agent first(opened, of_oui(first_oui));
@@ -52,7 +52,7 @@ void send_in_version(IB_CA* by, IB_MAD_AGENT* from, UCHAR version, ULONG number)
     must(send_mad(from, made.get()));
 }
 
-void by_version(world& here) {
+void same_class_routed_by_version(world& here) {
     const ca opened(here);
     const agent sender(opened, of_version(2, false));
     const agent first(opened, of_version(1));
@@ -63,7 +63,7 @@ void by_version(world& here) {
     EXPECT_EQ(reception(first).number(), 1u);
 }
 
-void by_method(world& here) {
+void same_class_routed_by_method(world& here) {
     const ca opened(here);
     constexpr UCHAR second_method = 0x4A;
     IB_MAD_AGENT_ATTR other = agent_attr(false);
@@ -80,7 +80,7 @@ void by_method(world& here) {
 }
 
 // A driver may report that there is no receiver.
-void what_nobody_receives_is_dropped(world& here) {
+void no_receiver_datagram_is_dropped(world& here) {
     const ca opened(here);
     const agent receiver(opened, of_oui(first_oui));
     const agent sender(opened, of_oui(first_oui, false));
@@ -109,7 +109,7 @@ void expect_a_way_back(IB_CA* by, IB_MAD_AGENT* at, const IB_MAD_ADDRESS& there)
     EXPECT_EQ(reception(at).number(), 2u);
 }
 
-void where_from_is_where_an_answer_goes(world& here) {
+void source_address_is_destination_of_response(world& here) {
     const ca opened(here);
     const agent both(opened);
     IB_MAD_ADDRESS there = datagram(opened, 0).send().To;
@@ -181,7 +181,7 @@ void what_is_too_long_of_a_transfer(IB_CA* opened) {
 }
 
 // Checks raw queue pairs if the driver has them, otherwise transfers by the driver's RMPP.
-void what_is_too_long_stays_the_next(world& here) {
+void message_too_long_stays_first_in_queue(world& here) {
     const ca opened(here);
     const block all = whole_port(opened);
     const bool own_qps = (all.as<IB_PORT_ATTR>().Flags & IB_PORT_MAD_QPS) != 0;
@@ -195,17 +195,18 @@ constexpr const char* stays =
     "pReceive->Length is its length, and it stays first in the queue.";
 
 constexpr test_case cases[] = {
-    {"MadRoute.ByOui", rest, nothing, kind::steps, by_oui},
-    {"MadRoute.ByVersion", rest, nothing, kind::steps, by_version},
-    {"MadRoute.ByMethod", rest, nothing, kind::steps, by_method},
-    {"MadRoute.WhatNobodyReceivesIsDropped",
+    {"MadRoute.VendorClass_RoutedByOui", rest, nothing, kind::steps, vendor_class_routed_by_oui},
+    {"MadRoute.SameClass_RoutedByVersion", rest, nothing, kind::steps,
+     same_class_routed_by_version},
+    {"MadRoute.SameClass_RoutedByMethod", rest, nothing, kind::steps, same_class_routed_by_method},
+    {"MadRoute.NoReceiver_DatagramIsDropped",
      "A datagram that no agent receives is dropped; a driver may refuse it with a status instead.",
-     nothing, kind::steps, what_nobody_receives_is_dropped},
-    {"MadRoute.FromIsTheAddressOfAnAnswer",
+     nothing, kind::steps, no_receiver_datagram_is_dropped},
+    {"MadRoute.SourceAddress_IsDestinationOfResponse",
      "The source of a received datagram is the destination of the response.", nothing, kind::steps,
-     where_from_is_where_an_answer_goes},
-    {"GetMad.WhatIsTooLongStaysTheNext", stays, nothing, kind::steps,
-     what_is_too_long_stays_the_next},
+     source_address_is_destination_of_response},
+    {"GetMad.MessageTooLong_StaysFirstInQueue", stays, nothing, kind::steps,
+     message_too_long_stays_first_in_queue},
 };
 
 } // namespace

@@ -25,7 +25,7 @@ NTSTATUS clear(IB_CA* of, ULONG capabilities) {
 }
 
 // The case restores the old values: other programs may use the HCA.
-void ca_changes_what_flags_name(world& here) {
+void flags_change_named_attributes(world& here) {
     const ca opened(here);
     const IB_CA_ATTR before = attributes_of(opened);
     IB_MODIFY_CA modify{};
@@ -42,7 +42,7 @@ void ca_changes_what_flags_name(world& here) {
     must(modify_ca(opened, IB_MODIFY_CA_SYSTEM_IMAGE_GUID, &modify));
 }
 
-void ca_refuses_unknown_flags(world& here) {
+void unknown_flag_returns_invalid_parameter(world& here) {
     const ca opened(here);
     const IB_CA_ATTR before = attributes_of(opened);
     const IB_MODIFY_CA modify{};
@@ -59,7 +59,7 @@ void ca_refuses_unknown_flags(world& here) {
         << "it changed";
 }
 
-void port_refuses_unknown_flags(world& here) {
+void modify_port_unknown_flag_returns_invalid_parameter(world& here) {
     const ca opened(here);
     const ULONG before = capabilities_of(opened);
     const IB_MODIFY_PORT modify{IB_PORT_CAP_CM_SUP, 0, 0};
@@ -70,7 +70,7 @@ void port_refuses_unknown_flags(world& here) {
     EXPECT_EQ(capabilities_of(opened), before);
 }
 
-void port_refuses_what_can_not_be_modified(world& here) {
+void fixed_capability_returns_invalid_parameter(world& here) {
     const ca opened(here);
     const ULONG before = capabilities_of(opened);
     for (ULONG bit = 1; bit != 0; bit <<= 1) {
@@ -91,7 +91,7 @@ ULONG free_capability(IB_CA* of) {
     throw skipped{"every capability of the port is held"};
 }
 
-void port_capabilities_conflict(world& here) {
+void capability_held_by_other_returns_conflict(world& here) {
     const ca holder(here);
     const ca other(here);
     const ULONG wanted = free_capability(holder);
@@ -105,7 +105,7 @@ void port_capabilities_conflict(world& here) {
     EXPECT_EQ(capabilities_of(other) & wanted, 0u);
 }
 
-void port_capabilities_end_with_their_holder(world& here) {
+void holder_closed_capabilities_cleared(world& here) {
     const ca other(here);
     const ULONG wanted = free_capability(other);
     ca holder(here);
@@ -116,7 +116,7 @@ void port_capabilities_end_with_their_holder(world& here) {
 }
 
 // Exactly one of two clients gets the capability.
-void port_capabilities_are_taken_once(world& here) {
+void racing_holders_one_sets_capability(world& here) {
     const ca one(here);
     const ca other(here);
     const ULONG wanted = free_capability(one);
@@ -134,7 +134,7 @@ void port_capabilities_are_taken_once(world& here) {
 
 // Attributes of other flags stay unchanged. The type is a request to the subnet manager, whose
 // reply is not checked.
-void port_takes_an_init_type(world& here) {
+void init_type_is_accepted(world& here) {
     const ca opened(here);
     const ULONG unnamed = free_capability(opened);
     const IB_MODIFY_PORT modify{unnamed, 0, 3};
@@ -157,7 +157,7 @@ void violate_the_qkey(IB_CA* by) {
     must(deregister_agent(itself));
 }
 
-void port_resets_its_qkey_violations(world& here) {
+void reset_qkey_violations_counter_is_zero(world& here) {
     const ca opened(here);
     const IB_MODIFY_PORT modify{};
     const verb reset = modify_port(opened, 1, IB_MODIFY_PORT_RESET_QKEY_VIOLATIONS, &modify);
@@ -168,7 +168,7 @@ void port_resets_its_qkey_violations(world& here) {
 }
 
 // No verb brings the port up again.
-void port_is_shut_down(world& here) {
+void shutdown_port_goes_down(world& here) {
     ca opened(here);
     const ca other(here);
     const ULONG before = whole_port(opened).as<IB_PORT_ATTR>().State;
@@ -191,25 +191,27 @@ constexpr const char* conflict =
     "STATUS_FILE_LOCK_CONFLICT: another IB_CA holds one of them; nothing changed.";
 
 constexpr test_case cases[] = {
-    {"ModifyCa.ChangesWhatFlagsName",
+    {"ModifyCa.Flags_ChangeNamedAttributes",
      "Changes the attributes that Flags (IB_MODIFY_CA_FLAGS) name.", nothing, kind::steps,
-     ca_changes_what_flags_name},
-    {"ModifyCa.RefusesUnknownFlags", "STATUS_INVALID_PARAMETER: an unknown flag; nothing changed.",
-     nothing, kind::steps, ca_refuses_unknown_flags},
-    {"ModifyPort.RefusesUnknownFlags", refused, nothing, kind::steps, port_refuses_unknown_flags},
-    {"ModifyPort.RefusesWhatCanNotBeModified", refused, nothing, kind::steps,
-     port_refuses_what_can_not_be_modified},
-    {"ModifyPort.ConflictsWithAnotherHolder", conflict, nothing, kind::steps,
-     port_capabilities_conflict},
-    {"ModifyPort.CapabilitiesEndWithTheirHolder",
+     flags_change_named_attributes},
+    {"ModifyCa.UnknownFlag_ReturnsInvalidParameter",
+     "STATUS_INVALID_PARAMETER: an unknown flag; nothing changed.", nothing, kind::steps,
+     unknown_flag_returns_invalid_parameter},
+    {"ModifyPort.UnknownFlag_ReturnsInvalidParameter", refused, nothing, kind::steps,
+     modify_port_unknown_flag_returns_invalid_parameter},
+    {"ModifyPort.FixedCapability_ReturnsInvalidParameter", refused, nothing, kind::steps,
+     fixed_capability_returns_invalid_parameter},
+    {"ModifyPort.CapabilityHeldByOther_ReturnsConflict", conflict, nothing, kind::steps,
+     capability_held_by_other_returns_conflict},
+    {"ModifyPort.HolderClosed_CapabilitiesCleared",
      "This IB_CA holds the capabilities that it sets until it clears them or is closed.", nothing,
-     kind::steps, port_capabilities_end_with_their_holder},
-    {"ModifyPort.CapabilitiesAreTakenOnce", conflict, nothing, kind::race,
-     port_capabilities_are_taken_once},
-    {"ModifyPort.TakesAnInitType", changes, nothing, kind::steps, port_takes_an_init_type},
-    {"ModifyPort.ResetsQKeyViolations", changes, nothing, kind::steps,
-     port_resets_its_qkey_violations},
-    {"ModifyPort.ShutsThePortDown", changes, nothing, kind::steps, port_is_shut_down},
+     kind::steps, holder_closed_capabilities_cleared},
+    {"ModifyPort.RacingHolders_OneSetsCapability", conflict, nothing, kind::race,
+     racing_holders_one_sets_capability},
+    {"ModifyPort.InitType_IsAccepted", changes, nothing, kind::steps, init_type_is_accepted},
+    {"ModifyPort.ResetQKeyViolations_CounterIsZero", changes, nothing, kind::steps,
+     reset_qkey_violations_counter_is_zero},
+    {"ModifyPort.Shutdown_PortGoesDown", changes, nothing, kind::steps, shutdown_port_goes_down},
 };
 
 } // namespace

@@ -8,7 +8,7 @@ namespace irpverbs::conformance {
 
 namespace {
 
-void gives_an_ib_ca(world& here) {
+void success_returns_ib_ca(world& here) {
     recorder heard;
     const ca opened(here, &recorder::ca_calls, &heard);
     ASSERT_NE(opened.get(), nullptr);
@@ -16,7 +16,7 @@ void gives_an_ib_ca(world& here) {
     EXPECT_EQ(opened.get()->Dispatch.PortEvent, recorder::ca_calls.PortEvent);
 }
 
-void takes_no_dispatch_table(world& here) {
+void no_dispatch_table_succeeds(world& here) {
     const IB_CA_DISPATCH empty{};
     const ca without(here);
     const ca with_nulls(here, &empty);
@@ -24,7 +24,7 @@ void takes_no_dispatch_table(world& here) {
     EXPECT_EQ(with_nulls.get()->Dispatch.FatalEvent, nullptr);
 }
 
-void each_client_has_its_own(world& here) {
+void two_clients_each_gets_its_ib_ca(world& here) {
     const ca one(here);
     ca other(here);
     EXPECT_NE(one.get(), other.get());
@@ -42,7 +42,7 @@ std::set<std::string> names_of_all_verbs() {
     };
 }
 
-void of_no_device_completes_the_irp(world&) {
+void null_object_returns_invalid_parameter(world&) {
     std::set<std::string> left = names_of_all_verbs();
     for (const verb& each : {open_ca(nullptr),
                              close_ca(nullptr),
@@ -71,7 +71,7 @@ void of_no_device_completes_the_irp(world&) {
     EXPECT_TRUE(left.empty()) << *left.begin() << " is missing here";
 }
 
-void closes_while_others_open(world& here) {
+void concurrent_with_close_both_complete(world& here) {
     verb_call one;
     verb_call other;
     world::together({[&] { one.send(open_ca(here.fdo())); },
@@ -83,7 +83,7 @@ void closes_while_others_open(world& here) {
 }
 
 // The detach fails, since another HCA of the URI is open, or this one if the URI has only one.
-void meets_a_detach(world& here) {
+void races_with_detach_returns_delete_pending(world& here) {
     const ca other(reinterpret_cast<IB_CA*>(must(open_ca(here.last_fdo()))));
     verb_call open;
     NTSTATUS detached = STATUS_SUCCESS;
@@ -98,23 +98,24 @@ void meets_a_detach(world& here) {
 }
 
 constexpr test_case cases[] = {
-    {"OpenCa.GivesAnIbCa", "STATUS_SUCCESS: Information is the IB_CA*.", nothing, kind::steps,
-     gives_an_ib_ca},
-    {"OpenCa.TakesNoDispatchTable",
+    {"OpenCa.Success_ReturnsIbCa", "STATUS_SUCCESS: Information is the IB_CA*.", nothing,
+     kind::steps, success_returns_ib_ca},
+    {"OpenCa.NoDispatchTable_Succeeds",
      "The up-calls of Dispatch, which may be NULL or have NULL members, receive Context.", nothing,
-     kind::steps, takes_no_dispatch_table},
-    {"OpenCa.EachClientHasItsOwn",
+     kind::steps, no_dispatch_table_succeeds},
+    {"OpenCa.TwoClients_EachGetsItsIbCa",
      "Ownership: the IB_CA is the caller's until CiCloseCa completes.", nothing, kind::steps,
-     each_client_has_its_own},
-    {"OpenCa.AndCloseAtTheSameTime",
+     two_clients_each_gets_its_ib_ca},
+    {"OpenCa.ConcurrentWithClose_BothComplete",
      "Ownership: the IB_CA is the caller's until CiCloseCa completes.", nothing, kind::race,
-     closes_while_others_open},
-    {"OpenCa.MeetsADetach", "STATUS_DELETE_PENDING: the HCA is being detached.", nothing,
-     kind::race, meets_a_detach},
-    {"EveryVerb.OfNoObjectCompletesTheIrp",
+     concurrent_with_close_both_complete},
+    {"OpenCa.RacesWithDetach_ReturnsDeletePending",
+     "STATUS_DELETE_PENDING: the HCA is being detached.", nothing, kind::race,
+     races_with_detach_returns_delete_pending},
+    {"EveryVerb.NullObject_ReturnsInvalidParameter",
      "STATUS_INVALID_PARAMETER for a port or flag that does not exist and for an object that is "
      "NULL",
-     nothing, kind::steps, of_no_device_completes_the_irp},
+     nothing, kind::steps, null_object_returns_invalid_parameter},
 };
 
 } // namespace

@@ -48,25 +48,25 @@ void expect_size_protocol(const world& here, const Query& query) {
     }
 }
 
-void of_a_ca(world& here) {
+void any_buffer_size_returns_size_and_status(world& here) {
     const ca opened(here);
     expect_size_protocol(here, [&](void* to, SIZE_T size) { return query_ca(opened, to, size); });
 }
 
-void of_a_port(world& here) {
+void query_port_any_buffer_size_returns_size_and_status(world& here) {
     const ca opened(here);
     expect_size_protocol(here,
                          [&](void* to, SIZE_T size) { return query_port(opened, 1, to, size); });
 }
 
-void of_a_cq(world& here) {
+void query_cq_any_buffer_size_returns_size_and_status(world& here) {
     const ca opened(here);
     const cq queue(opened.get());
     expect_size_protocol(here, [&](void* to, SIZE_T size) { return query_cq(queue, to, size); });
 }
 
 // A block contains its ports and their tables, with the values that queries of the ports return.
-void holds_its_ports(world& here) {
+void block_has_ports_and_their_tables(world& here) {
     const ca opened(here);
     const block all = whole([&](void* to, SIZE_T size) { return query_ca(opened, to, size); });
     const auto& attr = all.as<IB_CA_ATTR>();
@@ -87,7 +87,7 @@ void holds_its_ports(world& here) {
     }
 }
 
-void a_block_may_be_copied(world& here) {
+void copied_block_offsets_stay_valid(world& here) {
     const ca opened(here);
     block original = whole_port(opened);
     const block copy = original; // at another address
@@ -101,7 +101,7 @@ void a_block_may_be_copied(world& here) {
     EXPECT_LE(pkeys_end, port.Size);
 }
 
-void refuse_a_port_that_does_not_exist(world& here) {
+void invalid_port_number_returns_invalid_parameter(world& here) {
     const ca opened(here);
     const block known = whole_port(opened);
     for (const UCHAR port : {UCHAR{0}, port_beyond_the_last(opened), UCHAR{255}}) {
@@ -120,22 +120,24 @@ constexpr const char* small =
     "bytes, nothing written. Information: bytes written.";
 
 constexpr test_case cases[] = {
-    {"QueryCa.SizesOfItsBuffer", small, nothing, kind::values, of_a_ca},
-    {"QueryPort.SizesOfItsBuffer", small, nothing, kind::values, of_a_port},
-    {"QueryCq.SizesOfItsBuffer",
+    {"QueryCa.AnyBufferSize_ReturnsSizeAndStatus", small, nothing, kind::values,
+     any_buffer_size_returns_size_and_status},
+    {"QueryPort.AnyBufferSize_ReturnsSizeAndStatus", small, nothing, kind::values,
+     query_port_any_buffer_size_returns_size_and_status},
+    {"QueryCq.AnyBufferSize_ReturnsSizeAndStatus",
      "Attributes of a completion queue; sizes and statuses as CiQueryCa.", nothing, kind::values,
-     of_a_cq},
-    {"QueryCa.HoldsItsPortsAndTheirTables",
+     query_cq_any_buffer_size_returns_size_and_status},
+    {"QueryCa.Block_HasPortsAndTheirTables",
      "Attributes of the HCA, its ports and their tables, in one block.", nothing, kind::steps,
-     holds_its_ports},
-    {"QueryPort.GivesABlockThatMayBeCopied",
+     block_has_ports_and_their_tables},
+    {"QueryPort.CopiedBlock_OffsetsStayValid",
      "They count from the beginning of the structure that holds them, so that a block may be "
      "copied as it is.",
-     nothing, kind::steps, a_block_may_be_copied},
-    {"EveryVerb.OfAPortThatDoesNotExist",
+     nothing, kind::steps, copied_block_offsets_stay_valid},
+    {"EveryVerb.InvalidPortNumber_ReturnsInvalidParameter",
      "STATUS_INVALID_PARAMETER for a port or flag that does not exist and for an object that is "
      "NULL",
-     nothing, kind::steps, refuse_a_port_that_does_not_exist},
+     nothing, kind::steps, invalid_port_number_returns_invalid_parameter},
 };
 
 } // namespace

@@ -28,7 +28,7 @@ private:
     void* page_;
 };
 
-void gets_what_the_kernel_gets(world& here) {
+void query_results_equal_kernel_results(world& here) {
     const ca opened(here);
     const block all = whole_port(opened);
     const ULONG size = all.as<IB_PORT_ATTR>().Size;
@@ -44,7 +44,7 @@ void gets_what_the_kernel_gets(world& here) {
     EXPECT_STATUS(answer(for_user(query_port(opened, 1, &cut, 3))), STATUS_BUFFER_TOO_SMALL);
 }
 
-void attributes_that_are_not_mapped(world& here) {
+void unmapped_attributes_return_access_violation(world& here) {
     const ca opened(here);
     whole_port(opened);
     const unmapped_page page;
@@ -59,7 +59,7 @@ void attributes_that_are_not_mapped(world& here) {
     }
 }
 
-void entries_that_are_not_mapped(world& here) {
+void unmapped_entries_return_access_violation(world& here) {
     const ca opened(here);
     const cq queue(opened.get());
     const unmapped_page page;
@@ -68,7 +68,7 @@ void entries_that_are_not_mapped(world& here) {
     EXPECT_STATUS(answer(for_user(poll_cq(queue, 4, page.as<IB_WC>()))), STATUS_ACCESS_VIOLATION);
 }
 
-void up_calls_that_are_not_mapped(world& here) {
+void unmapped_dispatch_table_returns_access_violation(world& here) {
     const unmapped_page page;
     EXPECT_STATUS(answer(for_user(open_ca(here.fdo(), nullptr, page.as<IB_CA_DISPATCH>()))),
                   STATUS_ACCESS_VIOLATION);
@@ -81,7 +81,7 @@ void up_calls_that_are_not_mapped(world& here) {
         STATUS_ACCESS_VIOLATION);
 }
 
-void datagrams_that_are_not_mapped(world& here) {
+void unmapped_datagrams_return_access_violation(world& here) {
     const ca opened(here);
     const unmapped_page page;
     const agent both(opened);
@@ -99,7 +99,7 @@ void datagrams_that_are_not_mapped(world& here) {
     }
 }
 
-void keys_that_are_not_mapped(world& here) {
+void unmapped_keys_return_access_violation(world& here) {
     const ca opened(here);
     IB_MAD_AGENT_ATTR attr{};
     attr.PortNumber = 1;
@@ -112,7 +112,7 @@ void keys_that_are_not_mapped(world& here) {
     EXPECT_STATUS(answer(for_user(modify_agent(own, &attr.Keys))), STATUS_SUCCESS);
 }
 
-void datagrams_come_and_go(world& here) {
+void datagrams_sent_and_received(world& here) {
     const ca opened(here);
     const agent both(opened);
     reception pended;
@@ -128,7 +128,7 @@ void datagrams_come_and_go(world& here) {
 }
 
 // The user's buffer is written only up to the length that the driver reports.
-void data_is_taken_by_every_verb(world& here) {
+void user_data_accepted_by_every_verb(world& here) {
     constexpr UCHAR untouched = 0xA5;
     const auto captured = [&](const auto& verb_with) {
         std::array<UCHAR, 64> room;
@@ -156,7 +156,7 @@ void data_is_taken_by_every_verb(world& here) {
     captured([&](CI_UDATA* data) { return close_ca(opened.release(), data); });
 }
 
-void waits_that_are_cancelled(world& here) {
+void pended_waits_can_be_cancelled(world& here) {
     const ca opened(here);
     const cq queue(cq_if_there_is(opened));
     std::vector<verb> waits{get_fatal_event(opened), get_port_event(opened)};
@@ -177,7 +177,7 @@ void expect_event(verb_call& waiter, IB_ASYNC_EVENT event) {
     EXPECT_EQ(waiter.information(), static_cast<ULONG_PTR>(event));
 }
 
-void waits_that_are_answered(world& here) {
+void pended_waits_complete_with_event(world& here) {
     const ca opened(here);
     const cq queue(opened.get(), 1);
     verb_call fatal(for_user(get_fatal_event(opened)));
@@ -200,26 +200,29 @@ constexpr const char* violation =
     "STATUS_ACCESS_VIOLATION when Irp->RequestorMode is UserMode and a buffer is not mapped.";
 
 constexpr test_case cases[] = {
-    {"User.GetsWhatTheKernelGets", "Information: bytes written.", nothing, kind::steps,
-     gets_what_the_kernel_gets},
-    {"User.AttributesThatAreNotMapped", violation, nothing, kind::steps,
-     attributes_that_are_not_mapped},
-    {"User.EntriesThatAreNotMapped", violation, nothing, kind::steps, entries_that_are_not_mapped},
-    {"User.UpCallsThatAreNotMapped", violation, nothing, kind::steps, up_calls_that_are_not_mapped},
-    {"User.DatagramsThatAreNotMapped", violation, nothing, kind::steps,
-     datagrams_that_are_not_mapped},
-    {"User.KeysThatAreNotMapped", violation, nothing, kind::steps, keys_that_are_not_mapped},
-    {"User.DatagramsComeAndGo", "STATUS_SUCCESS: Information is its length.", nothing, kind::steps,
-     datagrams_come_and_go},
-    {"User.WaitsThatAreCancelled", "Every pended verb can be cancelled", nothing, kind::steps,
-     waits_that_are_cancelled},
-    {"User.WaitsThatAreAnswered",
+    {"User.QueryResults_EqualKernelResults", "Information: bytes written.", nothing, kind::steps,
+     query_results_equal_kernel_results},
+    {"User.UnmappedAttributes_ReturnAccessViolation", violation, nothing, kind::steps,
+     unmapped_attributes_return_access_violation},
+    {"User.UnmappedEntries_ReturnAccessViolation", violation, nothing, kind::steps,
+     unmapped_entries_return_access_violation},
+    {"User.UnmappedDispatchTable_ReturnsAccessViolation", violation, nothing, kind::steps,
+     unmapped_dispatch_table_returns_access_violation},
+    {"User.UnmappedDatagrams_ReturnAccessViolation", violation, nothing, kind::steps,
+     unmapped_datagrams_return_access_violation},
+    {"User.UnmappedKeys_ReturnAccessViolation", violation, nothing, kind::steps,
+     unmapped_keys_return_access_violation},
+    {"User.Datagrams_SentAndReceived", "STATUS_SUCCESS: Information is its length.", nothing,
+     kind::steps, datagrams_sent_and_received},
+    {"User.PendedWaits_CanBeCancelled", "Every pended verb can be cancelled", nothing, kind::steps,
+     pended_waits_can_be_cancelled},
+    {"User.PendedWaits_CompleteWithEvent",
      "An event goes to the up-call, if there is one, and completes the oldest IRP that waits for "
      "it, if there is one.",
-     port_events | fatal_events | completions, kind::steps, waits_that_are_answered},
-    {"User.DataIsTakenByEveryVerb",
+     port_events | fatal_events | completions, kind::steps, pended_waits_complete_with_event},
+    {"User.UserData_AcceptedByEveryVerb",
      "A caller for a user captures them in non-paged memory (CiCaptureUserData).", nothing,
-     kind::steps, data_is_taken_by_every_verb},
+     kind::steps, user_data_accepted_by_every_verb},
 };
 
 } // namespace
