@@ -25,12 +25,12 @@ public:
     void abandon() { finish_(this, false, {}, 0); }
 
 protected:
-    using finisher = void (*)(pended_operation*, bool post, error_code, std::size_t);
-    explicit pended_operation(finisher finish) : finish_(finish) {}
+    using finish_function = void (*)(pended_operation*, bool post, error_code, std::size_t);
+    explicit pended_operation(finish_function finish) : finish_(finish) {}
     ~pended_operation() = default;
 
 private:
-    finisher finish_;
+    finish_function finish_;
 };
 
 class pended_list {

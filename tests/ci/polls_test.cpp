@@ -50,15 +50,15 @@ public:
         ASSERT_NE(straight, 0u);
     }
     void die() const { HcaReportFatal(hca_.fdo); }
-    /// Revokes the direct poll under the lock, and calls `meanwhile` before it releases the lock.
-    template <class Meanwhile>
-    void take_back(const Meanwhile& meanwhile) {
+    /// Revokes the direct poll under the lock, and calls `function` before it releases the lock.
+    template <class Function>
+    void revoke(const Function& function) {
         const spin_guard guard(lock_);
         HcaRevokeDirectPoll(seen_);
-        meanwhile();
+        function();
     }
-    void take_back() {
-        take_back([] {});
+    void revoke() {
+        revoke([] {});
     }
 
     IB_CQ* cq;
@@ -142,12 +142,12 @@ TEST_F(DirectPoll, DirectPollCannotServe_CallsDriver) {
 TEST_F(DirectPoll, OfferRevoked_PollsCallDriverAgain) {
     offering hca;
     hca.poll_until_it_is_straight();
-    hca.take_back();
+    hca.revoke();
     hca.straight = 0;
     hca.by_driver = 0;
     EXPECT_EQ(hca.poll(), STATUS_SUCCESS);
     EXPECT_EQ(hca.by_driver, 1u);
-    hca.take_back();
+    hca.revoke();
     hca.poll_until_it_is_straight();
     EXPECT_EQ(hca.by_driver, 33u); // earlier polls no longer count
 }
@@ -207,7 +207,7 @@ TEST_F(DirectPoll, RevocationDuringPoll_WaitsForPoll) {
         const system_thread owner([&] {
             while (!entered)
                 std::this_thread::yield();
-            hca.take_back();
+            hca.revoke();
             back = true;
         });
     }
@@ -233,7 +233,7 @@ TEST_F(DirectPoll, RevocationWithConcurrentPolls_OwnerHasExclusiveAccess) {
                 const unsigned before = hca.straight;
                 while (hca.straight == before)
                     std::this_thread::yield();
-                hca.take_back([&] {
+                hca.revoke([&] {
                     owned = true;
                     const unsigned during = hca.straight;
                     for (int k = 0; k < 300; ++k)

@@ -73,7 +73,7 @@ TEST(choices, the_same_source_twice_is_the_same_run) {
 
 // Tests that the fingerprint covers the future draws: sources may differ although their traces are
 // equal.
-TEST(choices, the_fingerprint_tells_sources_apart_before_they_differ) {
+TEST(choices, fingerprint_of_different_sources_differs_before_their_choices) {
     EXPECT_NE(random_choices(1).next_draw_fingerprint(), random_choices(2).next_draw_fingerprint());
     EXPECT_NE(replay_choices(trace_t{1}).next_draw_fingerprint(),
               replay_choices(trace_t{2}).next_draw_fingerprint());
@@ -161,7 +161,7 @@ TEST(choices, every_trace_replays) {
     }
 }
 
-TEST(choices, a_log_tells_what_was_not_plain) {
+TEST(choices, log_of_choices_lists_deviations) {
     replay_choices source(trace_t{2, 0, 1, 7});
     std::vector<decision> log;
     source.log_to(&log);
@@ -183,7 +183,7 @@ TEST(choices, a_log_tells_what_was_not_plain) {
 
 // --- PCT ---------------------------------------------------------------------------------------
 
-TEST(pct_choices, without_changes_nobody_is_preempted) {
+TEST(pct_choices, without_changes_no_actor_is_preempted) {
     for (std::uint64_t seed = 0; seed < 200; ++seed) {
         pct_choices source(seed, 1, 20);
         EXPECT_EQ(run_toy(source, counters(4, 5)).preemptions, 0u);
@@ -380,7 +380,7 @@ TEST(exhaustive_choices, one_who_spun_twice_waits_for_one_step_of_the_other) {
     EXPECT_FALSE(starts_with({0, 2, 0, 2, 0})) << "a third time without a step of actor 1";
 }
 
-TEST(exhaustive_choices, tells_that_something_else_decides) {
+TEST(exhaustive_choices, reports_that_another_source_decides) {
     exhaustive_choices source;
     source.pick(2, "a");
     source.pick(2, "b");
@@ -437,7 +437,7 @@ TEST(replay_choices, past_the_end_those_who_wait_take_turns) {
     EXPECT_TRUE(run_toy(bytes, spinners(flag), 20).finished);
 }
 
-TEST(replay_choices, past_the_end_nobody_is_preempted) {
+TEST(replay_choices, past_the_end_no_actor_is_preempted) {
     replay_choices source(trace_t{});
     EXPECT_EQ(run_toy(source, counters(3, 3)).schedule,
               (std::vector<actor_id>{0, 0, 0, 1, 1, 1, 2, 2, 2}));

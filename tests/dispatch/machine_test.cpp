@@ -134,7 +134,7 @@ TEST(AsioMachine, RequestedProcessorCount_IsUsed) {
 }
 
 // Faults, logs and replays exist in the simulator only.
-TEST(AsioMachine, PerturbAndReplayLine_AreInactive) {
+TEST(AsioMachine, ShouldInjectAndReplayLine_AreInactive) {
     asio_machine machine({.processors = 1});
     EXPECT_FALSE(machine.should_inject("site"));
     EXPECT_EQ(machine.replay_line(), nullptr);

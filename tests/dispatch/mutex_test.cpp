@@ -57,17 +57,17 @@ TEST_P(Mutexes, HeldRecursively_OthersWaitForLastRelease) {
 TEST_P(Mutexes, ReleaseByNonOwner_BugChecks) {
     mutex one;
     EXPECT_EQ(bug_check_of([&] { one.release(); }), THREAD_NOT_MUTEX_OWNER);
-    event taken, let_go;
+    event taken, may_release;
     system_thread owner([&] {
         wait(&one);
         set(taken);
-        wait(&let_go);
+        wait(&may_release);
         one.release();
     });
     wait(&taken);
     EXPECT_EQ(bug_check_of([&] { one.release(); }), THREAD_NOT_MUTEX_OWNER);
     EXPECT_EQ(one.state(), 0);
-    set(let_go);
+    set(may_release);
 }
 
 TEST_P(Mutexes, OwnerEnds_NextWaitReturnsAbandonedOnce) {

@@ -219,7 +219,7 @@ TEST(schedule, reads_every_strategy) {
     EXPECT_EQ(parse_schedule({.strategy = replay.c_str()}).script, (trace_t{1, 2}));
 }
 
-TEST(schedule, bad_text_is_told_with_what_to_write_instead) {
+TEST(schedule, bad_text_is_reported_with_the_expected_form) {
     EXPECT_EQ(message_for("5x", nullptr), "IRPVERBS_SEED=5x: expected a decimal number "
                                           "0..18446744073709551615 at character 2");
     EXPECT_EQ(message_for(nullptr, "luck"),
@@ -236,7 +236,7 @@ TEST(schedule, bad_text_is_told_with_what_to_write_instead) {
         EXPECT_NE(message_for(nullptr, bad), "") << bad;
 }
 
-TEST(schedule, a_bad_replay_string_is_told_at_its_place_in_the_variable) {
+TEST(schedule, bad_replay_string_is_reported_with_its_position) {
     try {
         parse_schedule({.strategy = "replay:r1.AB"});
         FAIL();

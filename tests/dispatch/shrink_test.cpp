@@ -75,7 +75,7 @@ TEST(shrink, values_go_down_to_the_least_that_fails) {
     EXPECT_EQ(std::count(result.trace.begin(), result.trace.end(), 0u), 0);
 }
 
-TEST(shrink, a_failure_that_does_not_come_back_is_told) {
+TEST(shrink, failure_that_does_not_recur_is_reported) {
     const trace_t trace = noise(6, 20, 3);
     const shrunk result = shrink(trace, [](trace_view) { return false; });
     EXPECT_FALSE(result.reproduced);

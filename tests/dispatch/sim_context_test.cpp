@@ -82,8 +82,8 @@ TEST(SimAsioContext, HandlerNeverRun_IsDestroyed) {
 
 // The simulator reads and writes a private member of Asio, whose meaning may change with Boost.
 TEST(SimAsioContext, RunningHandlers_NestedAndForgotten_AreThoseThatAsioKnows) {
-    using sim::unlink_handlers_in;
     using sim::innermost_handler;
+    using sim::unlink_handlers_in;
     boost::asio::io_context outer, inner;
     const auto outer_runs = [&] { return outer.get_executor().running_in_this_thread(); };
     const auto inner_runs = [&] { return inner.get_executor().running_in_this_thread(); };

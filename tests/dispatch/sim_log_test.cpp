@@ -33,14 +33,14 @@ void small_program(sim_machine& machine) {
     ASSERT_TRUE(machine.run()) << machine.last().report;
 }
 
-struct trail {
+struct run_summary {
     std::string log;
     std::uint64_t hash;
     std::uint64_t fingerprint;
-    auto operator<=>(const trail&) const = default;
+    auto operator<=>(const run_summary&) const = default;
 };
 
-trail run_small_program(std::uint64_t seed) {
+run_summary run_small_program(std::uint64_t seed) {
     random_choices source(seed);
     sim_machine machine(source, logged());
     small_program(machine);

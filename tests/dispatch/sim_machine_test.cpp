@@ -197,7 +197,7 @@ TEST(SimMachine, DelayBeyondDrainTime_DpcRunsBeforeRunEnds) {
     }
 }
 
-TEST(SimMachine, Perturb_InjectsFaultsOnlyIfEnabled) {
+TEST(SimMachine, ShouldInject_InjectsFaultsOnlyIfEnabled) {
     std::uint64_t fired = 0;
     for (std::uint64_t seed = 0; seed < 50; ++seed) {
         random_choices source(seed);

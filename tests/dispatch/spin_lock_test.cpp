@@ -75,11 +75,11 @@ TEST_P(SpinLocks, ReleaseOfFreeLock_BugChecks) {
 }
 
 TEST_P(SpinLocks, ReleaseByAnotherThread_BugChecks) {
-    event taken, let_go;
+    event taken, may_release;
     system_thread holder([&] {
         const KIRQL old = KeAcquireSpinLockRaiseToDpc(lock());
         set(taken);
-        while (KeReadStateEvent(&let_go) == 0)
+        while (KeReadStateEvent(&may_release) == 0)
             KeStallExecutionProcessor(1);
         KeReleaseSpinLock(lock(), old);
     });
@@ -89,7 +89,7 @@ TEST_P(SpinLocks, ReleaseByAnotherThread_BugChecks) {
         EXPECT_EQ(bug_check_of([&] { KeReleaseSpinLockFromDpcLevel(lock()); }),
                   SPIN_LOCK_NOT_OWNED);
     }
-    set(let_go);
+    set(may_release);
 }
 
 TEST_P(SpinLocks, QueuedAcquire_SavesIrqlInHandle) {

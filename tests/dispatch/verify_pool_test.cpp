@@ -384,10 +384,10 @@ TEST(breaks, LookasideReinitialised) {
     findings seen{check::pool};
     NPAGED_LOOKASIDE_LIST list;
     use_lookaside(list);
-    const NPAGED_LOOKASIDE_LIST with_stock = list;
+    const NPAGED_LOOKASIDE_LIST with_free_entries = list;
     ExInitializeNPagedLookasideList(&list, nullptr, nullptr, 0, 32, tag, 0);
     EXPECT_TRUE(only_reported(seen, "LookasideReinitialised", violation, 0x49520006));
-    list = with_stock;
+    list = with_free_entries;
     ExDeleteNPagedLookasideList(&list);
 }
 

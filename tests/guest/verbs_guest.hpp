@@ -55,12 +55,12 @@ private:
 /// The HCA of a kernel device.
 class device {
 public:
-    explicit device(const char* name, ULONG look_interval = 20)
+    explicit device(const char* name, ULONG poll_interval = 20)
         : made_(hca_rdma::attachment::make(listening::world(), name, status_, problem_)) {
         EXPECT_NE(made_, nullptr) << problem_;
         ULONG count = 1;
         EXPECT_EQ(HcaEnumerate(&guid_, &count), STATUS_SUCCESS);
-        EXPECT_EQ(HcaRdmaSetPollInterval(guid_, look_interval), STATUS_SUCCESS);
+        EXPECT_EQ(HcaRdmaSetPollInterval(guid_, poll_interval), STATUS_SUCCESS);
     }
     ~device() { EXPECT_EQ(made_->refuse_opens(), STATUS_SUCCESS); }
     device(const device&) = delete;

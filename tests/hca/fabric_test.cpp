@@ -100,11 +100,11 @@ TEST(FabricIsolation, TwoMachines_ShareNothing) {
         const irpverbs::dispatch::machine::scope inside(other);
         const attached there;
         ASSERT_EQ(there.guid(), here.guid());
-        IB_CA* twin = open_ca(there.fdo());
+        IB_CA* same_hca = open_ca(there.fdo());
         HcaSoftwareChangeLid(there.guid(), 1, 77);
-        EXPECT_EQ(port_block(twin, 1)->Lid, 77);
+        EXPECT_EQ(port_block(same_hca, 1)->Lid, 77);
         HcaSoftwareFail(there.guid());
-        EXPECT_EQ(close_ca(twin), STATUS_SUCCESS);
+        EXPECT_EQ(close_ca(same_hca), STATUS_SUCCESS);
     }
     EXPECT_NE(lid, 77);
     EXPECT_EQ(port_block(ca, 1)->Lid, lid); // and its HCA has not failed

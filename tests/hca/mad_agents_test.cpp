@@ -139,7 +139,7 @@ TEST(MadAgentRaces, DeregistrationDuringReceive_NoUpCallAfterwards) {
     expect_explored(options, [](sim_machine& sim) {
         attached hcas;
         const open_hca ca(hcas.fdo());
-        leaver told;
+        leaver receiver;
         const IB_MAD_DISPATCH calls{[](IB_MAD_AGENT*, void* context, const IB_MAD_RECEIVED*) {
             auto& self = *static_cast<leaver*>(context);
             EXPECT_FALSE(self.deregistration.done());
@@ -147,7 +147,8 @@ TEST(MadAgentRaces, DeregistrationDuringReceive_NoUpCallAfterwards) {
             ++self.calls;
         }};
         const IB_MAD_AGENT_ATTR attr = agent_of(vendor_class, {send});
-        verb_call make([&](IRP* irp) { return CiRegisterMadAgent(ca, &attr, &told, &calls, irp); });
+        verb_call make(
+            [&](IRP* irp) { return CiRegisterMadAgent(ca, &attr, &receiver, &calls, irp); });
         auto* agent = make.object<IB_MAD_AGENT>();
         {
             mad_client sender(ca, agent_of(vendor_class));
@@ -158,15 +159,15 @@ TEST(MadAgentRaces, DeregistrationDuringReceive_NoUpCallAfterwards) {
             });
             sim.spawn("deregister", [&] {
                 KeStallExecutionProcessor(1);
-                told.deregistration.send(
+                receiver.deregistration.send(
                     [&](IRP* irp) { return CiDeregisterMadAgent(agent, irp); });
             });
             sim.run();
         }
-        EXPECT_EQ(told.deregistration.status(), STATUS_SUCCESS);
-        EXPECT_LE(told.calls, 2);
-        if (told.calls != 0) {
-            EXPECT_EQ(told.level, DISPATCH_LEVEL);
+        EXPECT_EQ(receiver.deregistration.status(), STATUS_SUCCESS);
+        EXPECT_LE(receiver.calls, 2);
+        if (receiver.calls != 0) {
+            EXPECT_EQ(receiver.level, DISPATCH_LEVEL);
         }
     });
 }

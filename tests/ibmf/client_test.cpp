@@ -99,7 +99,7 @@ TEST_P(IbmfClients, VendorRequest_ReachesClientOfItsOui) {
 }
 
 // Seed 000, 317: the client registers a class, not an OUI of it.
-TEST_P(IbmfClients, RegistrationOfAVendorsClass_WithoutOui_HearsWhatNoOtherClientHears) {
+TEST_P(IbmfClients, VendorClassWithoutOui_ReceivesUnclaimedRequests) {
     constexpr std::uint32_t taken = 0x001405;
     wire joined;
     const client_scope any(1, VENDOR_32_MANAGER_AGENT);

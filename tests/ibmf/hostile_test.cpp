@@ -129,7 +129,7 @@ TEST_P(IbmfMalformedInput, ResponseOfOtherMethodOrVersion_IsCountedAndIgnored) {
     }
 }
 
-TEST_P(IbmfMalformedInput, RefusalWithRequestsMethod_IsAccepted) {
+TEST_P(IbmfMalformedInput, ErrorWithRequestsMethod_IsAccepted) {
     wire joined;
     const client_scope manager(0, PERF_MANAGER);
     test_message msg(manager.handle, {MAD_MGMT_CLASS_PERF, MAD_METHOD_SET});
@@ -266,7 +266,7 @@ TEST_P(IbmfMalformedInput, UnmatchedResponse_DeliveredOnlyIfWhole) {
 
 // IDs of IBMF's own transactions have that bit, too: IBMF distinguishes unsequenced sends from
 // them.
-TEST_P(IbmfMalformedInput, AnswerToAnUnsequencedSend_WithTheHighestBitOfTheIdSet_IsHandedUp) {
+TEST_P(IbmfMalformedInput, ResponseToUnsequencedSend_WithHighestIdBit_IsDelivered) {
     wire joined;
     const client_scope manager(0, PERF_MANAGER);
     std::array<UCHAR, IB_MAD_SIZE> answer{};
@@ -350,11 +350,11 @@ TEST_P(IbmfMalformedInput, BlockingSendInCallback_RefusedOnlyWithoutOffload) {
         } given{state, inner};
         test_message outer(manager.handle, {MAD_MGMT_CLASS_PERF});
         const auto call = [](ibmf_handle_t handle, ibmf_msg_t*, void* context) {
-            auto& [told, message] = *static_cast<both*>(context);
-            told.status = message.send_and_wait();
+            auto& [caller, message] = *static_cast<both*>(context);
+            caller.status = message.send_and_wait();
             ibmf_handle_t copy = handle;
-            told.unregistered = ibmf_unregister(&copy, 0);
-            KeSetEvent(&told.done, IO_NO_INCREMENT, FALSE);
+            caller.unregistered = ibmf_unregister(&copy, 0);
+            KeSetEvent(&caller.done, IO_NO_INCREMENT, FALSE);
         };
         ASSERT_EQ(ibmf_msg_transport(manager.handle, nullptr, outer.ibmf_msg, nullptr, call, &given,
                                      IBMF_MSG_TRANS_FLAG_SEQ),

@@ -47,8 +47,8 @@ TEST_P(IbmfStatus, RegisterWithoutOutput_ReturnsInvalidArg) {
     EXPECT_EQ(register_at(nullptr, &handle, &features), IBMF_INVALID_ARG);
     EXPECT_EQ(register_at(&info, nullptr, &features), IBMF_INVALID_ARG);
     EXPECT_EQ(register_at(&info, &handle, nullptr), IBMF_INVALID_ARG);
-    const auto by_oui = [&](auto* whom, auto* to, auto* told) {
-        return ibmf_register_oui(whom, 0x1405, IBMF_VERSION, 0, nullptr, nullptr, to, told);
+    const auto by_oui = [&](auto* whom, auto* to, auto* caps) {
+        return ibmf_register_oui(whom, 0x1405, IBMF_VERSION, 0, nullptr, nullptr, to, caps);
     };
     EXPECT_EQ(by_oui(static_cast<ibmf_register_info_t*>(nullptr), &handle, &features),
               IBMF_INVALID_ARG);
@@ -62,11 +62,11 @@ TEST_P(IbmfStatus, RegisterWithoutOutput_ReturnsInvalidArg) {
 
 TEST_P(IbmfStatus, DriverRefusesAgent_StatusIsMapped) {
     wire joined;
-    for (const auto& [refusal, status] :
+    for (const auto& [driver_status, status] :
          {std::pair{STATUS_INSUFFICIENT_RESOURCES, IBMF_NO_RESOURCES},
           {STATUS_SHARING_VIOLATION, IBMF_PORT_IN_USE},
           {STATUS_IO_DEVICE_ERROR, IBMF_TRANSPORT_FAILURE}}) {
-        joined.fail_registrations(refusal);
+        joined.fail_registrations(driver_status);
         ibmf_register_info_t info{wire::guids[0], 1, SUBN_MANAGER};
         ibmf_handle_t handle = nullptr;
         ibmf_impl_caps_t features{};
@@ -215,7 +215,7 @@ TEST_P(IbmfStatus, Messages_OfALargeNumber_AreAllMessages) {
         EXPECT_EQ(ibmf_free_msg(it.handle, &each), IBMF_SUCCESS);
 }
 
-TEST_P(IbmfStatus, ShowSm_ReturnsDriversStatus) {
+TEST_P(IbmfStatus, SetIsSm_ReturnsDriversStatus) {
     wire joined;
     const client_scope manager(0, SUBN_MANAGER);
     EXPECT_EQ(ibmf_set_is_sm(manager.handle, B_TRUE), IBMF_TRANSPORT_FAILURE);

@@ -66,7 +66,7 @@ struct leaver {
         if (status == IBMF_SUCCESS) ++left;
         EXPECT_TRUE(status == IBMF_SUCCESS || status == IBMF_BUSY || status == IBMF_BAD_HANDLE);
     }
-    static void told(ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
+    static void on_sent(ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
         auto& self = *static_cast<leaver*>(context);
         EXPECT_EQ(self.left, 0) << "a callback after unregistering";
         EXPECT_EQ(ibmf_free_msg(handle, &msg), IBMF_SUCCESS);
@@ -90,8 +90,8 @@ TEST(IbmfTransactionRaces, ConcurrentUnregisters_OneSucceeds) {
                 sim.spawn("send", [&] {
                     ibmf_retrans_t times = one_retry;
                     EXPECT_EQ(ibmf_free_msg(it.handle, &made.ibmf_msg), IBMF_SUCCESS);
-                    EXPECT_EQ(ibmf_msg_transport(it.handle, nullptr, msg, &times, leaver::told, &it,
-                                                 IBMF_MSG_TRANS_FLAG_SEQ),
+                    EXPECT_EQ(ibmf_msg_transport(it.handle, nullptr, msg, &times, leaver::on_sent,
+                                                 &it, IBMF_MSG_TRANS_FLAG_SEQ),
                               IBMF_SUCCESS);
                 });
                 sim.spawn("leave", [&] { it.leave(); });
@@ -140,11 +140,11 @@ TEST(IbmfTransactionRaces, ConcurrentFreesAndSend_MessageIsFreedOnce) {
 }
 
 TEST(IbmfTransactionRaces, HcaFailsDuringSend_TransactionEndsOnce) {
-    for (const ibmf_async_event_cb_t told :
+    for (const ibmf_async_event_cb_t on_event :
          {ibmf_async_event_cb_t{[](auto...) {}}, ibmf_async_event_cb_t{}})
         expect_explored(campaign(), [=](sim_machine& sim) {
             wire joined(bad_wire);
-            const client_scope manager(0, PERF_MANAGER, 0, told);
+            const client_scope manager(0, PERF_MANAGER, 0, on_event);
             test_message msg(manager.handle, performance);
             int status = IBMF_FAILURE;
             sim.spawn("send", [&] { status = msg.send(IBMF_MSG_TRANS_FLAG_SEQ, one_retry); });
@@ -211,9 +211,9 @@ TEST(IbmfTransactionRaces, TearDownDuringReceive_NoCallbackAfterwards) {
         } seen;
         agent.listen(
             [](ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
-                auto& told = *static_cast<state*>(context);
-                EXPECT_FALSE(told.torn_down);
-                ++told.requests_received;
+                auto& self = *static_cast<state*>(context);
+                EXPECT_FALSE(self.torn_down);
+                ++self.requests_received;
                 EXPECT_EQ(ibmf_free_msg(handle, &msg), IBMF_SUCCESS);
             },
             &seen);
@@ -242,11 +242,11 @@ TEST(IbmfTransactionRaces, SingleOffload_CallbacksDoNotOverlap) {
         } seen{sim};
         agent.listen(
             [](ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
-                auto& told = *static_cast<state*>(context);
-                EXPECT_EQ(told.inside++, 0);
-                told.sim.yield();
-                ++told.requests_received;
-                --told.inside;
+                auto& self = *static_cast<state*>(context);
+                EXPECT_EQ(self.inside++, 0);
+                self.sim.yield();
+                ++self.requests_received;
+                --self.inside;
                 EXPECT_EQ(ibmf_free_msg(handle, &msg), IBMF_SUCCESS);
             },
             &seen);

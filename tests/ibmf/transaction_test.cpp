@@ -186,7 +186,7 @@ TEST_P(IbmfTransactions, InvalidSend_ReturnsItsStatus) {
     wire joined;
     const client_scope manager(0, PERF_MANAGER);
     test_message msg(manager.handle, performance);
-    const auto refusal = [&](auto change, uint_t flags = 0) {
+    const auto status_of_send = [&](auto change, uint_t flags = 0) {
         ibmf_msg_t kept = *msg.ibmf_msg;
         change(*msg.ibmf_msg);
         const int status = msg.send(flags, quick);
@@ -194,21 +194,25 @@ TEST_P(IbmfTransactions, InvalidSend_ReturnsItsStatus) {
         return status;
     };
     const auto nothing = [](ibmf_msg_t&) {};
-    EXPECT_EQ(refusal(nothing, 4), IBMF_INVALID_ARG);
-    EXPECT_EQ(refusal([](auto& m) { m.im_msgbufs_send.im_bufs_mad_hdr = nullptr; }), IBMF_BAD_SIZE);
-    EXPECT_EQ(refusal([](auto& m) { m.im_msgbufs_send.im_bufs_cl_data_len = 193; }), IBMF_BAD_SIZE);
-    EXPECT_EQ(refusal([](auto& m) { m.im_msgbufs_send.im_bufs_cl_data_len = ~std::size_t{0}; }),
+    EXPECT_EQ(status_of_send(nothing, 4), IBMF_INVALID_ARG);
+    EXPECT_EQ(status_of_send([](auto& m) { m.im_msgbufs_send.im_bufs_mad_hdr = nullptr; }),
               IBMF_BAD_SIZE);
-    EXPECT_EQ(refusal([](auto& m) { m.im_msgbufs_send.im_bufs_mad_hdr->MgmtClass = 5; }),
+    EXPECT_EQ(status_of_send([](auto& m) { m.im_msgbufs_send.im_bufs_cl_data_len = 193; }),
+              IBMF_BAD_SIZE);
+    EXPECT_EQ(
+        status_of_send([](auto& m) { m.im_msgbufs_send.im_bufs_cl_data_len = ~std::size_t{0}; }),
+        IBMF_BAD_SIZE);
+    EXPECT_EQ(status_of_send([](auto& m) { m.im_msgbufs_send.im_bufs_mad_hdr->MgmtClass = 5; }),
               IBMF_BAD_QP_HANDLE);
     msg.ibmf_msg->im_msgbufs_send.im_bufs_mad_hdr->MgmtClass = MAD_MGMT_CLASS_PERF;
-    EXPECT_EQ(refusal([](auto& m) { m.im_local_addr.ia_p_key = 0x0777; }), IBMF_BAD_QP_HANDLE);
-    EXPECT_EQ(refusal(nothing, IBMF_MSG_TRANS_FLAG_RMPP), IBMF_BAD_RMPP_OPT);
+    EXPECT_EQ(status_of_send([](auto& m) { m.im_local_addr.ia_p_key = 0x0777; }),
+              IBMF_BAD_QP_HANDLE);
+    EXPECT_EQ(status_of_send(nothing, IBMF_MSG_TRANS_FLAG_RMPP), IBMF_BAD_RMPP_OPT);
     EXPECT_EQ(ibmf_msg_transport(manager.handle, reinterpret_cast<ibmf_qp_handle_t>(1),
                                  msg.ibmf_msg, nullptr, nullptr, nullptr, 0),
               IBMF_BAD_QP_HANDLE);
     joined.set_state(0, IB_PORT_DOWN);
-    EXPECT_EQ(refusal(nothing), IBMF_BAD_PORT_STATE);
+    EXPECT_EQ(status_of_send(nothing), IBMF_BAD_PORT_STATE);
     EXPECT_EQ(msg.calls(), 0);
 }
 

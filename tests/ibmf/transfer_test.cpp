@@ -48,7 +48,7 @@ struct lazy_reader {
             return true;
         };
     }
-    static void told(ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
+    static void on_data(ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
         auto& self = *static_cast<lazy_reader*>(context);
         if (self.sent * segment_data < self.got.size() + held_up_at) return;
         const std::size_t unread = self.sent * segment_data - self.got.size();
@@ -74,7 +74,7 @@ void expect_held_up(const request_of& what, uint_t flags) {
     const client_scope manager(0, SUBN_ADM_MANAGER,
                                IBMF_REG_FLAG_RMPP | IBMF_REG_FLAG_SINGLE_OFFLOAD);
     test_message msg(manager.handle, what);
-    EXPECT_EQ(ibmf_stream_msg(manager.handle, msg.ibmf_msg, lazy_reader::told, &reader),
+    EXPECT_EQ(ibmf_stream_msg(manager.handle, msg.ibmf_msg, lazy_reader::on_data, &reader),
               IBMF_SUCCESS);
     EXPECT_EQ(msg.send(flags), IBMF_SUCCESS);
     EXPECT_EQ(msg.status(), IBMF_SUCCESS);
@@ -98,7 +98,7 @@ TEST_P(IbmfTransfers, UnreadStreamedResponseToLongRequest_HoldsPeer) {
 
 /// Reads while it is allowed to.
 struct paused_reader {
-    static void told(ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
+    static void on_data(ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
         auto& self = *static_cast<paused_reader*>(context);
         if (!self.reads) return;
         std::array<std::uint8_t, 8192> piece;
@@ -136,7 +136,7 @@ TEST_P(IbmfTransfers, ResumeAfterPausedRead_ContinuesTransfer) {
     test_message msg(manager.handle, table_query);
     EXPECT_EQ(ibmf_resume_msg(manager.handle, nullptr), IBMF_INVALID_ARG);
     EXPECT_EQ(ibmf_resume_msg(manager.handle, msg.ibmf_msg), IBMF_SUCCESS); // not sent yet
-    EXPECT_EQ(ibmf_stream_msg(manager.handle, msg.ibmf_msg, paused_reader::told, &reader),
+    EXPECT_EQ(ibmf_stream_msg(manager.handle, msg.ibmf_msg, paused_reader::on_data, &reader),
               IBMF_SUCCESS);
     EXPECT_EQ(msg.send(), IBMF_SUCCESS);
     KeWaitForSingleObject(&closed, Executive, KernelMode, FALSE, nullptr);
@@ -155,7 +155,7 @@ TEST_P(IbmfTransfers, InvalidStreamCall_IsRefused) {
     test_message msg(many_at_a_time.handle, table_query);
     EXPECT_EQ(ibmf_stream_msg(many_at_a_time.handle, nullptr, nullptr, nullptr), IBMF_INVALID_ARG);
     EXPECT_EQ(ibmf_stream_msg(nullptr, msg.ibmf_msg, nullptr, nullptr), IBMF_BAD_HANDLE);
-    EXPECT_EQ(ibmf_stream_msg(many_at_a_time.handle, msg.ibmf_msg, lazy_reader::told, nullptr),
+    EXPECT_EQ(ibmf_stream_msg(many_at_a_time.handle, msg.ibmf_msg, lazy_reader::on_data, nullptr),
               IBMF_NOT_SUPPORTED);
     std::uint8_t byte = 0;
     std::size_t length = 1;

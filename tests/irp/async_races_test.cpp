@@ -34,16 +34,16 @@ void sleep_a_millisecond() {
     KeDelayExecutionThread(KernelMode, FALSE, &millisecond);
 }
 
-using tally = std::map<NTSTATUS, int>;
+using status_counts = std::map<NTSTATUS, int>;
 
 // The events that race with the call; each may be left out.
-struct meanwhile {
+struct racing_events {
     bool serve;
     bool cancel;
 };
 
 // All events fall at the same instant of machine time, so that the schedule decides.
-void race(dispatch::sim_machine& sim, meanwhile others, tally& ends) {
+void race(dispatch::sim_machine& sim, racing_events others, status_counts& ends) {
     irp::cancel_safe_queue queue;
     const test_device device([&](pending_irp owed) { return queue.pend(std::move(owed)); });
     asio::cancellation_signal cancel;
@@ -76,7 +76,7 @@ void race(dispatch::sim_machine& sim, meanwhile others, tally& ends) {
 }
 
 TEST(AsyncRaces, DeadlineRacesWithResult_EndsWithOneOfThem) {
-    tally ends;
+    status_counts ends;
     dispatch::explore_options options;
     options.exhaustive_runs = 30'000;
     options.preemption_bound = 1;
@@ -90,7 +90,7 @@ TEST(AsyncRaces, DeadlineRacesWithResult_EndsWithOneOfThem) {
 }
 
 TEST(AsyncRaces, DeadlineRacesWithCancel_EndsWithOneOfThem) {
-    tally ends;
+    status_counts ends;
     irpverbs::testing::expect_explored({}, [&](dispatch::sim_machine& sim) {
         race(sim, {false, true}, ends);
     });
@@ -100,7 +100,7 @@ TEST(AsyncRaces, DeadlineRacesWithCancel_EndsWithOneOfThem) {
 }
 
 TEST(AsyncRaces, DeadlineResultAndCancelRace_EndsWithOneOfThem) {
-    tally ends;
+    status_counts ends;
     irpverbs::testing::expect_explored({}, [&](dispatch::sim_machine& sim) {
         race(sim, {true, true}, ends);
     });

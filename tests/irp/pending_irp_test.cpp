@@ -15,7 +15,7 @@ static_assert(!std::is_copy_constructible_v<pending_irp> &&
               std::is_move_constructible_v<pending_irp>);
 
 // Tests that complete() returns the status and delivers the results to the originator.
-TEST(Obligation, Complete_ReturnsStatusAndDeliversResult) {
+TEST(PendingIrp, Complete_ReturnsStatusAndDeliversResult) {
     const test_device device(
         [](pending_irp owed) { return std::move(owed).complete(STATUS_BUFFER_OVERFLOW, 7); });
     numbered_request one(device);
@@ -25,7 +25,7 @@ TEST(Obligation, Complete_ReturnsStatusAndDeliversResult) {
 }
 
 // Tests that dropping a pending_irp is reported, also when it was moved.
-TEST(Obligation, DroppedObligation_IsReported) {
+TEST(PendingIrp, DroppedPendingIrp_IsReported) {
     const test_device device([](pending_irp owed) {
         const pending_irp mine(std::move(owed));
         return STATUS_SUCCESS;
@@ -40,7 +40,7 @@ TEST(Obligation, DroppedObligation_IsReported) {
 }
 
 // Tests that a filter forwards its own location, or a copy with a routine that is called once.
-TEST(Obligation, Forward_PassesLocationAndCallsRoutineOnce) {
+TEST(PendingIrp, Forward_PassesLocationAndCallsRoutineOnce) {
     DEVICE_OBJECT* below = nullptr;
     bool skip = true;
     int seen = 0;

@@ -81,7 +81,7 @@ public:
     explicit request(CCHAR depth = 1, UCHAR major = IRP_MJ_INTERNAL_DEVICE_CONTROL)
         : irp_(IoAllocateIrp(depth, FALSE)) {
         IoGetNextIrpStackLocation(irp_)->MajorFunction = major;
-        IoSetCompletionRoutine(irp_, take_back, this, TRUE, TRUE, TRUE);
+        IoSetCompletionRoutine(irp_, reclaim, this, TRUE, TRUE, TRUE);
     }
     ~request() {
         if (irp_ != nullptr) IoFreeIrp(irp_);
@@ -97,7 +97,7 @@ public:
     void release() { irp_ = nullptr; }
 
 private:
-    static NTSTATUS take_back(DEVICE_OBJECT*, IRP* irp, void* context) {
+    static NTSTATUS reclaim(DEVICE_OBJECT*, IRP* irp, void* context) {
         auto& self = *static_cast<request*>(context);
         ++self.completions_;
         self.status_ = irp->IoStatus.Status;

@@ -58,7 +58,7 @@ TEST(keeps, CancelSpinLock) { EXPECT_TRUE(nothing(cancel_one(finish_cancelled)))
 
 // IoCancelIrp against IoFreeIrp in each schedule: the IRP is freed before, after or during the
 // call. Freeing it before or during the call is a finding, and no memory of a freed IRP is written.
-TEST(CancelAgainstFree, IoCancelIrp_OfAnIrpFreedMeanwhile_IsUseAfterFree) {
+TEST(CancelAgainstFree, IrpFreedDuringIoCancelIrp_IsUseAfterFree) {
     const irpverbs::irp::verifier_scope verified("default");
     explore_options options;
     options.exhaustive_runs = 5000;
@@ -388,14 +388,14 @@ TEST(breaks, WrongIrpCancelled) {
 TEST(keeps, WrongIrpCancelled) { EXPECT_TRUE(nothing(cancel_first_of_two(true))); }
 
 // A completer that checks or ignores the result of IoSetCancelRoutine.
-void complete_against_cancel(sim_machine& sim, bool heeds) {
+void complete_against_cancel(sim_machine& sim, bool checks_result) {
     lambda_driver driver(pend_with(finish_cancelled));
     request asked;
     asked.send(driver);
     sim.spawn("cancel", [&] { IoCancelIrp(asked.irp()); });
     sim.spawn("serve", [&] {
         const bool own = IoSetCancelRoutine(asked.irp(), nullptr) != nullptr;
-        if (own || !heeds) complete(asked.irp(), STATUS_SUCCESS);
+        if (own || !checks_result) complete(asked.irp(), STATUS_SUCCESS);
     });
     sim.run();
 }

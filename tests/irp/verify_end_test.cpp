@@ -506,7 +506,7 @@ NTSTATUS go_on(DEVICE_OBJECT*, IRP* irp, void*) {
 }
 
 // IoSetCompletionRoutineEx fails each time; one filter checks its status, one does not.
-std::vector<reported_finding> short_of_memory(bool heeds) {
+std::vector<reported_finding> short_of_memory(bool checks_status) {
     const irpverbs::irp::verifier_scope verified("default,low_resources");
     dispatch::detail::settings.fault_one_in = 1;
     const findings seen(dispatch::detail::enabled_checks.load());
@@ -526,7 +526,7 @@ std::vector<reported_finding> short_of_memory(bool heeds) {
             const NTSTATUS status =
                 IoSetCompletionRoutineEx(self, irp, go_on, nullptr, TRUE, TRUE, TRUE);
             dispatch::detail::set_enabled_checks(calm);
-            if (heeds && !NT_SUCCESS(status)) return complete(irp, status);
+            if (checks_status && !NT_SUCCESS(status)) return complete(irp, status);
             return IoCallDriver(below.device(), irp);
         });
         request(2).send(filter);

@@ -51,7 +51,7 @@ TEST(ForcePending, Sweep_PendsEachCallSite) {
     EXPECT_GE(answers.count(STATUS_PENDING), 1u);
 }
 
-TEST(ForcePending, SweepThatEnds_KeepsWhatWasConfiguredMeanwhile) {
+TEST(ForcePending, SweepThatEnds_KeepsLaterConfiguration) {
     const verifier_scope verified("default,log");
     const std::uint32_t logging = dispatch::detail::enabled_checks.load();
     EXPECT_EQ(VerifierConfigure("default"), STATUS_SUCCESS);

@@ -26,7 +26,7 @@ NTSTATUS go_on_up(DEVICE_OBJECT*, IRP* irp, void*) {
     if (irp->PendingReturned) IoMarkIrpPending(irp);
     return STATUS_CONTINUE_COMPLETION;
 }
-NTSTATUS take_back(DEVICE_OBJECT*, IRP*, void*) { return STATUS_MORE_PROCESSING_REQUIRED; }
+NTSTATUS reclaim(DEVICE_OBJECT*, IRP*, void*) { return STATUS_MORE_PROCESSING_REQUIRED; }
 
 // Every function that changes an IRP and that only its owner may call. The effect of each call is
 // undone, or prevented by the finding.
@@ -117,7 +117,7 @@ TEST(breaks, UseAfterSend) {
 // The filter owns the IRP again when its completion routine has reclaimed it.
 TEST(keeps, UseAfterSend) {
     EXPECT_TRUE(nothing(found_with("io", [&](sim_machine&) {
-        filtered stack(take_back, succeed_at_once, [&](DEVICE_OBJECT*, IRP* irp, NTSTATUS) {
+        filtered stack(reclaim, succeed_at_once, [&](DEVICE_OBJECT*, IRP* irp, NTSTATUS) {
             IoMarkIrpPending(irp);
             IoSetCompletionRoutine(irp, go_on_up, nullptr, TRUE, TRUE, TRUE);
             complete(irp, STATUS_SUCCESS);
@@ -170,7 +170,7 @@ TEST(keeps, WriteAfterSend) {
     EXPECT_TRUE(nothing(written_while_below(false)));
     // The filter may access its location before the send and after it has reclaimed the IRP.
     EXPECT_TRUE(nothing(found_with("io", [](sim_machine&) {
-        filtered stack(take_back, succeed_at_once, [](DEVICE_OBJECT*, IRP* irp, NTSTATUS) {
+        filtered stack(reclaim, succeed_at_once, [](DEVICE_OBJECT*, IRP* irp, NTSTATUS) {
             IoGetCurrentIrpStackLocation(irp)->Parameters.Others.Argument1 = irp;
             return complete(irp, STATUS_SUCCESS);
         });

@@ -91,7 +91,7 @@ NTSTATUS free_and_wake(DEVICE_OBJECT* device, IRP* irp, void* event) {
 }
 
 /// An originator that sends a request with that completion routine and waits for its return.
-std::string waiting_maker(IRP* (*make)(DEVICE_OBJECT*), PIO_COMPLETION_ROUTINE routine) {
+std::string waiting_originator(IRP* (*make)(DEVICE_OBJECT*), PIO_COMPLETION_ROUTINE routine) {
     return campaign([=](sim_machine& sim) {
         IRP* pended = nullptr;
         lambda_driver below(pend_in(pended));
@@ -114,20 +114,20 @@ std::string waiting_maker(IRP* (*make)(DEVICE_OBJECT*), PIO_COMPLETION_ROUTINE r
     });
 }
 TEST(breaks, IoAllocateIrpSignalEventInCompletion) {
-    EXPECT_EQ(waiting_maker(allocate, keep), "IoAllocateIrpSignalEventInCompletion");
-    EXPECT_EQ(waiting_maker(allocate, free_it), "IoAllocateIrpSignalEventInCompletion");
+    EXPECT_EQ(waiting_originator(allocate, keep), "IoAllocateIrpSignalEventInCompletion");
+    EXPECT_EQ(waiting_originator(allocate, free_it), "IoAllocateIrpSignalEventInCompletion");
 }
 TEST(keeps, IoAllocateIrpSignalEventInCompletion) {
-    EXPECT_EQ(waiting_maker(allocate, keep_and_wake), "");
-    EXPECT_EQ(waiting_maker(allocate, free_and_wake), "");
+    EXPECT_EQ(waiting_originator(allocate, keep_and_wake), "");
+    EXPECT_EQ(waiting_originator(allocate, free_and_wake), "");
 }
 TEST(breaks, IoBuildFsdIrpSignalEventInCompletion) {
-    EXPECT_EQ(waiting_maker(build, keep), "IoBuildFsdIrpSignalEventInCompletion");
-    EXPECT_EQ(waiting_maker(build, free_it), "IoBuildFsdIrpSignalEventInCompletion");
+    EXPECT_EQ(waiting_originator(build, keep), "IoBuildFsdIrpSignalEventInCompletion");
+    EXPECT_EQ(waiting_originator(build, free_it), "IoBuildFsdIrpSignalEventInCompletion");
 }
 TEST(keeps, IoBuildFsdIrpSignalEventInCompletion) {
-    EXPECT_EQ(waiting_maker(build, keep_and_wake), "");
-    EXPECT_EQ(waiting_maker(build, free_and_wake), "");
+    EXPECT_EQ(waiting_originator(build, keep_and_wake), "");
+    EXPECT_EQ(waiting_originator(build, free_and_wake), "");
 }
 
 enum class kind { control, flush };

@@ -39,7 +39,7 @@ sa_service_record_t service_42() {
 
 sa_reply one_path(const sa_request&) { return table_of<sa_path_record_t>({path_to(7, 1)}); }
 
-const saa::path_criteria wish{.sgid = gid_of(0x10), .dgid = gid_of(0x20), .max_paths = 1};
+const saa::path_criteria criteria{.sgid = gid_of(0x10), .dgid = gid_of(0x20), .max_paths = 1};
 
 // The most common use, complete.
 TEST_P(SaAsync, PathQueryInCoroutine_ReturnsRecords) {
@@ -50,7 +50,7 @@ TEST_P(SaAsync, PathQueryInCoroutine_ReturnsRecords) {
     run_to_end(machine(), [&]() -> awaitable<void> {
         const auto opened = co_await saa::session_open(wire::guids[0], 0, {}, 0, use_awaitable);
         EXPECT_EQ(opened.status, IBMF_SUCCESS);
-        const auto here = co_await saa::paths(opened.handle, wish, use_awaitable);
+        const auto here = co_await saa::paths(opened.handle, criteria, use_awaitable);
         EXPECT_EQ(here.status, IBMF_SUCCESS);
         EXPECT_EQ(here.records.size(), 1u);
         EXPECT_EQ(here.records[0].DLID, 1);
@@ -89,7 +89,7 @@ TEST_P(SaAsync, AsyncServiceHelpers_SendExpectedComponents) {
 TEST_P(SaAsync, InvalidRequest_CompletesWithItsStatus) {
     const wire joined;
     call_result<paths_found> refused;
-    saa::paths(nullptr, wish, refused.handler());
+    saa::paths(nullptr, criteria, refused.handler());
     EXPECT_EQ(refused.result().status, IBMF_BAD_HANDLE);
     EXPECT_EQ(refused.status(), STATUS_INVALID_HANDLE);
     call_result<saa::opened_session> no_port;
@@ -108,9 +108,9 @@ TEST_P(SaAsync, DeadlineOrCancellation_EndsOneMergedAccessOnly) {
     call_result<paths_found> cancelled;
     call_result<paths_found> patient;
     boost::asio::cancellation_signal signal;
-    saa::paths(session.handle, wish, patient.handler());
-    saa::paths(session.handle, wish, irp::within(std::chrono::milliseconds(5), late.handler()));
-    saa::paths(session.handle, wish,
+    saa::paths(session.handle, criteria, patient.handler());
+    saa::paths(session.handle, criteria, irp::within(std::chrono::milliseconds(5), late.handler()));
+    saa::paths(session.handle, criteria,
                boost::asio::bind_cancellation_slot(signal.slot(), cancelled.handler()));
     EXPECT_EQ(session.stats().ss_merged, 2u);
     signal.emit(boost::asio::cancellation_type::all);
@@ -139,11 +139,11 @@ TEST(SaAsyncRaces, MergedAccessCancelled_OtherCompletes) {
         call_result<paths_found> withdrawn;
         boost::asio::cancellation_signal signal;
         boost::asio::post(sim.context(), [&] {
-            saa::paths(session.handle, wish,
+            saa::paths(session.handle, criteria,
                        boost::asio::bind_cancellation_slot(signal.slot(), withdrawn.handler()));
         });
         boost::asio::post(sim.context(), [&] { signal.emit(boost::asio::cancellation_type::all); });
-        sim.spawn("asks too", [&] { saa::paths(session.handle, wish, kept.handler()); });
+        sim.spawn("asks too", [&] { saa::paths(session.handle, criteria, kept.handler()); });
         sim.run();
         EXPECT_EQ(kept.result().status, IBMF_SUCCESS);
         EXPECT_TRUE(withdrawn.result().status == IBMF_SUCCESS ||

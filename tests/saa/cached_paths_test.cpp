@@ -148,7 +148,7 @@ TEST_P(CachedPaths, NoOffloadCacheHits_CallbacksDoNotNest) {
 }
 
 // A lookup without an access returns at once, also at DISPATCH_LEVEL.
-TEST_P(CachedPaths, RecallPaths_ReturnsCachedPathsAtDispatchLevel) {
+TEST_P(CachedPaths, LookupCachedPaths_SucceedsAtDispatchLevel) {
     const session_scope forgetful;
     const sa_path_record_t wanted = path_to(2);
     sa_path_record_t path{};

@@ -38,9 +38,7 @@ struct gate {
         KeSetEvent(&arrived, IO_NO_INCREMENT, FALSE);
         KeWaitForSingleObject(&opened, Executive, KernelMode, FALSE, nullptr);
     }
-    void await_somebody() {
-        KeWaitForSingleObject(&arrived, Executive, KernelMode, FALSE, nullptr);
-    }
+    void await_arrival() { KeWaitForSingleObject(&arrived, Executive, KernelMode, FALSE, nullptr); }
     void open() { KeSetEvent(&opened, IO_NO_INCREMENT, FALSE); }
 
     KEVENT opened;
@@ -325,7 +323,7 @@ TEST_P(SaEvents, UnsubscriptionRefused_SessionCloses) {
 
 // Every Report is answered, however slow the subscriber is. After the events of its first callbacks
 // it gets a loss and the last 256 events.
-TEST_P(SaEvents, SlowSubscriber_HearsTheLastAndThatOthersAreMissing) {
+TEST_P(SaEvents, SlowSubscriber_ReceivesLastEventAndLoss) {
     const wire joined;
     subscribing_sa sa;
     held_event_recorder recorder;

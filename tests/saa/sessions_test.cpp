@@ -105,11 +105,11 @@ TEST_P(SaSessions, ManagerClassRegisteredExclusively_ReturnsNoResources) {
 
 TEST_P(SaSessions, DriverRefusesRegistration_OpenReturnsItsStatus) {
     wire joined;
-    for (const auto& [refusal, status] :
+    for (const auto& [driver_status, status] :
          {std::pair{STATUS_INSUFFICIENT_RESOURCES, IBMF_NO_RESOURCES},
           {STATUS_SHARING_VIOLATION, IBMF_NO_RESOURCES},
           {STATUS_IO_DEVICE_ERROR, IBMF_TRANSPORT_FAILURE}}) {
-        joined.fail_registrations(refusal);
+        joined.fail_registrations(driver_status);
         EXPECT_EQ(try_open(wire::guids[0]), status);
     }
     joined.fail_registrations(STATUS_SUCCESS);

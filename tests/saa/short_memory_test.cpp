@@ -34,7 +34,7 @@ int ask(const session_scope& by) {
 }
 
 TEST_P(SaAllocationFailure, SessionOpenAllocationFails_NothingRemains) {
-    std::set<std::string> told;
+    std::set<std::string> failed_sites;
     irpverbs::dispatch::fault_sweep(
         [&](sweep& faults) {
             ibmf_saa_handle_t handle = nullptr;
@@ -50,7 +50,7 @@ TEST_P(SaAllocationFailure, SessionOpenAllocationFails_NothingRemains) {
                 EXPECT_TRUE(status == IBMF_NO_MEMORY || status == IBMF_NO_RESOURCES)
                     << status << " at " << last_site();
                 EXPECT_EQ(handle, nullptr);
-                told.insert(last_site());
+                failed_sites.insert(last_site());
             }
             const session_scope after;
             EXPECT_EQ(ask(after), IBMF_SUCCESS);
@@ -58,13 +58,13 @@ TEST_P(SaAllocationFailure, SessionOpenAllocationFails_NothingRemains) {
         sweep::order::singles);
     for (const char* const each :
          {"saa.port", "saa.port_parts", "saa.session", "saa.path_cache", "ibmf.port"})
-        EXPECT_TRUE(told.contains(each)) << each;
+        EXPECT_TRUE(failed_sites.contains(each)) << each;
 }
 
 // The access may have a callback or not.
 TEST_P(SaAllocationFailure, AccessAllocationFails_ReportedOnce) {
     for (const bool waits : {true, false}) {
-        std::set<std::string> told;
+        std::set<std::string> failed_sites;
         irpverbs::dispatch::fault_sweep(
             [&](sweep& faults) {
                 const session_scope session;
@@ -82,15 +82,15 @@ TEST_P(SaAllocationFailure, AccessAllocationFails_ReportedOnce) {
                 if (status != IBMF_SUCCESS) {
                     EXPECT_TRUE(status == IBMF_NO_MEMORY || status == IBMF_NO_RESOURCES)
                         << status << " at " << last_site();
-                    told.insert(last_site());
+                    failed_sites.insert(last_site());
                 }
                 EXPECT_EQ(ask(session), IBMF_SUCCESS);
                 EXPECT_EQ(session.stats().ss_waiting, 0u);
             },
             sweep::order::singles);
         for (const char* const each :
-             {"saa.answer", "pool.lookaside", "saa.message", "ibmf.message_buffer"})
-            EXPECT_TRUE(told.contains(each)) << each << waits;
+             {"saa.answer", "pool.lookaside", "saa.message", "saa.message_buffer"})
+            EXPECT_TRUE(failed_sites.contains(each)) << each << waits;
     }
 }
 

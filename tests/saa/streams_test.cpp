@@ -295,9 +295,9 @@ TEST_P(SaStreams, TypeChosenAtRunTime_ReturnsItsRecords) {
     std::size_t count = 0;
     saa::any_record_stream paths = ask(SA_PATHRECORD_ATTRID);
     for (;;) {
-        call_result<saa::any_found> told;
-        paths.next(told.handler());
-        const saa::any_found& part = told.result();
+        call_result<saa::any_found> call;
+        paths.next(call.handler());
+        const saa::any_found& part = call.result();
         EXPECT_EQ(part.type, saa::find_record(std::uint16_t{SA_PATHRECORD_ATTRID}));
         if (part.size() == 0) break;
         count += part.size();
@@ -305,11 +305,11 @@ TEST_P(SaStreams, TypeChosenAtRunTime_ReturnsItsRecords) {
     }
     EXPECT_EQ(count, 500u);
     EXPECT_EQ(last, 500);
-    call_result<saa::any_found> told;
+    call_result<saa::any_found> call;
     saa::any_record_stream unknown = ask(0xFF40);
-    unknown.next(told.handler());
-    EXPECT_EQ(told.result().status, IBMF_REQ_INVALID);
-    EXPECT_EQ(told.result().size(), 0u);
+    unknown.next(call.handler());
+    EXPECT_EQ(call.result().status, IBMF_REQ_INVALID);
+    EXPECT_EQ(call.result().size(), 0u);
 }
 
 IRPVERBS_ON_BOTH_MACHINES(SaStreams);

@@ -98,7 +98,7 @@ TEST_P(MulticastTables, Leave_WhileTheJoinsTableIsInFlight_LeavesNoPortBehind) {
     EXPECT_TRUE(eventually([&] { return ports_in_tables() == 0; }));
 }
 
-TEST_P(MulticastTables, Takeover_NobodyJoinsAgain_FormerMastersTreesGo) {
+TEST_P(MulticastTables, Takeover_NoMemberRejoins_FormerMastersTreesAreRemoved) {
     {
         running_manager first({.hca = hcas.guid(0)});
         ASSERT_EQ(first.wait_until_up(), STATUS_SUCCESS);

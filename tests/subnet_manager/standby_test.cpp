@@ -236,7 +236,7 @@ TEST_P(Standby, ManagerRunning_PortHasIsSm) {
     EXPECT_EQ(started.status(), STATUS_SHARING_VIOLATION);
 }
 
-TEST_P(Standby, ShowSmByOtherClass_ReturnsBadClass) {
+TEST_P(Standby, SetIsSmByOtherClass_ReturnsBadClass) {
     const attached hcas(unmanaged());
     ibmf_register_info_t info{hcas.guid(0), 1, PERF_MANAGER};
     ibmf_handle_t client = nullptr;

@@ -41,9 +41,9 @@ TEST_P(SweepFaults, CableBreaks_OtherCableCarriesPaths) {
         HcaSoftwareSetLink(guid, link.FromPort, FALSE);
         ASSERT_TRUE(eventually([&] { return manager->status().sweeps > before; }));
         EXPECT_TRUE(reaches(near, far, receiver));
-        const auto mended = manager->status().sweeps;
+        const auto sweeps_before = manager->status().sweeps;
         HcaSoftwareSetLink(guid, link.FromPort, TRUE);
-        ASSERT_TRUE(eventually([&] { return manager->status().sweeps > mended; }));
+        ASSERT_TRUE(eventually([&] { return manager->status().sweeps > sweeps_before; }));
         EXPECT_FALSE(manager->status().incomplete);
     }
 }

@@ -17,8 +17,11 @@ typedef VOID (*PFN_CI_CAPTURE_WRITE)(const VOID* Bytes, SIZE_T Length, VOID* Con
 
 /* Creates a capture on the caller's machine, without an HCA, and writes the file's header before
    the return. Ownership: *Capture is the caller's until CiEndMadCapture; Context must live until
-   then. IRQL: PASSIVE_LEVEL. Statuses: STATUS_SUCCESS STATUS_INVALID_PARAMETER  Write or Capture is
-   NULL STATUS_INSUFFICIENT_RESOURCES */
+   then. IRQL: PASSIVE_LEVEL.
+   Statuses:
+     STATUS_SUCCESS
+     STATUS_INVALID_PARAMETER  Write or Capture is NULL
+     STATUS_INSUFFICIENT_RESOURCES */
 NT_API NTSTATUS CiBeginMadCapture(PFN_CI_CAPTURE_WRITE Write, VOID* Context,
                                   CI_MAD_CAPTURE** Capture);
 

@@ -12,7 +12,7 @@ choices::choices() { trace_.reserve(typical_length); }
 
 choices::~choices() = default;
 
-void choices::start_over() {
+void choices::clear_trace() {
     trace_.clear();
     actor_decisions_ = 0;
 }

@@ -27,14 +27,14 @@ bool exhaustive_choices::next() {
 }
 
 void exhaustive_choices::begin_run() {
-    start_over();
+    clear_trace();
     position_ = 0;
     step_ = 0;
     preemptions_ = 0;
     values_ = detail::generator(value_seed);
     for (actor_state& actor : actors_) {
         actor.last_ran = actor.last_yield = actor.waits_since = 0;
-        actor.rivals.clear();
+        actor.contenders.clear();
         actor.must_follow.clear();
     }
 }
@@ -87,22 +87,22 @@ void exhaustive_choices::collect_candidates(std::span<const actor_id> runnable,
         candidates_.push_back(i);
 }
 
-// Between two yields of an actor each of its rivals had a chance to run; a rival that did not take
-// it must run before the actor does. A single yield has no such effect, so no interleaving with
-// progress is lost.
+// Between two yields of an actor each of its contenders had a chance to run; a contender that did
+// not take it must run before the actor does. A single yield has no such effect, so no interleaving
+// with progress is lost.
 void exhaustive_choices::note_yield(std::span<const actor_id> runnable) {
     actor_state& me = actors_[runnable[0]];
-    me.must_follow.swap(me.rivals);
+    me.must_follow.swap(me.contenders);
     me.waits_since = me.last_yield;
     me.last_yield = ++step_;
-    me.rivals.assign(runnable.begin() + 1, runnable.end());
+    me.contenders.assign(runnable.begin() + 1, runnable.end());
 }
 
 bool exhaustive_choices::must_wait(actor_id actor, std::span<const actor_id> runnable) const {
     const actor_state& state = actors_[actor];
-    return std::any_of(state.must_follow.begin(), state.must_follow.end(), [&](actor_id rival) {
-        return actors_[rival].last_ran <= state.waits_since &&
-               std::find(runnable.begin(), runnable.end(), rival) != runnable.end();
+    return std::any_of(state.must_follow.begin(), state.must_follow.end(), [&](actor_id contender) {
+        return actors_[contender].last_ran <= state.waits_since &&
+               std::find(runnable.begin(), runnable.end(), contender) != runnable.end();
     });
 }
 

@@ -11,7 +11,7 @@ pct_choices::pct_choices(std::uint64_t seed, std::uint32_t depth, std::uint32_t 
 }
 
 void pct_choices::restart(std::uint64_t seed) {
-    start_over();
+    clear_trace();
     seed_ = seed;
     random_ = detail::generator(seed);
     priorities_.clear();

@@ -3,7 +3,7 @@
 namespace irpverbs::dispatch {
 
 void random_choices::restart(std::uint64_t seed) {
-    start_over();
+    clear_trace();
     seed_ = seed;
     random_ = detail::generator(seed);
 }

@@ -6,7 +6,7 @@
 namespace irpverbs::dispatch {
 
 void replay_choices::restart(std::span<const std::uint32_t> script) {
-    start_over();
+    clear_trace();
     script_.assign(script.begin(), script.end());
     position_ = out_of_range_ = past_end_ = 0;
     fair_.clear();

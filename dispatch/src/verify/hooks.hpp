@@ -1,5 +1,5 @@
 // The hooks that the core calls while the verifier is on, and all that the core includes of this
-// folder. Each is on a slow path; each itself tests whether its rules are watched.
+// folder. Each is on a slow path; each itself tests whether its rules are checked.
 #pragma once
 
 #include "dpc/dpc.hpp"
@@ -22,7 +22,7 @@ namespace irpverbs::dispatch::detail {
 /// virtual time.
 void maybe_delay(processor& self, point kind);
 
-// The IRQL: every raise is paired with a fall. Each function tests whether IRQLs are watched.
+// The IRQL: every raise is paired with a fall. Each function tests whether IRQLs are checked.
 
 /// Records that the IRQL is about to rise.
 void record_raise(processor& self, KIRQL from);
@@ -56,7 +56,7 @@ void regions_left_open(processor& self, std::size_t critical, std::size_t guarde
                        const char* what);
 
 // The acquisition and release of locks of all kinds. Each function tests whether its own rules are
-// watched.
+// checked.
 
 struct acquisition {
     const void* lock;
@@ -65,7 +65,7 @@ struct acquisition {
     bool to_dpc = false; // acquired by KeAcquireSpinLockRaiseToDpc itself
 };
 
-/// True when any rule of this file is watched.
+/// True when any rule of this file is checked.
 bool lock_checks_enabled() noexcept;
 
 /// Checks an acquisition that is about to begin. The lock has not changed yet, so a handler may
@@ -127,7 +127,7 @@ void mutex_released(processor& self, const KMUTANT& mutex);
 
 // Live objects: timers that are set, queued DPCs and work items, and lookaside lists that are not
 // deleted. Memory that holds one must not be freed or reused. There is one table for the process,
-// as memory belongs to the process; objects are recorded while the pool is watched.
+// as memory belongs to the process; objects are recorded while the pool is checked.
 
 enum class live_object_kind : std::uint8_t { timer, dpc, work_item, lookaside };
 
@@ -162,9 +162,9 @@ void thread_ends(processor& self) noexcept;
 void machine_stopped(machine& where) noexcept;
 
 // Pool memory. The records of blocks are kept by address, apart from the blocks, so that a block
-// that was allocated while nothing was watched is freed like any other, and the reverse.
+// that was allocated while no check was enabled is freed like any other, and the reverse.
 
-/// ExAllocatePoolWithTag and ExFreePoolWithTag while the pool is watched.
+/// ExAllocatePoolWithTag and ExFreePoolWithTag while the pool is checked.
 void* allocate_checked(POOL_TYPE type, SIZE_T size, ULONG tag);
 void free_checked(void* block, ULONG tag);
 

@@ -11,7 +11,7 @@ void wait_for(KEVENT& event) {
     KeWaitForSingleObject(&event, Executive, KernelMode, FALSE, nullptr);
 }
 
-NTSTATUS take_back(DEVICE_OBJECT*, IRP* irp, void* event) {
+NTSTATUS reclaim(DEVICE_OBJECT*, IRP* irp, void* event) {
     if (planted("CompletionEventChecking") && irp->PendingReturned) IoMarkIrpPending(irp);
     if (!planted("SignalEventInCompletion"))
         KeSetEvent(static_cast<KEVENT*>(event), IO_NO_INCREMENT, FALSE);
@@ -22,7 +22,7 @@ NTSTATUS pass_and_wait(DEVICE_OBJECT* lower, IRP* irp) {
     KEVENT back;
     KeInitializeEvent(&back, NotificationEvent, FALSE);
     IoCopyCurrentIrpStackLocationToNext(irp);
-    IoSetCompletionRoutine(irp, take_back, &back, TRUE, TRUE, TRUE);
+    IoSetCompletionRoutine(irp, reclaim, &back, TRUE, TRUE, TRUE);
     if (IoCallDriver(lower, irp) == STATUS_PENDING) wait_for(back);
     return complete(irp, STATUS_SUCCESS);
 }
@@ -40,14 +40,14 @@ void ask_below(DEVICE_OBJECT* lower, bool control, bool waits) {
     if (IoCallDriver(lower, own) == STATUS_PENDING && waits) wait_for(done);
 }
 
-bool wakes_nobody() {
+bool wakes_no_waiter() {
     return planted("IoAllocateIrpSignalEventInCompletion") ||
            planted("IoBuildFsdIrpSignalEventInCompletion");
 }
 
 NTSTATUS take(DEVICE_OBJECT*, IRP* irp, void* event) {
     IoFreeIrp(irp);
-    if (!wakes_nobody()) KeSetEvent(static_cast<KEVENT*>(event), IO_NO_INCREMENT, FALSE);
+    if (!wakes_no_waiter()) KeSetEvent(static_cast<KEVENT*>(event), IO_NO_INCREMENT, FALSE);
     return STATUS_MORE_PROCESSING_REQUIRED;
 }
 
@@ -60,7 +60,7 @@ void send_and_wait(DEVICE_OBJECT* to, IRP* own) {
 }
 
 // An originator that waits for the completion of each request.
-void maker_that_waits(sim_machine& sim) {
+void waiting_originator(sim_machine& sim) {
     IRP* pended = nullptr;
     const lambda_driver below(pend_in(pended));
     sim.spawn("make", [&] {
@@ -73,7 +73,7 @@ void maker_that_waits(sim_machine& sim) {
                       IoBuildAsynchronousFsdRequest(IRP_MJ_FLUSH_BUFFERS, below.device(), nullptr,
                                                     0, nullptr, nullptr));
     });
-    const int requests = wakes_nobody() ? 1 : 2;
+    const int requests = wakes_no_waiter() ? 1 : 2;
     sim.spawn("complete", [&] {
         LARGE_INTEGER millisecond; // of machine time, after which the originator waits
         millisecond.QuadPart = -10'000;
@@ -126,7 +126,7 @@ void driver_that_asks(sim_machine& sim, bool control) {
 
 void waits_for_requests(sim_machine& sim) {
     filter_that_waits(sim);
-    maker_that_waits(sim);
+    waiting_originator(sim);
     driver_that_asks(sim, true);
     driver_that_asks(sim, false);
 }

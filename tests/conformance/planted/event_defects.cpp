@@ -79,14 +79,14 @@ NTSTATUS calls_up_after_close(hook& at, IRP* irp) {
     return status;
 }
 
-void hear_nothing(IB_CA*, VOID*) {}
-void hear_nothing(VOID*) {}
+void ignore_event(IB_CA*, VOID*) {}
+void ignore_event(VOID*) {}
 
 NTSTATUS keeps_the_fatal_event_from_up_calls(hook& at, IRP* irp) {
     if (minor_of(irp) != HCA_MN_OPEN_CA) return at.pass(irp);
     const outcome seen = forward(at, irp);
     auto* ca = reinterpret_cast<IB_CA*>(seen.information);
-    if (ca != nullptr && ca->Dispatch.FatalEvent != nullptr) ca->Dispatch.FatalEvent = hear_nothing;
+    if (ca != nullptr && ca->Dispatch.FatalEvent != nullptr) ca->Dispatch.FatalEvent = ignore_event;
     return complete(irp, seen);
 }
 
@@ -94,7 +94,7 @@ NTSTATUS keeps_completions_from_up_calls(hook& at, IRP* irp) {
     if (minor_of(irp) != HCA_MN_CREATE_CQ) return at.pass(irp);
     const outcome seen = forward(at, irp);
     auto* cq = reinterpret_cast<IB_CQ*>(seen.information);
-    if (cq != nullptr && cq->Dispatch.CompEvent != nullptr) cq->Dispatch.CompEvent = hear_nothing;
+    if (cq != nullptr && cq->Dispatch.CompEvent != nullptr) cq->Dispatch.CompEvent = ignore_event;
     return complete(irp, seen);
 }
 

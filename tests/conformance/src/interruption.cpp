@@ -14,7 +14,7 @@ void note(int signal) { came.store(signal); }
 
 } // namespace
 
-void heed_interruptions() {
+void catch_interruptions() {
     struct sigaction action = {};
     action.sa_handler = note;
     action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);

@@ -5,7 +5,7 @@ namespace irpverbs::conformance {
 
 /// Installs handlers: SIGINT and SIGTERM let the running case end, and skip all later ones. The
 /// second signal of a kind kills the process.
-void heed_interruptions();
+void catch_interruptions();
 
 /// The received signal; 0: none.
 int interruption() noexcept;

@@ -64,7 +64,7 @@ bool results_written(junit_report& junit) {
 int run_cases(char* program, const invocation& chosen, junit_report& junit) {
     start_google_test(program, chosen, junit);
     register_cases(chosen.run);
-    heed_interruptions();
+    catch_interruptions();
     const bool good = RUN_ALL_TESTS() == 0;
     const bool written = results_written(junit);
     if (interruption() != 0) return 128 + interruption();

@@ -106,7 +106,7 @@ public:
 
 protected:
     choices();
-    void start_over(); // clears the trace, keeps its memory
+    void clear_trace(); // keeps its memory
 
 private:
     virtual std::uint32_t choose_actor(std::span<const actor_id> runnable, bool current_runnable,
@@ -264,7 +264,7 @@ private:
         std::uint64_t last_yield = 0;
         std::uint64_t waits_since = 0;     // an actor of `must_follow` that has run since then no
                                            // longer counts
-        std::vector<actor_id> rivals;      // actors that could have run at the last yield
+        std::vector<actor_id> contenders;  // actors that could have run at the last yield
         std::vector<actor_id> must_follow; // actors that must run before this one does
     };
 

@@ -19,7 +19,7 @@ port_states states_in(const smp_data& port_info) {
             static_cast<std::uint8_t>(port_info[state_at + 1] >> 4)};
 }
 
-bool is_news(const subnet_port& known, const smp_data& port_info) {
+bool has_changed(const subnet_port& known, const smp_data& port_info) {
     const port_states was{known.info.PortState, known.info.PortPhysicalState};
     return states_in(port_info) != was || known.peer.valid() != is_linked(known.info);
 }
@@ -48,7 +48,7 @@ void switch_poll::finish() {
 void switch_poll::on_port_info(port_ref port, const smp_response& answer) {
     if (!answer.success())
         found_.more = true;
-    else if (is_news(of_.nodes.at(port), answer.data))
+    else if (has_changed(of_.nodes.at(port), answer.data))
         compare(port, *unpack<sm_portinfo_t>(answer.data));
     if (--outstanding_ == 0) finish();
 }

@@ -7,7 +7,7 @@ namespace irpverbs::conformance {
 namespace {
 
 // Sends the verb while another actor cancels its IRP.
-NTSTATUS cancelled_meanwhile(verb_call& call, const verb& asked) {
+NTSTATUS status_when_cancelled(verb_call& call, const verb& asked) {
     world::together({[&] { call.send(asked); }, [&] { call.cancel(); }});
     return call.status();
 }
@@ -19,7 +19,7 @@ bool is_done_or_cancelled(NTSTATUS status) {
 
 void races_with_open_completes_once(world& here) {
     verb_call open;
-    if (cancelled_meanwhile(open, open_ca(here.fdo())) == STATUS_SUCCESS) {
+    if (status_when_cancelled(open, open_ca(here.fdo())) == STATUS_SUCCESS) {
         EXPECT_STATUS(verb_call(close_ca(open.object<IB_CA>())).status(), STATUS_SUCCESS);
     } else {
         EXPECT_STATUS(open.status(), STATUS_CANCELLED);
@@ -31,7 +31,7 @@ void races_with_open_completes_once(world& here) {
 void races_with_create_completes_once(world& here) {
     ca opened(here);
     verb_call create;
-    const NTSTATUS status = cancelled_meanwhile(create, create_cq(opened, 4));
+    const NTSTATUS status = status_when_cancelled(create, create_cq(opened, 4));
     if (status == STATUS_NOT_SUPPORTED) throw skipped{"CiCreateCq answers STATUS_NOT_SUPPORTED"};
     if (status == STATUS_SUCCESS) {
         EXPECT_STATUS(answer(close_ca(opened)), STATUS_DEVICE_BUSY);
@@ -45,14 +45,14 @@ void races_with_create_completes_once(world& here) {
 void races_with_close_close_succeeds(world& here) {
     ca opened(here);
     verb_call close;
-    EXPECT_STATUS(cancelled_meanwhile(close, close_ca(opened.release())), STATUS_SUCCESS);
+    EXPECT_STATUS(status_when_cancelled(close, close_ca(opened.release())), STATUS_SUCCESS);
 }
 
 void races_with_destroy_destroy_succeeds(world& here) {
     ca opened(here);
     cq queue(opened.get());
     verb_call destroy;
-    EXPECT_STATUS(cancelled_meanwhile(destroy, destroy_cq(queue.release())), STATUS_SUCCESS);
+    EXPECT_STATUS(status_when_cancelled(destroy, destroy_cq(queue.release())), STATUS_SUCCESS);
     opened.close();
 }
 
@@ -61,7 +61,7 @@ void races_with_query_and_modify_completes_once(world& here) {
     const good_calls calls(opened, nullptr);
     for (const verb& each : calls.all()) {
         verb_call call;
-        EXPECT_TRUE(is_done_or_cancelled(cancelled_meanwhile(call, each)))
+        EXPECT_TRUE(is_done_or_cancelled(status_when_cancelled(call, each)))
             << each.name << ": " << name_of(call.status());
     }
 }
@@ -72,7 +72,7 @@ void races_with_cq_verbs_completes_once(world& here) {
     IB_CQ_ATTR attr{};
     for (const verb& each : {query_cq(queue, &attr, sizeof(attr)), resize_cq(queue, 16)}) {
         verb_call call;
-        EXPECT_TRUE(is_done_or_cancelled(cancelled_meanwhile(call, each)))
+        EXPECT_TRUE(is_done_or_cancelled(status_when_cancelled(call, each)))
             << each.name << ": " << name_of(call.status());
     }
 }
@@ -82,7 +82,7 @@ void races_with_wait_completes_once(world& here) {
     const ca opened(here);
     for (const verb& each : {get_port_event(opened), get_fatal_event(opened)}) {
         verb_call call;
-        EXPECT_STATUS(cancelled_meanwhile(call, each), STATUS_CANCELLED) << each.name;
+        EXPECT_STATUS(status_when_cancelled(call, each), STATUS_CANCELLED) << each.name;
     }
 }
 
@@ -91,7 +91,7 @@ void races_with_cq_wait_completes_once(world& here) {
     const cq queue(opened.get());
     for (const verb& each : {get_comp_event(queue), get_async_event(queue)}) {
         verb_call call;
-        EXPECT_STATUS(cancelled_meanwhile(call, each), STATUS_CANCELLED) << each.name;
+        EXPECT_STATUS(status_when_cancelled(call, each), STATUS_CANCELLED) << each.name;
     }
 }
 
@@ -131,7 +131,7 @@ void before_call_verb_is_cancelled(world& here) {
 
 constexpr const char* cancelled = "completes STATUS_CANCELLED when IoCancelIrp is called while it "
                                   "is pended and has not taken effect; a result that exists wins.";
-constexpr const char* firm = "Close and destroy, once begun, are not cancelled";
+constexpr const char* not_cancelled = "Close and destroy, once begun, are not cancelled";
 
 constexpr test_case cases[] = {
     {"Cancel.PendedWaitsInAnyOrder_AllCancelled", cancelled, nothing, kind::steps,
@@ -144,9 +144,9 @@ constexpr test_case cases[] = {
      races_with_open_completes_once},
     {"Cancel.RacesWithCreate_CompletesOnce", cancelled, nothing, kind::race,
      races_with_create_completes_once},
-    {"Cancel.RacesWithClose_CloseSucceeds", firm, nothing, kind::race,
+    {"Cancel.RacesWithClose_CloseSucceeds", not_cancelled, nothing, kind::race,
      races_with_close_close_succeeds},
-    {"Cancel.RacesWithDestroy_DestroySucceeds", firm, nothing, kind::race,
+    {"Cancel.RacesWithDestroy_DestroySucceeds", not_cancelled, nothing, kind::race,
      races_with_destroy_destroy_succeeds},
     {"Cancel.RacesWithQueryAndModify_CompletesOnce", cancelled, nothing, kind::race,
      races_with_query_and_modify_completes_once},
