@@ -144,6 +144,21 @@ TEST_P(MKey, ViolationByDirectedRoute_TrapHasReturnPath) {
     }
 }
 
+// No directed route leads there, so the hop count was checked nowhere on the way.
+TEST_P(MKey, DirectedSmpByMulticast_IsDropped) {
+    mad table;
+    table.put<2>(smp_data + 2 * 2, 1u << 1 | 1u << 7); // MLID 0xC002
+    EXPECT_EQ(manager.set(switch1, sm_multicast_table, 0, table).status(), 0);
+    EXPECT_EQ(manager.set(switch2, sm_multicast_table, 0, table).status(), 0);
+    protect(2);
+    mad wrong = directed_smp(set_method, sm_led_info, 0, {});
+    wrong[7] = 255; // hops
+    wrong.put<8>(smp_mkey, other_key);
+    EXPECT_EQ(manager.agent().send(to_subnet(0xC002), wrong), STATUS_SUCCESS);
+    manager.get(host3, sm_node_info); // it arrives after the multicast
+    EXPECT_EQ(violations(), 0);
+}
+
 IRPVERBS_ON_BOTH_MACHINES(MKey);
 
 class MKeyLease : public MKey {};

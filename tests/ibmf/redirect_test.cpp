@@ -108,6 +108,21 @@ TEST_P(IbmfRedirects, RedirectWithoutDestination_IsOrdinaryResponse) {
     EXPECT_EQ(manager_.stats().st_redirected, 0u);
 }
 
+TEST_P(IbmfRedirects, RedirectToMulticastLid_IsOrdinaryResponse) {
+    ib_lid_t lid = 0;
+    joined_.tap = [&](unsigned from, auto& bytes) {
+        if (is_answer(from, bytes)) redirect(bytes, {lid});
+        return true;
+    };
+    for (const ib_lid_t each : {IB_LID_MULTICAST_FIRST, ib_lid_t{0xFFFE}, IB_LID_PERMISSIVE}) {
+        lid = each;
+        EXPECT_EQ(asked_.send_and_wait(), IBMF_SUCCESS);
+        EXPECT_EQ(asked_.received_header().status, MAD_STATUS_REDIRECT_REQUIRED);
+    }
+    EXPECT_EQ(far_.requests_received, 3);
+    EXPECT_EQ(manager_.stats().st_redirected, 0u);
+}
+
 // A response from the first place no longer counts.
 TEST_P(IbmfRedirects, ResponseFromFirstPeerAfterRedirect_IsIgnored) {
     std::optional<std::array<UCHAR, IB_MAD_SIZE>> first;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <span>
 #include <vector>
 
 namespace irpverbs::saa {
@@ -71,6 +72,15 @@ TEST(PathKey, EachCacheableComponent_DistinguishesKeys) {
 TEST(PathKey, QueryWithoutBothGidsOrByLid_HasNoKey) {
     EXPECT_FALSE(path_key::of(between(1, 2), SA_PR_COMPMASK_SGID));
     EXPECT_FALSE(path_key::of(between(1, 2), ends | SA_PR_COMPMASK_DLID));
+}
+
+TEST_F(PathCache, MorePathsThanNumbPathCounts_AreNotStored) {
+    const path_key other = key_of(1, 3);
+    const std::vector<sa_path_record_t> many(128, between(1, 3));
+    EXPECT_FALSE(cache.store(other, many, cache.current_ticket(), 0));
+    EXPECT_FALSE(hits(other));
+    EXPECT_TRUE(cache.store(other, std::span(many).first(127), cache.current_ticket(), 0));
+    EXPECT_TRUE(hits(other));
 }
 
 TEST_F(PathCache, LifetimeExpired_EntryMisses) {

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <string>
+#include <utility>
 
 namespace {
 
@@ -68,6 +69,21 @@ TEST_P(ManagerFromC, NoSuchHca_StartFails) {
     options.Hca = 0x77;
     ASSERT_EQ(create(options), STATUS_SUCCESS);
     EXPECT_EQ(status_of(SmStart), STATUS_OBJECT_NAME_NOT_FOUND);
+}
+
+TEST_P(ManagerFromC, SmpsInFlightOutOfRange_StartFails) {
+    SM_OPTIONS options = usual();
+    for (const ULONG each : {ULONG{0}, ULONG{4097}}) {
+        options.SmpsInFlight = each;
+        ASSERT_EQ(create(options), STATUS_SUCCESS);
+        EXPECT_EQ(status_of(SmStart), STATUS_INVALID_PARAMETER) << each;
+        SmDestroy(std::exchange(manager, nullptr));
+    }
+}
+
+TEST_P(ManagerFromC, PartitionsWithoutTextOrName_AreRefused) {
+    EXPECT_EQ(SmCheckPartitions(nullptr, "f", nullptr, 0), STATUS_INVALID_PARAMETER);
+    EXPECT_EQ(SmCheckPartitions("", nullptr, nullptr, 0), STATUS_INVALID_PARAMETER);
 }
 
 TEST_P(ManagerFromC, MistakeInPartitions_IsNamedWithItsLine) {

@@ -19,6 +19,22 @@ std::map<ib_guid_t, ib_lid_t> bases(const topology& subnet, const lid_table& lid
     return all;
 }
 
+// A node that invents nodes behind its ports does not use up the memory of the manager.
+TEST(DiscoveredNodes, MoreThanUnicastLids_AreNotAdded) {
+    topology subnet;
+    sm_nodeinfo_t info{};
+    info.NodeType = SM_NODE_TYPE_CA;
+    for (std::size_t i = 0; i < topology::max_nodes; ++i) {
+        info.NodeGUID = i + 1;
+        ASSERT_EQ(subnet.add_node(info), i);
+    }
+    info.NodeGUID = topology::max_nodes + 1;
+    EXPECT_EQ(subnet.add_node(info), no_node);
+    EXPECT_EQ(subnet.nodes().size(), topology::max_nodes);
+    info.NodeGUID = 1;
+    EXPECT_EQ(subnet.add_node(info), 0u) << "a known node";
+}
+
 TEST(LidAssignment, EachLmc_RangesAreAlignedAndUnique) {
     for (std::uint8_t lmc = 0; lmc <= 7; ++lmc) {
         const topology subnet = fat_tree(5, 3, 7);

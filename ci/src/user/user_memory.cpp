@@ -35,16 +35,18 @@ bool write_user(void* to, const void* from, SIZE_T size, KPROCESSOR_MODE mode) {
     return true;
 }
 
-// Reads one byte of each page and writes it back.
+// Reads one byte of each page and writes it back. Offsets are compared, not addresses: behind the
+// highest page an address is 0 again.
 bool probe_user_write(void* at, SIZE_T size) {
     constexpr SIZE_T page = 4096;
     constexpr SIZE_T max_pages = max_probed / page + 1;
     std::array<char, max_pages> bytes;
     std::array<iovec, max_pages> places;
     const auto begin = reinterpret_cast<std::uintptr_t>(at);
+    if (size > max_probed || size > UINTPTR_MAX - begin) return false;
     SIZE_T count = 0;
-    for (std::uintptr_t next = begin; next < begin + size; next = (next / page + 1) * page)
-        places[count++] = {reinterpret_cast<void*>(next), 1};
+    for (SIZE_T offset = 0; offset < size; offset += page - (begin + offset) % page)
+        places[count++] = {reinterpret_cast<void*>(begin + offset), 1};
     const iovec own{bytes.data(), count};
     const auto whole = static_cast<ssize_t>(count);
     return process_vm_readv(getpid(), &own, 1, places.data(), count, 0) == whole &&

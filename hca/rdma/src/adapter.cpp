@@ -184,7 +184,7 @@ NTSTATUS adapter::acquire_device() {
             if (is_gone(error)) HcaReportFatal(device_);
             if (error != 0) return status_of(error);
         }
-        monitor_.start(device_, verbs_ ? &*verbs_ : nullptr);
+        monitor_.start(device_, verbs_ ? &*verbs_ : nullptr, port_count());
     }
     ++opens_;
     return STATUS_SUCCESS;

@@ -219,7 +219,9 @@ bool agent_file::read() {
         errno = 0;
         if (os_.receive(descriptor_, buffer_.data(), &length, 0) >= 0) {
             failing_since_ = 0;
-            received(std::span(buffer_).first(umad_header_size + static_cast<unsigned>(length)));
+            // The length is negative if the kernel returned less than a header.
+            received(std::span(buffer_).first(umad_header_size +
+                                              static_cast<std::size_t>(std::max(length, 0))));
             shrink_buffer();
             continue;
         }

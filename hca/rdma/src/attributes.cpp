@@ -81,7 +81,7 @@ IB_CA_ATTR attributes_of(const umad_ca_t& ca) {
     attr.NodeGuid = be64toh(ca.node_guid);
     attr.SystemImageGuid = be64toh(ca.system_guid);
     attr.FirmwareVersion = firmware_version(ca.fw_ver);
-    attr.MaxPKeys = static_cast<USHORT>(ca.ports[1]->pkeys_size);
+    if (ca.ports[1] != nullptr) attr.MaxPKeys = static_cast<USHORT>(ca.ports[1]->pkeys_size);
     attr.PortCount = static_cast<ULONG>(ca.numports);
     return attr;
 }

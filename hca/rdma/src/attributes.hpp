@@ -5,6 +5,7 @@
 
 #include <ci/driver.h>
 
+#include <iterator>
 #include <vector>
 
 namespace irpverbs::hca_rdma {
@@ -26,7 +27,14 @@ public:
     bool gone() const { return error_ == ENOENT || error_ == ENODEV; }
     const umad_ca_t& operator*() const { return ca_; }
     const umad_ca_t* operator->() const { return &ca_; }
-    unsigned port_count() const { return static_cast<unsigned>(ca_.numports); }
+    /// The number of ports from 1 on. libibumad returns the highest port number, and null for the
+    /// ports that sysfs does not list; ports behind such a gap do not count.
+    unsigned port_count() const {
+        unsigned count = 0;
+        while (count + 1 < std::size(ca_.ports) && ca_.ports[count + 1] != nullptr)
+            ++count;
+        return count;
+    }
     const umad_port_t& port(unsigned number) const { return *ca_.ports[number]; }
 
 private:

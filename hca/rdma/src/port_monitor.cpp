@@ -1,5 +1,6 @@
 #include "port_monitor.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace irpverbs::hca_rdma {
@@ -31,9 +32,10 @@ port_monitor::port_monitor(const os_interface& os, std::string name)
     ExInitializeWorkItem(&item_, poll, this);
 }
 
-void port_monitor::start(DEVICE_OBJECT* device, const verbs_device* listed) {
+void port_monitor::start(DEVICE_OBJECT* device, const verbs_device* listed, unsigned port_count) {
     device_ = device;
     listed_ = listed;
+    port_count_ = port_count;
     started_ = true;
     seen_.clear();
     ExInitializeRundownProtection(&poll_rundown_);
@@ -91,7 +93,8 @@ void port_monitor::compare() {
 }
 
 void port_monitor::compare_ports(const ca_snapshot& now) {
-    for (unsigned number = 1; number <= now.port_count(); ++number) {
+    const unsigned count = std::min(now.port_count(), port_count_);
+    for (unsigned number = 1; number <= count; ++number) {
         const port_state state(now.port(number));
         if (seen_.size() < number) {
             seen_.push_back(state);

@@ -30,8 +30,9 @@ public:
     port_monitor& operator=(const port_monitor&) = delete;
 
     /// Polls for the first time, and starts the timer. Polls the ports; if verbs report those, the
-    /// list of devices. IRQL: PASSIVE_LEVEL, also for stop().
-    void start(DEVICE_OBJECT* device, const verbs_device* listed);
+    /// list of devices. Reports events of the ports up to `port_count` only: sysfs may list more
+    /// later, under the name of another device. IRQL: PASSIVE_LEVEL, also for stop().
+    void start(DEVICE_OBJECT* device, const verbs_device* listed, unsigned port_count);
     /// Waits for a poll in progress and its reports.
     void stop();
 
@@ -50,6 +51,7 @@ private:
     const std::string name_;
     DEVICE_OBJECT* device_ = nullptr;
     const verbs_device* listed_ = nullptr;
+    unsigned port_count_ = 0;
     bool started_ = false;
     std::vector<port_state> seen_;
     std::atomic<ULONG> interval_{1000};

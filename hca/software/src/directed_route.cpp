@@ -6,8 +6,6 @@ namespace irpverbs::hca_software {
 
 namespace {
 
-constexpr UCHAR max_hops = 63;
-
 // The routing fields of an SMP, in place. Source: IBA 14.2.1.2.
 struct route_fields {
     explicit route_fields(mad_bytes& smp)

@@ -31,6 +31,7 @@ inline USHORT load16(const UCHAR* from) { return static_cast<USHORT>(load<2>(fro
 inline ULONG load32(const UCHAR* from) { return static_cast<ULONG>(load<4>(from)); }
 
 inline constexpr UCHAR base_version = 1;
+inline constexpr UCHAR max_hops = 63; // of a directed route
 inline constexpr UCHAR response_bit = 0x80;
 inline constexpr UCHAR response_time = 8;       // RespTimeValue of every agent: 1 ms
 inline constexpr USHORT direction_bit = 0x8000; // directed route: the SMP is on its way back

@@ -11,12 +11,13 @@ namespace irpverbs::hca_software {
 
 namespace {
 
-// Each class has its queue pair, and QP0 accepts no GRH. Source: IBA 13.4.2, 13.5.1.
+// Each class has its queue pair, and QP0 accepts neither GRH nor multicasts. Source: IBA 13.4.2,
+// 13.5.1.
 bool has_valid_qp(packet& what) {
     if (what.payload != nullptr) return false;
     const mad_header mad = header_of(what.mad);
     if (mad.base() != base_version || mad.is_subnet_management() != what.is_smp()) return false;
-    return what.is_smp() ? !what.global : what.to_qp == 1;
+    return what.is_smp() ? !what.global && !what.is_multicast() : what.to_qp == 1;
 }
 
 bool is_request(const mad_header& mad) {

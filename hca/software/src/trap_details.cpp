@@ -89,7 +89,7 @@ void fabric::raise_bad_mkey(port& at, packet& smp) {
     store<4>(&details[10], header.modifier());
     std::copy_n(&smp.mad[24], 8, &details[14]);
     if (header.management_class() == class_directed) {
-        const std::size_t hops = smp.mad[7];
+        const std::size_t hops = std::min<std::size_t>(smp.mad[7], max_hops);
         const std::size_t kept = std::min(hops, notice_path);
         store<2>(&details[4], load16(&smp.mad[32]));
         details[23] = static_cast<UCHAR>(directed | (kept < hops ? truncated : 0) | kept);

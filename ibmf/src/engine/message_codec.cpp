@@ -96,7 +96,8 @@ bool same_peer(const IB_MAD_ADDRESS& left, const IB_MAD_ADDRESS& right) {
 std::optional<IB_MAD_ADDRESS> redirection_of(const mad_view& response, const IB_MAD_ADDRESS& from) {
     const std::uint8_t* const info = response.data().data();
     const auto lid = boost::endian::load_big_u16(info + redirect_lid);
-    if (response.header().attribute_id != MAD_ATTR_ID_CLASSPORTINFO || lid == 0)
+    const bool unicast = lid != 0 && lid <= IB_LID_UNICAST_LAST;
+    if (response.header().attribute_id != MAD_ATTR_ID_CLASSPORTINFO || !unicast)
         return std::nullopt;
     const auto route = boost::endian::load_big_u32(info + redirect_class_sl_flow);
     IB_MAD_ADDRESS to = from;

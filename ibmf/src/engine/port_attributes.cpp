@@ -3,20 +3,22 @@
 #include <engine/class_mapping.hpp>
 
 #include <algorithm>
+#include <climits>
 
 namespace irpverbs::ibmf {
 
 namespace {
 
 constexpr ib_pkey_t partition_bits = 0x7FFF;
+constexpr UCHAR max_lmc = 7;
 
 } // namespace
 
 void port_attributes::set(const IB_PORT_ATTR& attr) {
     state_ = attr.State;
-    lmc_ = attr.Lmc;
+    lmc_ = std::min(attr.Lmc, max_lmc); // a driver's numbers are no shift counts
     lid_ = attr.Lid;
-    mtu_ = attr.ActiveMtu;
+    mtu_ = std::min<UCHAR>(attr.ActiveMtu, IB_MTU_4096);
     has_mad_qps_ = (attr.Flags & IB_PORT_MAD_QPS) != 0;
     keys_.clear();
     for (ULONG i = 0; i < attr.PKeyCount; ++i)
@@ -59,12 +61,14 @@ std::optional<IB_MAD_ADDRESS> port_attributes::address_to(const ibmf_msg_t& mess
     return address;
 }
 
-// The empty entries of the table are 0.
+// The empty entries of the table are 0. An address has no room for an index above 255, so the GIDs
+// behind it are no sources.
 std::optional<UCHAR> port_attributes::index_of(const ib_gid_t& gid) const {
     if (gid.gid_guid == 0) return std::nullopt;
     const auto own = std::ranges::find(gids_, gid);
-    if (own == gids_.end()) return std::nullopt;
-    return static_cast<UCHAR>(own - gids_.begin());
+    const auto index = static_cast<std::size_t>(own - gids_.begin());
+    if (own == gids_.end() || index > UCHAR_MAX) return std::nullopt;
+    return static_cast<UCHAR>(index);
 }
 
 // The port's own GID of the two is the source, so the route of a received message leads back to its

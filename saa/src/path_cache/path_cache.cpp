@@ -81,6 +81,7 @@ path_cache::entry* path_cache::make_entry(const path_key& key, ticket when) {
 
 bool path_cache::store(const path_key& key, std::span<const sa_path_record_t> records, ticket when,
                        machine_time now) {
+    if (records.size() > limits_.paths) return false;
     entry* kept = make_entry(key, when);
     if (kept == nullptr) return false;
     try {

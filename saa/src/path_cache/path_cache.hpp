@@ -17,6 +17,7 @@ namespace irpverbs::saa {
 
 struct path_cache_limits {
     std::size_t entries = 16384; // beyond that, the least recently used entry is removed
+    std::size_t paths = 127; // of an entry: the largest NumbPath; longer responses are not stored
     machine_time ttl = 300 * ticks_per_second;
     machine_time negative_ttl = 2 * ticks_per_second;
 };
@@ -63,7 +64,8 @@ public:
     ticket current_ticket() const { return ticket{epoch_}; }
 
     /// Stores a response. Returns false without effect when its subject was invalidated after
-    /// `when`, since the response may describe the state before the change; or without memory.
+    /// `when`, since the response may describe the state before the change; with more paths than an
+    /// entry holds; or without memory.
     bool store(const path_key& key, std::span<const sa_path_record_t> records, ticket when,
                machine_time now);
     bool store_negative(const path_key& key, int status, ticket when, machine_time now);

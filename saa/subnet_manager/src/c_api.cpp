@@ -89,6 +89,7 @@ NTSTATUS SmStop(SM_MANAGER* manager, PIRP irp) {
 }
 
 NTSTATUS SmCheckPartitions(const char* text, const char* name, char* message, SIZE_T size) {
+    if (text == nullptr || name == nullptr) return STATUS_INVALID_PARAMETER;
     try {
         const std::string problem = partitions_problem(text, name);
         if (problem.empty()) return STATUS_SUCCESS;

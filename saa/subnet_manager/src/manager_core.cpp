@@ -28,11 +28,14 @@ NTSTATUS status_of(int ibmf_code) {
     }
 }
 
+constexpr std::uint32_t max_in_flight = 4096; // each has a message, which exists from the start on
+
 std::optional<sweep_plan> plan_of(const manager_options& options) {
     std::string error;
     const std::string& text = options.partitions;
     auto partitions = parse_partitions(text.empty() ? one_partition : text, "partitions", error);
-    const bool in_range = options.lmc <= 7 && options.priority <= 15 && options.smps_in_flight != 0;
+    const bool in_range = options.lmc <= 7 && options.priority <= 15 &&
+                          options.smps_in_flight != 0 && options.smps_in_flight <= max_in_flight;
     if (!partitions || !in_range) return std::nullopt;
     return sweep_plan{options.lmc, std::move(*partitions)};
 }

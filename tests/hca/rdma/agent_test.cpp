@@ -424,6 +424,18 @@ TEST_P(RdmaAgent, ManyDatagrams_AllAreRead) {
     }
 }
 
+TEST_P(RdmaAgent, MessageShorterThanItsHeader_IsDropped) {
+    const open_rdma hca;
+    const rdma_agent agent(hca.ca);
+    fake_umad::message cut = sa_datagram(0x06, 6).message();
+    cut.is_cut = true;
+    kernel.deliver(cut);
+    kernel.deliver(sa_datagram(0x06, 7).message());
+    mad_buffer into;
+    EXPECT_EQ(verb_call(agent.getting(into.receive)).status(), STATUS_SUCCESS);
+    EXPECT_EQ(into.bytes[15], 7);
+}
+
 // A read error of one agent that ends after a while does not fail the HCA.
 TEST_P(RdmaAgent, Receive_ThatFailsForAWhile_IsTriedAgain) {
     const open_rdma hca;

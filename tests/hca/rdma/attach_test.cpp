@@ -31,6 +31,28 @@ TEST_P(RdmaAttach, SeveralDevices_EachIsAttachedAsHca) {
     EXPECT_EQ(close_ca(ca), STATUS_SUCCESS);
 }
 
+// libibumad leaves a null pointer for the port between.
+TEST_P(RdmaAttach, PortNotListedBetweenOthers_EndsThePorts) {
+    kernel.cas["fake0"].ports.resize(3);
+    kernel.cas["fake0"].unlisted_port = 2;
+    const rdma_hcas hcas;
+    EXPECT_EQ(hcas.status, STATUS_SUCCESS);
+    IB_CA* ca = open_ca(rdma_hcas::fdo());
+    EXPECT_EQ(port_block(ca, 1)->PortNumber, 1);
+    IB_PORT_ATTR attr{};
+    EXPECT_EQ(
+        verb_call([&](IRP* irp) { return CiQueryPort(ca, 2, sizeof(attr), &attr, irp); }).status(),
+        STATUS_INVALID_PARAMETER);
+    EXPECT_EQ(close_ca(ca), STATUS_SUCCESS);
+}
+
+TEST_P(RdmaAttach, FirstPortNotListed_IsRefused) {
+    kernel.cas["fake0"].ports.resize(2);
+    kernel.cas["fake0"].unlisted_port = 1;
+    const rdma_hcas hcas;
+    EXPECT_EQ(hcas.status, STATUS_NO_SUCH_DEVICE);
+}
+
 TEST_P(RdmaAttach, NamedDevice_AttachedAlone) {
     kernel.cas["fake1"].guid = 0x2000;
     const rdma_hcas hcas("fake1");

@@ -73,7 +73,8 @@ struct calls {
         made->system_guid = htobe64(found->second.guid + 0x100);
         made->numports = static_cast<int>(found->second.ports.size());
         for (int i = 1; i <= made->numports; ++i)
-            made->ports[i] = make_port(name, i, found->second);
+            if (i != found->second.unlisted_port)
+                made->ports[i] = make_port(name, i, found->second);
         return 0;
     }
     static int release_ca(umad_ca_t* ca) {
@@ -164,6 +165,8 @@ struct calls {
         header->status = next.status;
         header->addr = next.from;
         std::memcpy(header + 1, next.datagram.data(), next.datagram.size());
+        // The result of read(2) minus the header, as libibumad returns it.
+        if (next.is_cut) *length = -static_cast<int>(sizeof(ib_user_mad_t) / 2);
         file->inbox.pop_front();
         return 0;
     }

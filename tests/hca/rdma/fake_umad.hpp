@@ -30,6 +30,7 @@ public:
     struct ca {
         ib_guid_t guid = 0;
         std::vector<port> ports{1};
+        int unlisted_port = 0; // sysfs does not list it
     };
     struct sent {
         std::vector<UCHAR> datagram;
@@ -41,6 +42,7 @@ public:
         std::uint32_t status = 0;
         ib_mad_addr_t from{};
         std::vector<UCHAR> datagram = std::vector<UCHAR>(IB_MAD_SIZE);
+        bool is_cut = false; // read(2) returns half of the header
     };
 
     fake_umad();

@@ -62,6 +62,18 @@ TEST_P(RdmaPortMonitor, SeveralChanges_PortActiveIsReportedLast) {
     EXPECT_EQ(port_block(ca, 1)->Lid, 77);
 }
 
+// The device has one port. An event of another one is a bug check.
+TEST_P(RdmaPortMonitor, PortListedLater_RaisesNoEvent) {
+    kernel.change([](fake_umad& all) { all.cas.at("fake0").ports.resize(2); });
+    for (unsigned lid = 8; lid < 11; ++lid) {
+        kernel.change([&](fake_umad& all) {
+            for (fake_umad::port& each : all.cas.at("fake0").ports)
+                each.lid = lid;
+        });
+        EXPECT_EQ(next_event(), IB_AE_LID_CHANGE);
+    }
+}
+
 TEST_P(RdmaPortMonitor, DeviceRemoved_RaisesFatalEvent) {
     verb_call waiting([&](IRP* irp) { return CiGetCaFatalEvent(ca, irp); });
     kernel.remove("fake0");

@@ -21,7 +21,7 @@ typedef struct _SM_OPTIONS {
     ULONGLONG SaKey;        /* 1; the key of trusted SA requests */
     ULONG StandbyPollMs;    /* 10000: the interval at which a standby manager polls the master */
     ULONG StandbyRetries;   /* 4: polls without a response before the master counts as dead */
-    ULONG SmpsInFlight;     /* 64 */
+    ULONG SmpsInFlight;     /* 64; 1 to 4096 */
     ULONG LightSweepMs;     /* 10000: the interval of light sweeps, which poll switches; 0: never */
     const char* Partitions; /* as OpenSM's partitions.conf; NULL: one, all are full members */
 } SM_OPTIONS;
@@ -77,6 +77,7 @@ NT_API NTSTATUS SmStop(SM_MANAGER* Manager, PIRP Irp);
      STATUS_SUCCESS
      STATUS_DATA_ERROR  invalid; Message (may be NULL) receives "Name:3: expected ...", ended by
                         NUL and cut to Size bytes
+     STATUS_INVALID_PARAMETER  Text or Name is NULL
      STATUS_INSUFFICIENT_RESOURCES */
 NT_API NTSTATUS SmCheckPartitions(const char* Text, const char* Name, char* Message, SIZE_T Size);
 

@@ -25,7 +25,7 @@ struct manager_options {
     std::uint32_t standby_retries = 4;      // unanswered polls before the master counts as dead
     std::uint8_t lmc = 0;                   // each port has 2^lmc LIDs
     std::uint64_t sa_key = 1;               // the key of trusted SA requests
-    std::uint32_t smps_in_flight = 64;      // all ports of a large switch at once
+    std::uint32_t smps_in_flight = 64;      // 1 to 4096; all ports of a large switch at once
     std::uint32_t light_sweep_ms = 10'000;  // the interval of light sweeps; 0: never
     std::string partitions = {};            // as OpenSM's partitions.conf; empty: one, full members
 };

@@ -6,6 +6,7 @@
 namespace irpverbs::subnet_manager {
 
 node_index topology::add_node(const sm_nodeinfo_t& info, std::string_view description) {
+    if (nodes_.size() >= max_nodes && !by_guid_.contains(info.NodeGUID)) return no_node;
     const auto [found, is_new] =
         by_guid_.try_emplace(info.NodeGUID, static_cast<node_index>(nodes_.size()));
     if (is_new) {

@@ -43,8 +43,12 @@ struct subnet_node {
 
 class topology {
 public:
-    /// Returns the node with that NodeGUID, and adds it if it is new. Stores the port GUID for the
-    /// port that answered the NodeInfo (port 0 of a switch).
+    /// The number of unicast LIDs, and so of the nodes that a subnet can have. Nodes announce
+    /// further nodes by themselves, so without a limit one of them could announce any number.
+    static constexpr std::size_t max_nodes = 0xBFFF;
+
+    /// Returns the node with that NodeGUID, and adds it if it is new; no_node beyond max_nodes.
+    /// Stores the port GUID for the port that answered the NodeInfo (port 0 of a switch).
     node_index add_node(const sm_nodeinfo_t& info, std::string_view description = {});
 
     /// Returns false when the node has no such port.

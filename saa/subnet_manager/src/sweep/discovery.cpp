@@ -51,6 +51,7 @@ void discovery::on_node_info(const directed_route& route, port_ref from,
                              const sm_nodeinfo_t& info) {
     const std::size_t known = into_.nodes.nodes().size();
     const node_index node = into_.nodes.add_node(info);
+    if (node == no_node) return void(incomplete_ = true);
     const bool is_new = node == known;
     const bool is_switch = into_.nodes[node].is_switch();
     const port_ref in{node, info.LocalPortNum};
