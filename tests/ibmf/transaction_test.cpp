@@ -125,11 +125,11 @@ TEST_P(IbmfTransactions, TimeOuts_OfDifferentLengths_EndInTheirOrder) {
             if (round != 0) continue;
             EXPECT_EQ(ibmf_cancel_msg(manager.handle, all.back()->ibmf_msg), IBMF_SUCCESS);
         }
-    for (std::size_t i = 4; i < all.size(); ++i) {
+    for (std::size_t i = 4; i < all.size(); ++i)
         EXPECT_EQ(all[i]->status(), IBMF_TRANS_TIMEOUT);
+    if (!simulated()) return; // a real thread may be late, also between sending and the first clock
+    for (std::size_t i = 4; i < all.size(); ++i)
         EXPECT_GE(all[i]->took(), milliseconds[i % 4] * 10'000ull);
-    }
-    if (!simulated()) return; // its processor may be late
     EXPECT_LT(all[5]->took(), all[7]->took());
     EXPECT_LT(all[7]->took(), all[6]->took());
     EXPECT_LT(all[6]->took(), all[4]->took());
@@ -275,9 +275,11 @@ TEST_P(IbmfTransactions, ResponseBeyondLimit_IsTruncated) {
 
 TEST_P(IbmfTransactions, PortAtLimit_QueueIsServedUrgentFirst) {
     wire joined;
-    std::vector<UCHAR> order;
+    // A datagram may still be on its way to the driver when its transaction ends.
+    std::array<std::atomic<UCHAR>, 64> order{};
+    std::atomic<std::size_t> sent{0};
     joined.tap = [&](unsigned from, auto& bytes) {
-        if (from == 0) order.push_back(bytes[64]);
+        if (from == 0) order[sent.fetch_add(1) % order.size()] = bytes[64];
         return false;
     };
     const client_scope manager(0, PERF_MANAGER);
@@ -304,7 +306,7 @@ TEST_P(IbmfTransactions, PortAtLimit_QueueIsServedUrgentFirst) {
     for (const auto& each : all)
         EXPECT_EQ(each->status(), IBMF_TRANS_TIMEOUT);
     // The deadline includes the wait in the queue, so the last ones were never sent.
-    ASSERT_GE(order.size(), 2u);
+    ASSERT_GE(sent, 2u);
     EXPECT_EQ(order[0], 1);
     EXPECT_EQ(order[1], 4);
 }

@@ -78,8 +78,8 @@ ROWS = [
      [("        deliver_entries(*queue, woken);\n    }\n    woken.flush();\n    return old;",
        "        deliver_entries(*queue, woken);\n    }\n    return old;")]),
     ("lock_released_between_the_look_and_the_wait", "waited", "dispatch/src/wait/wait.cpp",
-     [("    return block(who, limit, guard);\n}",
-       "    guard.unlock();\n    guard.lock();\n    return block(who, limit, guard);\n}")]),
+     [("    return block(waiter, limit, guard);\n}",
+       "    guard.unlock();\n    guard.lock();\n    return block(waiter, limit, guard);\n}")]),
     ("signal_wakes_who_waited_before_it", "waited", "dispatch/src/wait/wait.cpp",
      [("        old = state_of(object);\n        change(object);\n        if (state_of(object) > 0) release_waiters(object, woken);\n",
        "        old = state_of(object);\n        if (old == 0) release_waiters(object, woken);\n        change(object);\n")]),
@@ -88,12 +88,12 @@ ROWS = [
        "        guard.unlock();\n        guard.lock();\n"
        "        result = wait_for_entry(self, queue, limit, guard, entries[0]);")]),
     ("worker_looks_before_it_has_arrived", "worked", "dispatch/src/work/work_item.cpp",
-     [("    const std::lock_guard guard(work.lock);\n    LIST_ENTRY* const entry = work.remove_next();\n",
-       "    std::unique_lock guard(work.lock);\n    LIST_ENTRY* const entry = work.remove_next();\n"
+     [("    const std::lock_guard guard(work.lock);\n    LIST_ENTRY* const entry = work.remove_first();\n",
+       "    std::unique_lock guard(work.lock);\n    LIST_ENTRY* const entry = work.remove_first();\n"
        "    guard.unlock();\n    guard.lock();\n")]),
     ("handle_found_before_its_object_is_copied", "looked_up", "dispatch/include/dispatch/support/handle_table.hpp",
-     [("        const std::lock_guard guard(lock_);\n        const slot* found = place_of(of);\n        return found",
-       "        std::unique_lock guard(lock_);\n        const slot* found = place_of(of);\n"
+     [("        const std::lock_guard guard(lock_);\n        const slot* found = slot_of(of);\n        return found",
+       "        std::unique_lock guard(lock_);\n        const slot* found = slot_of(of);\n"
        "        guard.unlock();\n        return found")],
      ["dispatch/src/object/object.cpp"]),
     ("stack_lock_released_between_the_look_and_the_link", "attached", "irp/src/device/device.cpp",

@@ -89,7 +89,7 @@ TEST_P(SaAllocationFailure, AccessAllocationFails_ReportedOnce) {
             },
             sweep::order::singles);
         for (const char* const each :
-             {"saa.answer", "pool.lookaside", "saa.message", "saa.message_buffer"})
+             {"saa.sa_response", "pool.lookaside", "saa.message", "ibmf.message_buffer"})
             EXPECT_TRUE(failed_sites.contains(each)) << each << waits;
     }
 }

@@ -10,7 +10,6 @@
 #include "../saa/scripted_sa.hpp"
 #include "managed_fabric.hpp"
 
-#include <dispatch/support/faults.hpp>
 #include <dispatch/testing/probe.hpp>
 #include <hca/software.h>
 #include <support/explore_gtest.hpp>
@@ -34,14 +33,6 @@ void sleep_ms(std::uint64_t time) {
 
 irpverbs::subnet_manager::manager_options quick(ib_guid_t hca) {
     return {.hca = hca, .standby_poll_ms = 500, .standby_retries = 2, .light_sweep_ms = 3000};
-}
-
-/// Allocations fail now and then, or none does.
-void set_memory_short(bool is_short) {
-    namespace detail = irpverbs::dispatch::detail;
-    constexpr auto bit = static_cast<std::uint32_t>(detail::check::low_resources);
-    const std::uint32_t others = detail::enabled_checks.load() & ~bit;
-    detail::set_enabled_checks(is_short ? others | bit : others);
 }
 
 /// The hosts that are present in a subscriber's view.

@@ -3,6 +3,7 @@
 
 #include "../hca/mad_client.hpp"
 
+#include <dispatch/support/faults.hpp>
 #include <subnet_manager/subnet_manager.hpp>
 #include <support/coroutines.hpp>
 #include <support/topology_file.hpp>
@@ -59,6 +60,14 @@ bool eventually(const Reached& reached) {
         KeDelayExecutionThread(KernelMode, FALSE, &second);
     }
     return reached();
+}
+
+/// Allocations fail by the machine's choices, or none does.
+inline void set_memory_short(bool is_short) {
+    namespace detail = irpverbs::dispatch::detail;
+    constexpr auto bit = static_cast<std::uint32_t>(detail::check::low_resources);
+    const std::uint32_t others = detail::enabled_checks.load() & ~bit;
+    detail::set_enabled_checks(is_short ? others | bit : others);
 }
 
 } // namespace irpverbs::testing

@@ -10,6 +10,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <atomic>
 #include <set>
 
 namespace {
@@ -72,6 +74,80 @@ TEST(ManagerShortOfMemory, Sweep_AnAllocationFails_SubnetComesUpAllTheSame) {
         EXPECT_EQ(stopped.status(), STATUS_SUCCESS) << last_site();
     });
     EXPECT_TRUE(failed.contains("subnet_manager.smp"));
+}
+
+/// Fails one of the allocations that may fail, counted from 1.
+class one_failure final : public irpverbs::dispatch::choices {
+public:
+    explicit one_failure(std::uint64_t which) : left_(which) {}
+
+    bool has_failed() const { return left_ == 0; }
+
+private:
+    using actors = std::span<const irpverbs::dispatch::actor_id>;
+    std::uint32_t choose_actor(actors runnable, bool current_runnable, bool yielded) override {
+        return static_cast<std::uint32_t>(chance_.pick_actor(runnable, current_runnable, yielded));
+    }
+    std::uint32_t choose(std::uint32_t n) override { return chance_.pick(n, "any"); }
+    bool choose_fires(std::uint32_t) override { return left_ != 0 && --left_ == 0; }
+    std::uint64_t choose_bits() override { return chance_.value64(); }
+    std::uint64_t peek() const override { return left_; }
+
+    irpverbs::dispatch::random_choices chance_{1};
+    std::uint64_t left_;
+};
+
+void count_reregistrations(IB_CA*, void* count, UCHAR, IB_ASYNC_EVENT event) {
+    if (event == IB_AE_CLIENT_REREGISTER) ++*static_cast<std::atomic<unsigned>*>(count);
+}
+
+// The hosts have LIDs of an earlier manager, and clients that must register again.
+void take_over(IB_PORT_STATE state) {
+    constexpr ib_lid_t first_lid = 40;
+    const attached hcas(unmanaged());
+    const IB_CA_DISPATCH calls{nullptr, count_reregistrations};
+    std::array<std::atomic<unsigned>, 4> reregistered{};
+    std::array<IB_CA*, reregistered.size()> hosts{};
+    for (std::size_t i = 0; i < hosts.size(); ++i) {
+        HcaSoftwareChangeLid(hcas.guid(i), 1, static_cast<ib_lid_t>(first_lid + i));
+        if (state != IB_PORT_INIT) HcaSoftwareSetPortState(hcas.guid(i), 1, state);
+        hosts[i] = open_ca(hcas.fdo(i), &calls, &reregistered[i]);
+    }
+    running_manager manager({.hca = hcas.guid(0)});
+    set_memory_short(true);
+    eventually([&] { return manager->status().sweeps != 0; });
+    set_memory_short(false);
+    EXPECT_TRUE(eventually([&] {
+        const auto now = manager->status();
+        return now.sweeps != 0 && !now.incomplete && now.end_ports == 7;
+    })) << last_site();
+    for (std::size_t i = 0; i < hosts.size(); ++i) {
+        EXPECT_NE(reregistered[i], 0u) << i << ' ' << last_site();
+        EXPECT_EQ(port_block(hosts[i], 1)->Lid, first_lid + i) << last_site();
+        EXPECT_EQ(close_ca(hosts[i]), STATUS_SUCCESS);
+    }
+}
+
+void expect_take_over_without_any(IB_PORT_STATE state) {
+    std::uint64_t which = 1;
+    for (bool more = true; more && !testing::Test::HasFailure(); ++which) {
+        one_failure chance(which);
+        sim_machine sim(chance, sim_machine::options{});
+        const machine::scope inside(sim);
+        take_over(state);
+        more = chance.has_failed();
+    }
+    EXPECT_GT(which, 100u);
+}
+
+// A PortInfo that was not read contains the port's LID and its support of ClientReregister.
+TEST(ManagerShortOfMemory, TakeOver_AnyAllocationFails_HostsReregisterAndKeepTheirLids) {
+    expect_take_over_without_any(IB_PORT_INIT);
+}
+
+// The activation of a port does not contain ClientReregister.
+TEST(ManagerShortOfMemory, TakeOverOfArmedPorts_AnyAllocationFails_HostsReregister) {
+    expect_take_over_without_any(IB_PORT_ARMED);
 }
 
 TEST(ManagerShortOfMemory, Request_AnAllocationFails_LaterOnesAreAnswered) {

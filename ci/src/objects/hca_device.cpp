@@ -17,7 +17,8 @@ namespace {
 // of thousands of IRPs most are in no near cache.
 class prefetcher {
 public:
-    prefetcher(device_list::iterator begin, device_list::iterator end, unsigned channel)
+    prefetcher(const device_list::iterator& begin, const device_list::iterator& end,
+               unsigned channel)
         : next_(begin), end_(end), channel_(channel) {
         for (unsigned i = 0; i < lead; ++i)
             step();

@@ -13,6 +13,7 @@ namespace irpverbs::dispatch::sim {
 constexpr actor_id main_id = 0;
 constexpr std::uint32_t max_steps_in_a_row = 1000;
 constexpr std::uint32_t most_polls = 16;
+constexpr std::uint64_t longest_at_dispatch = 1'000'000; // 100 ms
 
 scheduler::scheduler(machine& owner, choices& source, const sim_machine::options& limits)
     : machine_(owner), source_(source), limits_(limits), faults_(source), log_(limits.log),
@@ -187,8 +188,11 @@ void scheduler::yield() {
 
 void scheduler::maybe_delay() {
     if (!source_.fires("delay", limits_.delays)) return;
+    // A processor that runs a DPC or holds a spin lock is never interrupted for long.
+    const bool above = detail::current != nullptr && detail::current->irql >= DISPATCH_LEVEL;
+    const std::uint64_t drawn = heavy_tail();
     ++delayed_actors_;
-    stall(heavy_tail());
+    stall(above ? std::min(drawn, longest_at_dispatch) : drawn);
     --delayed_actors_;
 }
 

@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::uint32_t default_response_us = 4'000'000;
 constexpr std::uint32_t default_round_trip_us = 100'000;
-constexpr unsigned max_doublings = 3;
-constexpr unsigned most_paced_doublings = 20;
+constexpr unsigned default_doublings = 3;
+constexpr unsigned max_doublings = 20;
 constexpr ticks longest_paced_interval = 1000 * rmpp::millisecond;
 constexpr ticks first_busy_wait = 100 * rmpp::millisecond;
 constexpr unsigned max_busy_doublings = 5;
@@ -27,13 +27,16 @@ ticks jittered(ticks wait) {
     return wait - dispatch::detail::this_processor().owner->random() % (wait / 4 + 1);
 }
 
+// The intervals between attempts double up to this one.
+ticks longest_interval(const transaction& of) {
+    const ticks wait = of.response_timer();
+    if (of.backs_off) return wait << default_doublings;
+    return of.paced ? std::max(wait, longest_paced_interval) : wait;
+}
+
 // Returns the longest time from that attempt to the next one.
 ticks interval_after(const transaction& of, unsigned attempt) {
-    const ticks wait = of.response_timer();
-    if (of.backs_off) return wait << std::min(attempt, max_doublings);
-    if (!of.paced) return wait;
-    return std::min(wait << std::min(attempt, most_paced_doublings),
-                    std::max(wait, longest_paced_interval));
+    return std::min(of.response_timer() << std::min(attempt, max_doublings), longest_interval(of));
 }
 
 // Times of the client are maxima.
@@ -56,13 +59,12 @@ ticks driver_rmpp_time(const transaction& of) {
 // peers.
 ticks total_time(const transaction& of) {
     if (of.driver_rmpp) return driver_rmpp_time(of);
-    ticks sum = of.response_timer() * (ticks{of.retries_left} + 1);
-    if (of.backs_off || of.paced) {
-        sum = 0;
-        for (unsigned attempt = 0; attempt <= of.retries_left; ++attempt)
-            sum += interval_after(of, attempt);
-    }
-    return sum / 2 * 5;
+    const ticks longest = longest_interval(of);
+    ticks sum = 0;
+    ticks left = ticks{of.retries_left} + 1;
+    for (ticks wait = of.response_timer(); wait < longest && left != 0; wait *= 2, --left)
+        sum += wait;
+    return (sum + longest * left) / 2 * 5;
 }
 
 // Counts from the call, if the client sets a limit. Unsequenced sends have no limit.

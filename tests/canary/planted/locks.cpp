@@ -2,6 +2,8 @@
 
 #include <support/both_machines.hpp>
 
+#include <memory>
+
 namespace planted {
 namespace {
 
@@ -9,7 +11,7 @@ using irpverbs::testing::at_dispatch_level;
 
 struct all_locks {
     KSPIN_LOCK first;
-    KSPIN_LOCK second;
+    KSPIN_LOCK second = 0;
     KSPIN_LOCK queued;
     KSPIN_LOCK of_dpc;
     EX_SPIN_LOCK shared = 0;
@@ -94,7 +96,9 @@ void use_regions() {
 } // namespace
 
 void uses_locks(sim_machine& sim) {
-    all_locks mine;
+    // The heap: a stack address may have held an initialised lock before.
+    const auto owned = std::make_unique<all_locks>();
+    all_locks& mine = *owned;
     sim.spawn("one", [&] {
         use_one(mine);
         use_two(mine, false);

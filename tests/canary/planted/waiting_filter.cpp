@@ -78,7 +78,9 @@ void waiting_originator(sim_machine& sim) {
         LARGE_INTEGER millisecond; // of machine time, after which the originator waits
         millisecond.QuadPart = -10'000;
         for (int i = 0; i < requests; ++i) {
-            KeDelayExecutionThread(KernelMode, FALSE, &millisecond);
+            do
+                KeDelayExecutionThread(KernelMode, FALSE, &millisecond);
+            while (pended == nullptr);
             complete(std::exchange(pended, nullptr), STATUS_SUCCESS);
         }
     });

@@ -27,7 +27,9 @@ bool topology::has(port_ref port) const {
 
 bool topology::set_port(port_ref at, const sm_portinfo_t& info) {
     if (!has(at)) return false;
-    nodes_[at.node].ports[at.port].info = info;
+    subnet_port& port = nodes_[at.node].ports[at.port];
+    port.info = info;
+    port.was_read = true;
     return true;
 }
 
@@ -71,11 +73,12 @@ std::vector<port_ref> topology::end_ports() const {
     for (node_index n = 0; n < nodes_.size(); ++n) {
         const subnet_node& node = nodes_[n];
         if (node.is_switch()) {
-            if (!node.is_removed) ends.push_back({n, 0});
+            if (!node.is_removed && node.ports[0].was_read) ends.push_back({n, 0});
             continue;
         }
         for (std::size_t p = 1; p < node.ports.size(); ++p)
-            if (node.ports[p].peer.valid()) ends.push_back({n, static_cast<std::uint8_t>(p)});
+            if (node.ports[p].peer.valid() && node.ports[p].was_read)
+                ends.push_back({n, static_cast<std::uint8_t>(p)});
     }
     std::ranges::sort(ends, {}, [&](port_ref p) { return std::pair(at(p).guid, p.port); });
     return ends;

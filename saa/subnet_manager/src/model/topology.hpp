@@ -28,6 +28,7 @@ struct port_ref {
 struct subnet_port {
     ib_guid_t guid = 0; // of an end port, which has a LID
     sm_portinfo_t info{};
+    bool was_read = false; // `info` is the port's
     port_ref peer;
 };
 
@@ -79,7 +80,7 @@ public:
     }
 
     /// Returns the ports that need LIDs, by port GUID: switches' port 0, linked ports of other
-    /// nodes.
+    /// nodes. A port without its PortInfo counts as unreachable: its LID is not known.
     std::vector<port_ref> end_ports() const;
 
 private:

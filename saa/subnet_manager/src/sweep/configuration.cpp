@@ -100,7 +100,7 @@ void configuration::write_block(const directed_route& route, const programmed_st
 
 void configuration::write_tables() {
     for (node_index node = 0; node < of_.nodes.nodes().size(); ++node)
-        if (of_.nodes[node].is_switch()) write_switch(node);
+        if (of_.nodes[node].is_switch() && of_.nodes.at({node, 0}).was_read) write_switch(node);
     for (const port_ref end : of_.nodes.end_ports())
         write_keys(end);
     for_each_port([this](port_ref at) {
@@ -191,14 +191,14 @@ bool configuration::enforces(port_ref at) const {
     return true;
 }
 
-void configuration::set_port(port_ref at, const sm_portinfo_t& info) {
+void configuration::set_port(port_ref at, const sm_portinfo_t& info, bool is_new) {
     const std::uint32_t number = at.port;
     batch_.send(set_smp(of_.route_to(at), sm_port_info, number, info),
-                [this, at](const smp_response& answer) {
+                [this, at, is_new](const smp_response& answer) {
                     const auto now = unpack<sm_portinfo_t>(answer.data);
                     if (!answer.success() || !now) return void(incomplete_ = true);
                     of_.nodes.set_port(at, *now);
-                    if (has_lid(at)) programmed_.known_ports.insert(of_.nodes.at(at).guid);
+                    if (is_new) programmed_.known_ports.insert(of_.nodes.at(at).guid);
                 });
 }
 
@@ -239,10 +239,19 @@ bool configuration::was_read_before(port_ref other_end) const {
     return of_.nodes.at(other_end).info.PortState == IB_PORT_ACTIVE;
 }
 
+// A port is set up with a LID, and with the values that it and its neighbor have reported. The
+// sweep is incomplete when one is missing.
+bool configuration::can_set_up(port_ref at) const {
+    const subnet_port& port = of_.nodes.at(at);
+    const bool of_switch = of_.nodes[at.node].is_switch();
+    if (!port.was_read) return false;
+    if (has_lid(at) && of_.lids.of(port.guid).base == 0) return false;
+    return port.peer.valid() ? of_.nodes.at(port.peer).was_read : of_switch && at.port == 0;
+}
+
 void configuration::set_up_ports() {
     for_each_port([this](port_ref at) {
-        const bool of_switch = of_.nodes[at.node].is_switch();
-        if (of_.nodes.at(at).peer.valid() || (of_switch && at.port == 0)) set_up(at);
+        if (can_set_up(at)) set_up(at);
     });
 }
 
@@ -251,22 +260,22 @@ void configuration::set_up_ports() {
 void configuration::set_up(port_ref at) {
     const subnet_port& port = of_.nodes.at(at);
     sm_portinfo_t info = wanted(at);
-    if (has_lid(at) && info.LID == 0) return void(incomplete_ = true);
     const bool is_new = has_lid(at) && !programmed_.known_ports.contains(port.guid);
     const bool arms = at.port != 0 && port.info.PortState == IB_PORT_INIT;
     if (!is_new && !arms && same_settings(info, port.info)) return;
     if (arms) info.PortState = IB_PORT_ARMED;
     if (arms && was_read_before(port.peer)) incomplete_ = true;
     if (is_new && (info.CapabilityMask & can_reregister) != 0) info.ClientReregister = 1;
-    set_port(at, info);
+    set_port(at, info, is_new);
 }
 
 void configuration::activate_ports() {
     for_each_port([this](port_ref at) {
-        if (at.port == 0 || of_.nodes.at(at).info.PortState != IB_PORT_ARMED) return;
+        if (at.port == 0 || !can_set_up(at)) return;
+        if (of_.nodes.at(at).info.PortState != IB_PORT_ARMED) return;
         sm_portinfo_t info = wanted(at);
         info.PortState = IB_PORT_ACTIVE;
-        set_port(at, info);
+        set_port(at, info, false);
     });
 }
 

@@ -91,11 +91,13 @@ private:
     std::vector<ib_pkey_t> permitted_keys(port_ref at) const;
     void set_up_ports();
     void activate_ports();
+    bool can_set_up(port_ref at) const;
     void set_up(port_ref at);
     sm_portinfo_t wanted(port_ref at) const;
     bool was_read_before(port_ref other_end) const;
     bool has_lid(port_ref at) const;
-    void set_port(port_ref at, const sm_portinfo_t& info);
+    /// `is_new`: the Set makes the port known.
+    void set_port(port_ref at, const sm_portinfo_t& info, bool is_new);
     template <class Host>
     void write_block(const directed_route& route, const programmed_state::block& which,
                      const Host& host);
