@@ -1,5 +1,7 @@
 /* An unconfigured fabric and a subnet manager, started from C: the first port of each HCA before
    and after. */
+#include "one_irp.h"
+
 #include <ci/ci.h>
 #include <hca/hca.h>
 #include <subnet_manager/subnet_manager.h>
@@ -13,29 +15,6 @@ typedef union {
     IB_PORT_ATTR Attr;
     UCHAR Bytes[1024];
 } PORT_BLOCK;
-
-/* One IRP serves all calls, one after the other. */
-static PIRP Irp;
-static KEVENT Completed;
-
-static NTSTATUS Done(PDEVICE_OBJECT DeviceObject, PIRP Request, PVOID Context) {
-    UNREFERENCED_PARAMETER(DeviceObject);
-    UNREFERENCED_PARAMETER(Request);
-    KeSetEvent((PKEVENT)Context, IO_NO_INCREMENT, FALSE);
-    return STATUS_MORE_PROCESSING_REQUIRED;
-}
-
-static PIRP Prepared(void) {
-    IoReuseIrp(Irp, STATUS_SUCCESS);
-    KeInitializeEvent(&Completed, NotificationEvent, FALSE);
-    IoSetCompletionRoutine(Irp, Done, &Completed, TRUE, TRUE, TRUE);
-    return Irp;
-}
-
-static NTSTATUS Awaited(void) {
-    KeWaitForSingleObject(&Completed, Executive, KernelMode, FALSE, NULL);
-    return Irp->IoStatus.Status;
-}
 
 /* Returns the number of HCAs whose first port is active, or -1. */
 static int ActivePorts(const ib_guid_t* Guids, ULONG Count) {

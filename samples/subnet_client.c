@@ -1,5 +1,7 @@
 /* SA access from C: a path between two ports, and the events of a port that leaves the subnet and
    returns. With an argument, the datagrams of all HCAs are captured in that file. */
+#include "one_irp.h"
+
 #include <ci/ci.h>
 #include <ci/mad_capture.h>
 #include <hca/hca.h>
@@ -18,29 +20,6 @@
 
 static ib_guid_t Guids[MAX_HCAS];
 static ULONG Count = MAX_HCAS;
-
-/* One IRP serves all verbs, one after the other. */
-static PIRP Irp;
-static KEVENT Completed;
-
-static NTSTATUS Done(PDEVICE_OBJECT DeviceObject, PIRP Request, PVOID Context) {
-    UNREFERENCED_PARAMETER(DeviceObject);
-    UNREFERENCED_PARAMETER(Request);
-    KeSetEvent((PKEVENT)Context, IO_NO_INCREMENT, FALSE);
-    return STATUS_MORE_PROCESSING_REQUIRED;
-}
-
-static PIRP Prepared(void) {
-    IoReuseIrp(Irp, STATUS_SUCCESS);
-    KeInitializeEvent(&Completed, NotificationEvent, FALSE);
-    IoSetCompletionRoutine(Irp, Done, &Completed, TRUE, TRUE, TRUE);
-    return Irp;
-}
-
-static NTSTATUS Awaited(void) {
-    KeWaitForSingleObject(&Completed, Executive, KernelMode, FALSE, NULL);
-    return Irp->IoStatus.Status;
-}
 
 /* The events of the session. The callback runs at PASSIVE_LEVEL. */
 typedef struct {

@@ -46,6 +46,7 @@ void capture_file::add(const device& which, const IB_CA_ATTR& attributes) {
 }
 
 void capture_file::finish() {
+    capture_->end();
     const std::size_t lost = capture_->lost();
     capture_.reset();
     if (error_ != 0) throw cannot_capture(path_, error_);

@@ -1,8 +1,8 @@
 // Tests the explorer: it must find each known defect within the default budget.
 #include "canary.hpp"
 
+#include <dispatch/support/sanitizers.hpp>
 #include <irp/verifier.hpp>
-#include <support/address_sanitizer.hpp>
 #include <support/explore_gtest.hpp>
 #include <support/findings.hpp>
 
@@ -27,7 +27,7 @@ std::vector<defect> all_but(std::initializer_list<found_by> left_out) {
     return chosen;
 }
 
-#if defined(ADDRESS_SANITIZER)
+#if IRPVERBS_ADDRESS_SANITIZER
 constexpr auto left_to_the_sanitizer = {found_by::sanitizer, found_by::verifier_or_sanitizer};
 #else
 constexpr auto left_to_the_sanitizer = {found_by::sanitizer};
@@ -64,7 +64,7 @@ TEST_P(VerifierFindsDefect, VerifierOn_DefectIsReportedUnderItsRule) {
 INSTANTIATE_TEST_SUITE_P(ByTheVerifier, VerifierFindsDefect,
                          testing::ValuesIn(all_but(left_to_the_sanitizer)), name_of);
 
-#if defined(ADDRESS_SANITIZER)
+#if IRPVERBS_ADDRESS_SANITIZER
 class SanitizerFindsDefect : public testing::TestWithParam<defect> {};
 
 TEST_P(SanitizerFindsDefect, InvalidAccess_StopsUnderAddressSanitizer) {

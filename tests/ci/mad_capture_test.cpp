@@ -4,6 +4,7 @@
 #include <capture/wire_packet.hpp>
 #include <ci/mad_capture.h>
 #include <ci/mad_capture.hpp>
+#include <dispatch/support/sanitizers.hpp>
 
 #include <support/both_machines.hpp>
 #include <support/explore_gtest.hpp>
@@ -21,14 +22,7 @@ constinit std::atomic<std::size_t> largest_allocation{0};
 } // namespace
 
 // Sanitizers have an operator new of their own, and the largest block stays 0 there.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define IRPVERBS_OWN_NEW 0
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define IRPVERBS_OWN_NEW 0
-#endif
-#endif
-#ifndef IRPVERBS_OWN_NEW
+#if !IRPVERBS_ADDRESS_SANITIZER && !IRPVERBS_THREAD_SANITIZER
 void* operator new(std::size_t size) {
     std::size_t seen = largest_allocation.load(std::memory_order_relaxed);
     while (seen < size && !largest_allocation.compare_exchange_weak(seen, size)) {

@@ -1,3 +1,4 @@
+#include <dispatch/support/sanitizers.hpp>
 #include <support/both_machines.hpp>
 #include <support/ke_shorthand.hpp>
 
@@ -86,8 +87,7 @@ TEST(Lookaside, FreedBlock_IsReusedByNextAllocate) {
     EXPECT_EQ(freed, 1);
 }
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
+#if IRPVERBS_ADDRESS_SANITIZER
 // A block in the lookaside list counts as freed memory.
 TEST(Lookaside, BlockFreedToList_IsPoisoned) {
     lookaside list(64);
@@ -100,7 +100,6 @@ TEST(Lookaside, BlockFreedToList_IsPoisoned) {
     ExFreeToNPagedLookasideList(&list, block);
     ExDeleteNPagedLookasideList(&list);
 }
-#endif
 #endif
 
 TEST(Lookaside, MaximumDepthReached_FreedBlockReturnsToPool) {

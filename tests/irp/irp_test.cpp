@@ -1,5 +1,5 @@
 // An IRP's life: its fields when new, its way down and up the stack, and the reports of misuse.
-#include <support/address_sanitizer.hpp>
+#include <dispatch/support/sanitizers.hpp>
 #include <support/both_machines.hpp>
 #include <support/bug_checks.hpp>
 #include <support/irp_stack.hpp>
@@ -349,7 +349,7 @@ TEST_P(IrpLifetime, IoSetCompletionRoutineEx_ReferencesDevice) {
     }
 }
 
-#if defined(ADDRESS_SANITIZER)
+#if IRPVERBS_ADDRESS_SANITIZER
 // A freed IRP's memory waits on its processor for the next IoAllocateIrp; AddressSanitizer guards
 // it.
 TEST_P(IrpLifetime, IoFreeIrp_WithoutTheVerifier_PoisonsThePacket) {

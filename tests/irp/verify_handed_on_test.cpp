@@ -2,14 +2,14 @@
 #define IRPVERBS_CHECKED_INLINES 1
 #include "verified.hpp"
 
-#include <support/address_sanitizer.hpp>
+#include <dispatch/support/sanitizers.hpp>
 #include <support/bug_checks.hpp>
 
 #include <functional>
 #include <string>
 #include <utility>
 
-#if defined(ADDRESS_SANITIZER)
+#if IRPVERBS_ADDRESS_SANITIZER
 #include <sanitizer/asan_interface.h>
 #endif
 
@@ -178,7 +178,7 @@ TEST(keeps, WriteAfterSend) {
     })));
 }
 
-#if defined(ADDRESS_SANITIZER)
+#if IRPVERBS_ADDRESS_SANITIZER
 // Loads are trapped too, exactly as long as a lower driver has the IRP.
 TEST(SentIrpAccess, SentIrp_LocationIsPoisonedUntilReturned) {
     EXPECT_TRUE(nothing(found_with("io", [](sim_machine&) {

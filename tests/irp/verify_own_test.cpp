@@ -2,7 +2,7 @@
 // each.
 #include "verified.hpp"
 
-#include <support/address_sanitizer.hpp>
+#include <dispatch/support/sanitizers.hpp>
 
 #include <irp/build.h>
 
@@ -194,7 +194,7 @@ TEST(breaks, UseAfterFree) {
 }
 TEST(keeps, UseAfterFree) { EXPECT_TRUE(nothing(own(send_and_free))); }
 
-#if defined(ADDRESS_SANITIZER)
+#if IRPVERBS_ADDRESS_SANITIZER
 // The sanitizer itself stops the write.
 TEST(breaks, WriteAfterFree) {
     EXPECT_DEATH(own([](IRP* irp, const lambda_driver&) {

@@ -2,14 +2,9 @@
 // (docs/decisions/simulated-runs.md).
 #pragma once
 
-#if defined(__SANITIZE_ADDRESS__)
-#define IRPVERBS_FINDS_LEAKS 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define IRPVERBS_FINDS_LEAKS 1
-#endif
-#endif
-#ifdef IRPVERBS_FINDS_LEAKS
+#include <dispatch/support/sanitizers.hpp>
+
+#if IRPVERBS_ADDRESS_SANITIZER
 #include <sanitizer/lsan_interface.h>
 #endif
 
@@ -18,7 +13,7 @@ namespace irpverbs::testing {
 /// For campaigns in which many runs are to fail: allocations of this scope are no leaks.
 class abandoned_runs {
 public:
-#ifdef IRPVERBS_FINDS_LEAKS
+#if IRPVERBS_ADDRESS_SANITIZER
     abandoned_runs() { __lsan_disable(); }
     ~abandoned_runs() { __lsan_enable(); }
 #else

@@ -13,7 +13,7 @@
 
 namespace irpverbs::ci {
 
-/// Captures from add() to its destruction. Parts of a packet that the channel interface lacks have
+/// Captures from add() to end(). Parts of a packet that the channel interface lacks have
 /// the values of the wire, with two exceptions: packet sequence numbers are 0, and the high 32 bits
 /// of the TransactionID of a sent request are the client's, not the driver's. A message that the
 /// driver's RMPP segments is one packet, cut to a datagram's length.
@@ -25,8 +25,7 @@ public:
 
     /// Writes the file's header. The capture belongs to the caller's machine. IRQL: PASSIVE_LEVEL.
     explicit mad_capture(sink write);
-    /// Stops the capture of the HCAs, which must still be attached, and writes the remaining
-    /// records. IRQL: PASSIVE_LEVEL.
+    /// As end().
     ~mad_capture();
     mad_capture(const mad_capture&) = delete;
     mad_capture& operator=(const mad_capture&) = delete;
@@ -36,7 +35,11 @@ public:
     /// PASSIVE_LEVEL.
     NTSTATUS add(DEVICE_OBJECT* hca, const IB_CA_ATTR& attributes);
 
-    /// The number of datagrams lost for lack of memory.
+    /// Stops the capture of the HCAs, which must still be attached, and writes the remaining
+    /// records. No add() follows; a second call has no effect. IRQL: PASSIVE_LEVEL.
+    void end() noexcept;
+
+    /// The number of datagrams lost for lack of memory; final after end().
     std::size_t lost() const noexcept;
 
 private:

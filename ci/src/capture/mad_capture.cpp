@@ -229,9 +229,12 @@ mad_capture::mad_capture(sink write) : state_(std::make_unique<state>(std::move(
     state_->write(file_header());
 }
 
-mad_capture::~mad_capture() {
+mad_capture::~mad_capture() { end(); }
+
+void mad_capture::end() noexcept {
     for (state::hca_observer& each : state_->observers)
         each.detach();
+    state_->observers.clear();
     ExWaitForRundownProtectionRelease(&state_->writers);
 }
 

@@ -39,6 +39,7 @@ NTSTATUS CiCaptureHca(CI_MAD_CAPTURE* capture, PDEVICE_OBJECT hca, const IB_CA_A
 
 SIZE_T CiEndMadCapture(CI_MAD_CAPTURE* capture) {
     if (capture == nullptr) return 0;
+    capture->packets.end();
     const SIZE_T lost = capture->packets.lost();
     delete capture;
     return lost;

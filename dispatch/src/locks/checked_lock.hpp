@@ -16,7 +16,7 @@ namespace irpverbs::dispatch::detail {
 /// Acquires a lock by `take` at DISPATCH_LEVEL, while nothing is instrumented. Returns the old
 /// IRQL.
 template <class Acquire>
-KIRQL acquire_unwatched(processor& self, Acquire acquire) {
+KIRQL acquire_unchecked(processor& self, Acquire acquire) {
     no_lock_hooks none;
     KIRQL old = PASSIVE_LEVEL;
     acquire_at_dpc(self, old, none, [&] { return acquire(), true; });

@@ -79,7 +79,7 @@ extern "C" {
 void KeAcquireInStackQueuedSpinLock(PKSPIN_LOCK SpinLock, PKLOCK_QUEUE_HANDLE LockHandle) {
     if (instrumented()) return acquire_checked(SpinLock, LockHandle);
     processor& self = this_processor();
-    LockHandle->OldIrql = acquire_unwatched(self, [&] { acquire(self, SpinLock, LockHandle); });
+    LockHandle->OldIrql = acquire_unchecked(self, [&] { acquire(self, SpinLock, LockHandle); });
 }
 
 void KeAcquireInStackQueuedSpinLockAtDpcLevel(PKSPIN_LOCK SpinLock,

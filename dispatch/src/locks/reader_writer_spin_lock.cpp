@@ -110,7 +110,7 @@ NT_SLOW_PATH bool convert_checked(EX_SPIN_LOCK* lock) {
 KIRQL acquire_raising(EX_SPIN_LOCK* lock, lock_kind kind) {
     if (instrumented()) return acquire_checked(lock, kind);
     processor& self = this_processor();
-    return acquire_unwatched(self, [&] { acquire(self, lock, kind); });
+    return acquire_unchecked(self, [&] { acquire(self, lock, kind); });
 }
 
 void acquire_at_level(EX_SPIN_LOCK* lock, lock_kind kind) {

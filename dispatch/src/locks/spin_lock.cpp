@@ -86,7 +86,7 @@ void KeInitializeSpinLock(PKSPIN_LOCK SpinLock) {
 KIRQL KeAcquireSpinLockRaiseToDpc(PKSPIN_LOCK SpinLock) {
     if (instrumented()) return acquire_checked(SpinLock, true);
     processor& self = this_processor();
-    return acquire_unwatched(self, [&] { acquire(self, SpinLock); });
+    return acquire_unchecked(self, [&] { acquire(self, SpinLock); });
 }
 
 void KeAcquireSpinLock(PKSPIN_LOCK SpinLock, PKIRQL OldIrql) {

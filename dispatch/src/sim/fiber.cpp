@@ -1,6 +1,6 @@
 #include "fiber.hpp"
 
-#include "sanitizers.hpp"
+#include <dispatch/support/sanitizers.hpp>
 
 #include <cstring>
 #include <cxxabi.h>
@@ -12,6 +12,15 @@
 #include <utility>
 #include <vector>
 
+#if IRPVERBS_ADDRESS_SANITIZER
+#include <sanitizer/asan_interface.h>
+#include <sanitizer/common_interface_defs.h>
+#include <sanitizer/lsan_interface.h>
+#endif
+#if IRPVERBS_THREAD_SANITIZER
+#include <sanitizer/tsan_interface.h>
+#endif
+
 namespace irpverbs::dispatch::sim {
 
 namespace ctx = boost::context;
@@ -20,7 +29,7 @@ constexpr std::size_t default_stack_size = 256 * 1024;
 
 // Objects that only an abandoned stack points to are leaked with it. Under AddressSanitizer such
 // stacks are kept as roots of its leak check, since a run that hung is no leak of the program.
-#ifdef SIM_ASAN
+#if IRPVERBS_ADDRESS_SANITIZER
 constexpr std::size_t quarantine = 4096;
 #else
 constexpr std::size_t quarantine = 0;
@@ -42,7 +51,7 @@ struct fiber::pool {
         if (abandoned.size() > quarantine) {
             fiber* oldest = abandoned.front();
             abandoned.pop_front();
-#ifdef SIM_ASAN
+#if IRPVERBS_ADDRESS_SANITIZER
             __lsan_unregister_root_region(oldest->stack_, oldest->stack_size_);
             __asan_unpoison_memory_region(oldest->stack_, oldest->stack_size_);
 #endif
@@ -66,7 +75,7 @@ fiber::pool& fiber::stacks() {
 }
 
 fiber::fiber() {
-#ifdef SIM_TSAN
+#if IRPVERBS_THREAD_SANITIZER
     tsan_fiber_ = __tsan_get_current_fiber();
 #endif
 }
@@ -82,10 +91,10 @@ fiber::fiber(std::size_t stack_size) : stack_size_(stack_size) {
 
 fiber::~fiber() {
     if (body_ == nullptr) return;
-#ifdef SIM_TSAN
+#if IRPVERBS_THREAD_SANITIZER
     __tsan_destroy_fiber(tsan_fiber_);
 #endif
-#ifndef SIM_ASAN
+#if !IRPVERBS_ADDRESS_SANITIZER
     munmap(static_cast<char*>(stack_) - guard_size(), stack_size_ + guard_size());
 #endif
 }
@@ -93,7 +102,7 @@ fiber::~fiber() {
 void fiber::make_ready() {
     exceptions_ = {};
     fake_stack_ = nullptr;
-#ifdef SIM_TSAN
+#if IRPVERBS_THREAD_SANITIZER
     if (tsan_fiber_ != nullptr) __tsan_destroy_fiber(tsan_fiber_);
     tsan_fiber_ = __tsan_create_fiber(0);
     void* const creator = __tsan_get_current_fiber();
@@ -108,7 +117,7 @@ void fiber::make_ready() {
                        after_switch(std::move(from));
                        run();
                    });
-#ifdef SIM_TSAN
+#if IRPVERBS_THREAD_SANITIZER
     __tsan_switch_to_fiber(creator, 0);
 #endif
 }
@@ -121,7 +130,7 @@ fiber& fiber::start(routine body, void* context) {
 }
 
 void fiber::abandon() {
-#ifdef SIM_ASAN
+#if IRPVERBS_ADDRESS_SANITIZER
     __lsan_register_root_region(stack_, stack_size_);
 #endif
     stacks().abandoned.push_back(this);
@@ -131,10 +140,10 @@ void fiber::before_switch([[maybe_unused]] fiber& to) {
     // A handler or a destructor may switch while an exception is in flight. The runtime counts
     // exceptions by thread, so each fiber saves and restores its own count.
     std::memcpy(&exceptions_, abi::__cxa_get_globals(), sizeof exceptions_);
-#ifdef SIM_ASAN
+#if IRPVERBS_ADDRESS_SANITIZER
     __sanitizer_start_switch_fiber(&fake_stack_, to.stack_, to.stack_size_);
 #endif
-#ifdef SIM_TSAN
+#if IRPVERBS_THREAD_SANITIZER
     __tsan_switch_to_fiber(to.tsan_fiber_, 0);
 #endif
 }
@@ -148,7 +157,7 @@ void fiber::switch_to(fiber& to) {
 void fiber::after_switch(ctx::fiber&& from) {
     [[maybe_unused]] fiber* previous = came_from_;
     previous->context_.value = std::move(from);
-#ifdef SIM_ASAN
+#if IRPVERBS_ADDRESS_SANITIZER
     const void* stack = nullptr;
     std::size_t size = 0;
     __sanitizer_finish_switch_fiber(fake_stack_, &stack, &size);

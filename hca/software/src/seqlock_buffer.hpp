@@ -3,6 +3,7 @@
 #pragma once
 
 #include <dispatch/support/processor.hpp>
+#include <dispatch/support/sanitizers.hpp>
 
 #include <algorithm>
 #include <array>
@@ -10,19 +11,13 @@
 #include <cstdint>
 #include <cstring>
 
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define IRPVERBS_COPY_PER_BYTE
-#endif
-#endif
-
 namespace irpverbs::hca_software {
 
 // A copy that may race with a writer; the reader discards a torn copy. C++20 has no function for
 // it: P1478 proposes atomic_load_per_byte_memcpy. The thread sanitizer needs atomic operations per
 // byte.
 inline void racy_copy(void* to, const void* from, std::size_t size) {
-#if defined(IRPVERBS_COPY_PER_BYTE)
+#if IRPVERBS_THREAD_SANITIZER
     for (std::size_t i = 0; i < size; ++i) {
         const auto byte = __atomic_load_n(static_cast<const char*>(from) + i, __ATOMIC_RELAXED);
         __atomic_store_n(static_cast<char*>(to) + i, byte, __ATOMIC_RELAXED);

@@ -3,6 +3,7 @@
 #include <engine/message_codec.hpp>
 
 #include <dispatch/support/faults.hpp>
+#include <dispatch/support/sanitizers.hpp>
 
 #include <algorithm>
 #include <array>
@@ -19,17 +20,7 @@ namespace {
 // The response of one datagram fits. AddressSanitizer is to find uses of received bytes after the
 // next send, so no block is kept there.
 constexpr std::size_t room_of_a_datagram = 512;
-#if defined(__SANITIZE_ADDRESS__)
-constexpr std::size_t most_kept_room = 0;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-constexpr std::size_t most_kept_room = 0;
-#else
-constexpr std::size_t most_kept_room = room_of_a_datagram;
-#endif
-#else
-constexpr std::size_t most_kept_room = room_of_a_datagram;
-#endif
+constexpr std::size_t most_kept_room = IRPVERBS_ADDRESS_SANITIZER ? 0 : room_of_a_datagram;
 
 } // namespace
 

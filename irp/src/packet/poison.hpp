@@ -5,14 +5,9 @@
 
 #include <cstddef>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define IRPVERBS_POISONING 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define IRPVERBS_POISONING 1
-#endif
-#endif
-#ifdef IRPVERBS_POISONING
+#include <dispatch/support/sanitizers.hpp>
+
+#if IRPVERBS_ADDRESS_SANITIZER
 #include <sanitizer/asan_interface.h>
 #endif
 
@@ -20,13 +15,13 @@ namespace irpverbs::irp {
 
 /// Every access to it is reported.
 inline void poison([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t size) {
-#ifdef IRPVERBS_POISONING
+#if IRPVERBS_ADDRESS_SANITIZER
     __asan_poison_memory_region(memory, size);
 #endif
 }
 
 inline void unpoison([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t size) {
-#ifdef IRPVERBS_POISONING
+#if IRPVERBS_ADDRESS_SANITIZER
     __asan_unpoison_memory_region(memory, size);
 #endif
 }
@@ -39,7 +34,7 @@ inline bool may_be_poisoned(const IRP& irp) {
 
 /// Unpoisons all locations of an IRP that was passed down while the verifier was on.
 inline void unpoison_locations([[maybe_unused]] IRP* irp) {
-#ifdef IRPVERBS_POISONING
+#if IRPVERBS_ADDRESS_SANITIZER
     if (may_be_poisoned(*irp))
         unpoison(irp + 1, static_cast<std::size_t>(irp->StackCount) * sizeof(IO_STACK_LOCATION));
 #endif

@@ -177,7 +177,7 @@ bool session_port::resend(query& which) {
     return true;
 }
 
-int session_port::take_message(ibmf_msg_t*& taken) {
+int session_port::allocate_message(ibmf_msg_t*& taken) {
     if (dispatch::detail::fault_point("saa.message")) return IBMF_NO_RESOURCES;
     {
         const std::lock_guard held(messages_lock_);
@@ -189,7 +189,7 @@ int session_port::take_message(ibmf_msg_t*& taken) {
     return ibmf_alloc_msg(ibmf_, IBMF_ALLOC_NOSLEEP, &taken);
 }
 
-void session_port::give_message(ibmf_msg_t* given, bool streamed) {
+void session_port::release_message(ibmf_msg_t* given, bool streamed) {
     if (!streamed && !is_long(*given)) {
         const std::lock_guard held(messages_lock_);
         if (messages_kept_ != messages_.size()) {

@@ -30,7 +30,7 @@ void query::operator delete(query* gone, std::destroying_delete_t) {
 }
 
 query::~query() {
-    if (msg != nullptr) at->give_message(msg, stream != nullptr);
+    if (msg != nullptr) at->release_message(msg, stream != nullptr);
     if (counted) at->end_use();
 }
 
@@ -42,7 +42,7 @@ bool query::stream_to(std::shared_ptr<detail::record_sink> to) {
 int query::address(const ibmf_addr_info_t& to, std::uint64_t transaction_id,
                    std::size_t max_response_size) {
     if (msg == nullptr)
-        if (const int status = at->take_message(msg); status != IBMF_SUCCESS) return status;
+        if (const int status = at->allocate_message(msg); status != IBMF_SUCCESS) return status;
     ibmf::store(header_, {.mgmt_class = MAD_MGMT_CLASS_SUBN_ADM,
                           .class_version = sa_class_version,
                           .method = request.method,

@@ -76,9 +76,9 @@ public:
     lookaside& query_memory() { return query_memory_; }
     void end_use();
     /// Allocates the message of a query, or takes that of an earlier one. Returns an IBMF_ status.
-    int take_message(ibmf_msg_t*& taken);
+    int allocate_message(ibmf_msg_t*& taken);
     /// Keeps the message for another query, or frees it: if its response was long, or a stream.
-    void give_message(ibmf_msg_t* given, bool streamed);
+    void release_message(ibmf_msg_t* given, bool streamed);
 
     /// Whether the SA can be queried. The caller holds the lock.
     bool usable() const { return ready_ && attributes_.state == IB_PORT_ACTIVE; }

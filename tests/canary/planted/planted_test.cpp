@@ -2,7 +2,7 @@
 // rule's name, and report nothing for the same programs without it.
 #include "planted.hpp"
 
-#include <support/address_sanitizer.hpp>
+#include <dispatch/support/sanitizers.hpp>
 #include <support/explore_gtest.hpp>
 #include <support/findings.hpp>
 
@@ -73,7 +73,7 @@ TEST_P(PlantedBug, Exploration_ReportsBugUnderItsRule) {
 }
 
 bool left_to_the_sanitizer([[maybe_unused]] std::string_view rule) {
-#if defined(ADDRESS_SANITIZER)
+#if IRPVERBS_ADDRESS_SANITIZER
     // The sanitizer stops the program at the write.
     return rule == "WriteAfterFree" || rule == "WriteAfterSend" ||
            rule == "MarkingInterlockedQueuedIrps";
