@@ -24,6 +24,12 @@ target_precompile_headers(irpverbs_test_headers PRIVATE
     <boost/asio/use_future.hpp> <boost/asio/as_tuple.hpp> <boost/asio/deferred.hpp>
     <boost/asio/thread_pool.hpp> <boost/asio/experimental/awaitable_operators.hpp>)
 
+# For a program of tests whose own speed does not matter: it is not optimised, and uses these headers.
+function(irpverbs_compile_quickly name)
+    target_compile_options(${name} PRIVATE ${IRPVERBS_TEST_OPTIONS})
+    target_precompile_headers(${name} REUSE_FROM irpverbs_test_headers)
+endfunction()
+
 # Options of the sanitizers, in the environment so that a test's children get them too. An abandoned
 # simulated run leaves frames behind whose memory is no leak: it has to lie on their stacks, where
 # the leak check searches.
@@ -68,8 +74,7 @@ function(irpverbs_test name)
     target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
     target_link_libraries(${name} PRIVATE ${arg_LIBS} GTest::gmock_main irpverbs_programs)
     if(NOT arg_LABELS STREQUAL threads)
-        target_compile_options(${name} PRIVATE ${IRPVERBS_TEST_OPTIONS})
-        target_precompile_headers(${name} REUSE_FROM irpverbs_test_headers)
+        irpverbs_compile_quickly(${name})
     endif()
     if(left_out)
         set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)

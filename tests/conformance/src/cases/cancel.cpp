@@ -4,6 +4,7 @@
 
 namespace irpverbs::conformance {
 
+namespace cancel_group {
 namespace {
 
 // Sends the verb while another actor cancels its IRP.
@@ -159,7 +160,8 @@ constexpr test_case cases[] = {
 };
 
 } // namespace
+} // namespace cancel_group
 
-const std::span<const test_case> cancel_cases = cases;
+const std::span<const test_case> cancel_cases = cancel_group::cases;
 
 } // namespace irpverbs::conformance

@@ -3,6 +3,7 @@
 
 namespace irpverbs::conformance {
 
+namespace close_group {
 namespace {
 
 void success_information_is_zero(world& here) { EXPECT_EQ(must(close_ca(ca(here).release())), 0u); }
@@ -175,7 +176,8 @@ constexpr test_case cases[] = {
 };
 
 } // namespace
+} // namespace close_group
 
-const std::span<const test_case> close_cases = cases;
+const std::span<const test_case> close_cases = close_group::cases;
 
 } // namespace irpverbs::conformance

@@ -5,6 +5,7 @@
 
 namespace irpverbs::conformance {
 
+namespace completion_event_group {
 namespace {
 
 void unknown_flag_returns_invalid_parameter(world& here) {
@@ -218,7 +219,8 @@ constexpr test_case cases[] = {
 };
 
 } // namespace
+} // namespace completion_event_group
 
-const std::span<const test_case> completion_event_cases = cases;
+const std::span<const test_case> completion_event_cases = completion_event_group::cases;
 
 } // namespace irpverbs::conformance

@@ -3,6 +3,7 @@
 
 namespace irpverbs::conformance {
 
+namespace completion_queue_group {
 namespace {
 
 void success_has_requested_entries(world& here) {
@@ -153,7 +154,8 @@ constexpr test_case cases[] = {
 };
 
 } // namespace
+} // namespace completion_queue_group
 
-const std::span<const test_case> completion_queue_cases = cases;
+const std::span<const test_case> completion_queue_cases = completion_queue_group::cases;
 
 } // namespace irpverbs::conformance

@@ -3,6 +3,7 @@
 
 namespace irpverbs::conformance {
 
+namespace cq_results_group {
 namespace {
 
 // A driver may serve a client that polls repeatedly by another path than one that polls rarely.
@@ -200,7 +201,8 @@ constexpr test_case cases[] = {
 };
 
 } // namespace
+} // namespace cq_results_group
 
-const std::span<const test_case> cq_results_cases = cases;
+const std::span<const test_case> cq_results_cases = cq_results_group::cases;
 
 } // namespace irpverbs::conformance

@@ -5,6 +5,7 @@
 
 namespace irpverbs::conformance {
 
+namespace datagram_group {
 namespace {
 
 void many_waiters_oldest_completes(world& here) {
@@ -216,7 +217,8 @@ constexpr test_case cases[] = {
 };
 
 } // namespace
+} // namespace datagram_group
 
-const std::span<const test_case> datagram_cases = cases;
+const std::span<const test_case> datagram_cases = datagram_group::cases;
 
 } // namespace irpverbs::conformance

@@ -3,6 +3,7 @@
 
 namespace irpverbs::conformance {
 
+namespace event_group {
 namespace {
 
 constexpr IB_ASYNC_EVENT one_event = IB_AE_CLIENT_REREGISTER;
@@ -156,7 +157,8 @@ constexpr test_case cases[] = {
 };
 
 } // namespace
+} // namespace event_group
 
-const std::span<const test_case> event_cases = cases;
+const std::span<const test_case> event_cases = event_group::cases;
 
 } // namespace irpverbs::conformance

@@ -3,6 +3,7 @@
 
 namespace irpverbs::conformance {
 
+namespace event_race_group {
 namespace {
 
 void races_with_waiter_waiter_completes(world& here) {
@@ -83,7 +84,8 @@ constexpr test_case cases[] = {
 };
 
 } // namespace
+} // namespace event_race_group
 
-const std::span<const test_case> event_race_cases = cases;
+const std::span<const test_case> event_race_cases = event_race_group::cases;
 
 } // namespace irpverbs::conformance

@@ -3,6 +3,7 @@
 
 namespace irpverbs::conformance {
 
+namespace fatal_group {
 namespace {
 
 void no_waiter_latched_and_reported_once(world& here) {
@@ -106,7 +107,8 @@ constexpr test_case cases[] = {
 };
 
 } // namespace
+} // namespace fatal_group
 
-const std::span<const test_case> fatal_cases = cases;
+const std::span<const test_case> fatal_cases = fatal_group::cases;
 
 } // namespace irpverbs::conformance

@@ -5,6 +5,7 @@
 
 namespace irpverbs::conformance {
 
+namespace fatal_race_group {
 namespace {
 
 using statuses = std::initializer_list<NTSTATUS>;
@@ -154,7 +155,8 @@ constexpr test_case cases[] = {
 };
 
 } // namespace
+} // namespace fatal_race_group
 
-const std::span<const test_case> fatal_race_cases = cases;
+const std::span<const test_case> fatal_race_cases = fatal_race_group::cases;
 
 } // namespace irpverbs::conformance

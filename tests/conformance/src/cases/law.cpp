@@ -5,6 +5,7 @@
 
 namespace irpverbs::conformance {
 
+namespace law_group {
 namespace {
 
 void failing_verb_completes_exactly_once(world& here) {
@@ -206,7 +207,8 @@ constexpr test_case cases[] = {
 };
 
 } // namespace
+} // namespace law_group
 
-const std::span<const test_case> law_cases = cases;
+const std::span<const test_case> law_cases = law_group::cases;
 
 } // namespace irpverbs::conformance

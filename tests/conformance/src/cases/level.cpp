@@ -6,6 +6,7 @@
 
 namespace irpverbs::conformance {
 
+namespace level_group {
 namespace {
 
 bool is_done(NTSTATUS status) {
@@ -132,7 +133,8 @@ constexpr test_case cases[] = {
 };
 
 } // namespace
+} // namespace level_group
 
-const std::span<const test_case> level_cases = cases;
+const std::span<const test_case> level_cases = level_group::cases;
 
 } // namespace irpverbs::conformance

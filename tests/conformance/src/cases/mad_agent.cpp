@@ -3,6 +3,7 @@
 
 namespace irpverbs::conformance {
 
+namespace mad_agent_group {
 namespace {
 
 void registration_returns_agent(world& here) {
@@ -178,7 +179,8 @@ constexpr test_case cases[] = {
 };
 
 } // namespace
+} // namespace mad_agent_group
 
-const std::span<const test_case> mad_agent_cases = cases;
+const std::span<const test_case> mad_agent_cases = mad_agent_group::cases;
 
 } // namespace irpverbs::conformance

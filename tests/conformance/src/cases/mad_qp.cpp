@@ -6,6 +6,7 @@
 
 namespace irpverbs::conformance {
 
+namespace mad_qp_group {
 namespace {
 
 constexpr IB_MAD_KEYS its_keys{IB_PKEY_DEFAULT_FULL, 0x1234};
@@ -190,7 +191,8 @@ constexpr test_case cases[] = {
 };
 
 } // namespace
+} // namespace mad_qp_group
 
-const std::span<const test_case> mad_qp_cases = cases;
+const std::span<const test_case> mad_qp_cases = mad_qp_group::cases;
 
 } // namespace irpverbs::conformance

@@ -7,6 +7,7 @@
 
 namespace irpverbs::conformance {
 
+namespace mad_route_group {
 namespace {
 
 constexpr UCHAR class_with_oui = 0x32;
@@ -210,7 +211,8 @@ constexpr test_case cases[] = {
 };
 
 } // namespace
+} // namespace mad_route_group
 
-const std::span<const test_case> mad_route_cases = cases;
+const std::span<const test_case> mad_route_cases = mad_route_group::cases;
 
 } // namespace irpverbs::conformance

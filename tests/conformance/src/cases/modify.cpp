@@ -5,6 +5,7 @@
 
 namespace irpverbs::conformance {
 
+namespace modify_group {
 namespace {
 
 IB_CA_ATTR attributes_of(IB_CA* of) {
@@ -215,7 +216,8 @@ constexpr test_case cases[] = {
 };
 
 } // namespace
+} // namespace modify_group
 
-const std::span<const test_case> modify_cases = cases;
+const std::span<const test_case> modify_cases = modify_group::cases;
 
 } // namespace irpverbs::conformance

@@ -6,6 +6,7 @@
 
 namespace irpverbs::conformance {
 
+namespace open_group {
 namespace {
 
 void success_returns_ib_ca(world& here) {
@@ -119,7 +120,8 @@ constexpr test_case cases[] = {
 };
 
 } // namespace
+} // namespace open_group
 
-const std::span<const test_case> open_cases = cases;
+const std::span<const test_case> open_cases = open_group::cases;
 
 } // namespace irpverbs::conformance

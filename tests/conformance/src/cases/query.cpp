@@ -6,6 +6,7 @@
 
 namespace irpverbs::conformance {
 
+namespace query_group {
 namespace {
 
 constexpr UCHAR untouched = 0xEE;
@@ -141,7 +142,8 @@ constexpr test_case cases[] = {
 };
 
 } // namespace
+} // namespace query_group
 
-const std::span<const test_case> query_cases = cases;
+const std::span<const test_case> query_cases = query_group::cases;
 
 } // namespace irpverbs::conformance

@@ -10,6 +10,7 @@
 
 namespace irpverbs::conformance {
 
+namespace user_group {
 namespace {
 
 /// A reserved page that cannot be accessed.
@@ -226,7 +227,8 @@ constexpr test_case cases[] = {
 };
 
 } // namespace
+} // namespace user_group
 
-const std::span<const test_case> user_cases = cases;
+const std::span<const test_case> user_cases = user_group::cases;
 
 } // namespace irpverbs::conformance
