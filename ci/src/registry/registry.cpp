@@ -4,6 +4,7 @@
 #include "verbs/request.hpp"
 
 #include <dispatch/machine.hpp>
+#include <dispatch/support/locals.hpp>
 #include <dispatch/support/scheduled_spin.hpp>
 #include <hca/hca.h>
 
@@ -90,7 +91,9 @@ private:
     std::shared_ptr<DRIVER_OBJECT> driver_ = std::make_shared<DRIVER_OBJECT>();
 };
 
-registry& registry::here() { return dispatch::machine::machine_local<registry>(0); }
+IRPVERBS_REGISTERED_EARLY static const dispatch::detail::machine_local<registry> own(0);
+
+registry& registry::here() { return own.current(); }
 
 bool registry::add(ib_guid_t guid, DEVICE_OBJECT* fdo) {
     const std::lock_guard guard(lock_);

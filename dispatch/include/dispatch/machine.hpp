@@ -7,6 +7,7 @@
 #include <dispatch/spin_lock.h>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 
@@ -39,18 +40,9 @@ public:
 
     detail::machine_state& state() noexcept { return *state_; }
 
-    /// An object of a package above, kept for this machine. `drop(held)` runs when the machine
-    /// ends, on a thread attached to it at PASSIVE_LEVEL, while its threads still run; the last
-    /// slot is dropped first.
-    struct local_slot {
-        std::atomic<void*> held{nullptr};
-        std::atomic<void (*)(void*)> drop{nullptr};
-    };
-    local_slot locals[4]; // 0: ci, 1: ibmf, 2: saa
-
-    /// Returns the object in that slot of the calling thread's machine. The first call creates it.
-    template <class Object>
-    static Object& machine_local(std::size_t slot);
+    /// The place of a package's object, for support/locals.hpp.
+    std::atomic<void*>& local(std::size_t index) noexcept { return locals_[index]; }
+    static constexpr std::size_t max_locals = 8;
 
     /// The system's cancel spin lock, for irp.
     KSPIN_LOCK cancel_spin_lock = 0;
@@ -83,18 +75,8 @@ private:
     void drop_locals();
 
     std::unique_ptr<detail::machine_state> state_;
+    std::atomic<void*> locals_[max_locals] = {};
 };
-
-template <class Object>
-Object& machine::machine_local(std::size_t slot) {
-    local_slot& here = current().locals[slot];
-    void* held = here.held.load(std::memory_order_acquire);
-    if (held != nullptr) return *static_cast<Object*>(held);
-    auto fresh = std::make_unique<Object>();
-    here.drop.store([](void* last) { delete static_cast<Object*>(last); });
-    if (!here.held.compare_exchange_strong(held, fresh.get())) return *static_cast<Object*>(held);
-    return *fresh.release();
-}
 
 } // namespace irpverbs::dispatch
 

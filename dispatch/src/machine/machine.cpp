@@ -1,5 +1,6 @@
 #include "dpc/dpc.hpp"
 #include "irql/irql_rules.hpp"
+#include "locals.hpp"
 #include "machine_state.hpp"
 #include "verify/hooks.hpp"
 
@@ -124,8 +125,7 @@ machine_state::~machine_state() {
     for (const auto& each : all)
         if (each->thread != nullptr) abandon_thread_object(*each->thread);
     for (const auto& each : all)
-        for (processor::cache_slot& slot : each->caches)
-            if (slot.drop != nullptr) slot.drop(slot.head);
+        drop_processor_locals(*each);
     for (const auto& each : all)
         drop_verifier_state(*each);
     clear_live_objects(owner);
@@ -250,13 +250,12 @@ std::uint32_t machine::processor_count() const noexcept { return state_->process
 
 bool machine::has_one_shot_timers() const { return state_->timers.has_one_shot(); }
 
-// The highest package is dropped first, since it uses those below. While it is dropped, it may
-// still request its own object.
+// While an object is dropped, its package may still request it.
 void machine::drop_locals() {
-    for (std::size_t slot = std::size(locals); slot-- != 0;) {
-        local_slot& each = locals[slot];
-        if (void* held = each.held.load()) each.drop.load()(held);
-        each.held.store(nullptr);
+    for (const detail::machine_drop& each : detail::machine_drops()) {
+        std::atomic<void*>& place = locals_[each.index];
+        if (void* held = place.load()) each.drop(held);
+        place.store(nullptr);
     }
 }
 

@@ -2,6 +2,7 @@
 // work items.
 #pragma once
 
+#include "machine/locals.hpp"
 #include "timer/timer_service.hpp"
 
 #include <dispatch/machine.hpp>
@@ -114,7 +115,7 @@ struct machine_state {
         std::atomic<void*> held{nullptr};
         void (*drop)(void*) = nullptr;
     };
-    record_entry records[static_cast<std::size_t>(record_slot::count)];
+    record_entry records[max_machine_records];
 
 private:
     std::uint64_t inserted_so_far();

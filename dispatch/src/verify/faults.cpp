@@ -1,6 +1,7 @@
 #include "machine/machine_state.hpp"
 
 #include <dispatch/support/faults.hpp>
+#include <dispatch/support/locals.hpp>
 #include <dispatch/testing/fault_sweep.hpp>
 
 #include <link.h>
@@ -25,9 +26,7 @@ struct fault_records {
     std::optional<injected_fault> last;
 };
 
-fault_records& faults_of(machine& where) {
-    return records_of<fault_records>(where, record_slot::faults);
-}
+fault_records& faults_of(machine& where) { return records_of<fault_records>(where); }
 
 struct relocated_stack {
     const call_stack& stack;

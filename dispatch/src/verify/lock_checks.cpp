@@ -7,6 +7,7 @@
 
 #include <dispatch/machine.hpp>
 #include <dispatch/support/checks.hpp>
+#include <dispatch/support/locals.hpp>
 
 #include <algorithm>
 
@@ -18,9 +19,7 @@ constexpr std::uint32_t all_lock_checks = static_cast<std::uint32_t>(check::lock
                                           static_cast<std::uint32_t>(check::lock_initialisation) |
                                           static_cast<std::uint32_t>(check::release_order);
 
-lock_graph& graph_of(processor& self) {
-    return records_of<lock_graph>(*self.owner, record_slot::locks);
-}
+lock_graph& graph_of(processor& self) { return records_of<lock_graph>(*self.owner); }
 
 held_lock* find_held(verifier_state& state, const void* lock) {
     const auto found = std::find_if(state.held.rbegin(), state.held.rend(),

@@ -1,6 +1,7 @@
 #include "machine/machine_state.hpp"
 #include "processor_checks.hpp"
 
+#include <dispatch/support/locals.hpp>
 #include <dispatch/support/verify.hpp>
 
 #include <mutex>
@@ -41,9 +42,9 @@ finding make_finding(const rule& which, std::string text, ULONG_PTR p2, ULONG_PT
     return found;
 }
 
-void* machine_records(machine& owner, record_slot slot, void* (*make)(), void (*drop)(void*)) {
+void* machine_records(machine& owner, std::size_t index, void* (*make)(), void (*drop)(void*)) {
     machine_state& state = owner.state();
-    machine_state::record_entry& entry = state.records[static_cast<std::size_t>(slot)];
+    machine_state::record_entry& entry = state.records[index];
     if (void* ready = entry.held.load(std::memory_order_acquire)) return ready;
     void* fresh = make();
     const std::lock_guard guard(state.lock);

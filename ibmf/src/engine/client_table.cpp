@@ -2,6 +2,7 @@
 
 #include <dispatch/machine.hpp>
 #include <dispatch/support/faults.hpp>
+#include <dispatch/support/locals.hpp>
 #include <hca/hca.h>
 
 #include <algorithm>
@@ -15,11 +16,11 @@ struct machine_clients {
     const std::shared_ptr<client_table> held = std::make_shared<client_table>();
 };
 
+IRPVERBS_REGISTERED_EARLY const dispatch::detail::machine_local<machine_clients> own(1);
+
 } // namespace
 
-client_table& client_table::current() {
-    return *dispatch::machine::machine_local<machine_clients>(1).held;
-}
+client_table& client_table::current() { return *own.current().held; }
 
 client_table::client_table() {
     KeInitializeEvent(&free_, SynchronizationEvent, TRUE);

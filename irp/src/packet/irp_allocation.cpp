@@ -6,10 +6,10 @@
 
 #include <dispatch/support/checks.hpp>
 #include <dispatch/support/faults.hpp>
+#include <dispatch/support/locals.hpp>
 
 #include <cstdlib>
 #include <cstring>
-#include <new>
 #include <utility>
 
 using namespace irpverbs::irp;
@@ -23,11 +23,9 @@ namespace {
 struct irp_cache {
     static constexpr int sizes = 8;
     static constexpr int most = 64;
-    IRP* first[sizes] = {};
-    int count[sizes] = {};
+    IRP* first[sizes];
+    int count[sizes];
 };
-
-constexpr std::size_t cache_index = 0; // of processor::caches
 
 IRP*& next_cached(IRP* irp) { return irp->AssociatedIrp.MasterIrp; }
 
@@ -39,42 +37,34 @@ IRP* unpoison_irp(IRP* irp) {
     return irp;
 }
 
-void free_cache(void* held) {
-    auto* cache = static_cast<irp_cache*>(held);
-    for (IRP* irp : cache->first)
+void free_cached_irps(void* held) {
+    for (IRP* irp : static_cast<irp_cache*>(held)->first)
         while (irp != nullptr)
             std::free(std::exchange(irp, next_cached(unpoison_irp(irp))));
-    delete cache;
 }
 
-[[gnu::cold, gnu::noinline]] irp_cache* new_cache(processor::cache_slot& place) {
-    place.head = new (std::nothrow) irp_cache;
-    place.drop = free_cache;
-    return static_cast<irp_cache*>(place.head);
-}
-
-irp_cache* cache_of(processor& self) {
-    processor::cache_slot& place = self.caches[cache_index];
-    return place.head != nullptr ? static_cast<irp_cache*>(place.head) : new_cache(place);
-}
+IRPVERBS_REGISTERED_EARLY const processor_local<irp_cache> caches(free_cached_irps);
 
 IRP* from_cache(int stack_size) {
-    irp_cache* cache = stack_size <= irp_cache::sizes ? cache_of(this_processor()) : nullptr;
-    if (cache == nullptr || cache->first[stack_size - 1] == nullptr) return nullptr;
-    IRP* irp = unpoison_irp(cache->first[stack_size - 1]);
-    cache->first[stack_size - 1] = next_cached(irp);
-    --cache->count[stack_size - 1];
+    if (stack_size > irp_cache::sizes) return nullptr;
+    irp_cache& cache = caches.of(this_processor());
+    IRP* irp = cache.first[stack_size - 1];
+    if (irp == nullptr) return nullptr;
+    unpoison_irp(irp);
+    cache.first[stack_size - 1] = next_cached(irp);
+    --cache.count[stack_size - 1];
     return irp;
 }
 
 bool into_cache(IRP* irp) {
     const int index = irp->StackCount - 1;
-    irp_cache* cache = index < irp_cache::sizes ? cache_of(this_processor()) : nullptr;
-    if (cache == nullptr || cache->count[index] == irp_cache::most) return false;
+    if (index >= irp_cache::sizes) return false;
+    irp_cache& cache = caches.of(this_processor());
+    if (cache.count[index] == irp_cache::most) return false;
     irp->Type = freed_irp_type;
-    next_cached(irp) = cache->first[index];
-    cache->first[index] = irp;
-    ++cache->count[index];
+    next_cached(irp) = cache.first[index];
+    cache.first[index] = irp;
+    ++cache.count[index];
     poison_irp(irp);
     return true;
 }

@@ -4,12 +4,13 @@
 #include "routine_return.hpp"
 
 #include <dispatch/support/held_locks.hpp>
+#include <dispatch/support/locals.hpp>
 #include <dispatch/thread.h>
 
 namespace irpverbs::irp::verify {
 namespace {
 
-constexpr std::size_t frame_index = 7; // of processor::caches; the entries need no cleanup
+IRPVERBS_REGISTERED_EARLY const core::processor_local<frame*> innermost_frame;
 
 // A processor's queue is draining for as long as it is inside a DPC.
 bool inside_dpc(const core::processor& self) { return self.dpcs.draining; }
@@ -23,18 +24,18 @@ frame_scope::frame_scope(core::processor& self, frame& mine) : self_(self), mine
     mine.in_dpc = inside_dpc(self);
     mine.spin_locks = core::held_spin_locks(self);
     mine.cancel_lock_held = holds_cancel_lock(self);
-    void*& top = self.caches[frame_index].head;
-    mine.outer = static_cast<frame*>(top);
+    frame*& top = innermost_frame.of(self);
+    mine.outer = top;
     top = &mine;
 }
 
 frame_scope::~frame_scope() {
-    self_.caches[frame_index].head = mine_.outer;
+    innermost_frame.of(self_) = mine_.outer;
     if (mine_.irp != nullptr) irp_tracker::of(self_).dereference(*mine_.irp);
 }
 
 frame* context_of(core::processor& self) {
-    auto* top = static_cast<frame*>(self.caches[frame_index].head);
+    frame* top = innermost_frame.of(self);
     return top == nullptr || top->in_dpc != inside_dpc(self) ? nullptr : top;
 }
 

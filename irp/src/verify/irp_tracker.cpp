@@ -7,6 +7,7 @@
 #include "waits.hpp"
 
 #include <dispatch/support/held_locks.hpp>
+#include <dispatch/support/locals.hpp>
 
 #include <algorithm>
 #include <cstdio>
@@ -47,7 +48,7 @@ pending_report& pending_report::parameters(ULONG_PTR p2, ULONG_PTR p3, ULONG_PTR
 }
 
 irp_tracker& irp_tracker::of(core::processor& self) {
-    irp_tracker& tracker = core::records_of<irp_tracker>(*self.owner, core::record_slot::irp);
+    irp_tracker& tracker = core::records_of<irp_tracker>(*self.owner);
     if (tracker.configured_.load(std::memory_order_relaxed) != configuration()) tracker.begin(self);
     return tracker;
 }

@@ -1,6 +1,7 @@
 #include "tracing.hpp"
 
 #include <dispatch/machine.hpp>
+#include <dispatch/support/locals.hpp>
 
 #include <stdexcept>
 
@@ -45,8 +46,7 @@ struct trace_recorder::log : verify::trace_log {
 };
 
 trace_recorder::trace_recorder(dispatch::machine& recorded, std::size_t most)
-    : log_(std::make_unique<log>(verify::core::records_of<verify::irp_tracker>(
-          recorded, verify::core::record_slot::irp))) {
+    : log_(std::make_unique<log>(verify::core::records_of<verify::irp_tracker>(recorded))) {
     log_->most = most;
     {
         const std::lock_guard guard(log_->tracker.lock);

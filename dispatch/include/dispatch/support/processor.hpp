@@ -8,6 +8,7 @@
 #include <dispatch/support/spin.hpp>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 namespace irpverbs::dispatch {
@@ -50,13 +51,8 @@ struct alignas(64) processor {
     /// The verifier's records, kept apart from the processor; null until the verifier first checks
     /// this processor.
     verifier_state* verifier = nullptr;
-    /// Free lists that packages above keep for each processor (packets), each with the routine that
-    /// empties it.
-    struct cache_slot {
-        void* head = nullptr;
-        void (*drop)(void*) = nullptr;
-    };
-    cache_slot caches[8];
+    /// Objects of packages above (support/locals.hpp).
+    alignas(void*) std::byte locals[128] = {};
     dpc_queue dpcs;
     /// The machine's record of how the thread is parked.
     std::atomic<std::uint32_t> parking{0};

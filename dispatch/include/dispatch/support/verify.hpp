@@ -104,18 +104,4 @@ NT_API void check_pool_leaks(machine& owner);
 /// Findings reported since the process began.
 NT_API std::uint64_t findings_reported();
 
-/// A package's records of one machine. The first request creates them, and they are dropped with
-/// the machine.
-enum class record_slot : std::uint32_t { locks, pool, faults, irp, count };
-
-NT_API void* machine_records(machine& owner, record_slot slot, void* (*make)(),
-                             void (*drop)(void*));
-
-template <class Records>
-Records& records_of(machine& owner, record_slot slot) {
-    return *static_cast<Records*>(machine_records(
-        owner, slot, []() -> void* { return new Records; },
-        [](void* held) { delete static_cast<Records*>(held); }));
-}
-
 } // namespace irpverbs::dispatch::detail
