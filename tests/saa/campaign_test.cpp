@@ -10,6 +10,7 @@
 #include <support/explore_gtest.hpp>
 
 #include <map>
+#include <ranges>
 #include <vector>
 
 namespace {
@@ -108,30 +109,40 @@ constexpr std::uint64_t loss = ~std::uint64_t{0};
 /// A planted defect that the test must find.
 enum class defect { none, keeps_what_was_withdrawn, loses_in_silence };
 
-/// Records the ports of the reported events, and `loss` for a reported loss.
+/// Records the ports of the reported events, and `loss` for a reported loss, by the numbers of the
+/// events: their calls may overtake one another.
 struct event_history {
     event_history(sim_machine& its_sim, subnet_state& its_net, bool is_slow, defect its_defect)
         : sim(its_sim), net(its_net), slow(is_slow), wrong(its_defect) {}
 
-    static void on_event(ibmf_saa_handle_t, ibmf_saa_subnet_event_t what,
+    static void on_event(ibmf_saa_handle_t session, ibmf_saa_subnet_event_t what,
                          ibmf_saa_event_details_t* details, void* context) {
         auto& self = *static_cast<event_history*>(context);
         EXPECT_FALSE(self.closed);
-        const bool drops = self.wrong == defect::loses_in_silence && self.received.size() == 3;
+        std::uint64_t number = 0;
+        if (ibmf_saa_event_number(session, &number) != IBMF_SUCCESS) return; // it is being closed
+        const bool drops = self.wrong == defect::loses_in_silence && self.by_number.size() == 3;
         if (what == IBMF_SAA_EVENT_GID_UNAVAILABLE && !drops)
-            self.received.push_back(details->ie_gid.gid_guid - guid_of(0));
+            self.record(number, details->ie_gid.gid_guid - guid_of(0));
         if (what == IBMF_SAA_EVENT_LOST) {
-            self.received.push_back(loss);
+            self.record(number, loss);
             self.net.all_known();
         }
         if (self.slow) let_pass_ms(drawn(self.sim, 3000));
     }
-    bool has(std::uint64_t entry) const { return std::ranges::count(received, entry) != 0; }
+    void record(std::uint64_t number, std::uint64_t entry) {
+        EXPECT_TRUE(by_number.insert({number, entry}).second) << number;
+    }
+    bool has(std::uint64_t entry) const {
+        return std::ranges::count(by_number | std::views::values, entry) != 0;
+    }
 
     /// Each change was reported once, in order, or a loss was reported in its place. Where actors
     /// were delayed, the SA may have given up a Report before the client's host answered it: that
     /// one may be missing, or late.
     void check(const std::vector<std::uint64_t>& happened) const {
+        const auto entries = by_number | std::views::values;
+        const std::vector<std::uint64_t> received(entries.begin(), entries.end());
         std::size_t at = 0;
         for (const std::uint64_t change : happened) {
             if (net.given_up[change]) continue;
@@ -158,7 +169,7 @@ struct event_history {
     subnet_state& net;
     const bool slow;
     const defect wrong;
-    std::vector<std::uint64_t> received;
+    std::map<std::uint64_t, std::uint64_t> by_number;
     std::atomic<bool> closed{false};
     ibmf_saa_subnet_event_args_t args{on_event, this};
 };
