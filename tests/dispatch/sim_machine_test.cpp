@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <stdexcept>
 #include <string>
 
@@ -175,6 +177,147 @@ TEST(SimMachine, DelaysEnabled_ActorsAreDelayed) {
         seen = machine.last().time > 0;
     }
     EXPECT_TRUE(seen);
+}
+
+/// Runs `body` in runs that draw delays often, with `options` otherwise.
+template <class Body>
+void run_delayed(const Body& body, sim_machine::options options = {}) {
+    options.delays = 2;
+    for (std::uint64_t seed = 0; seed < 200; ++seed) {
+        random_choices source(seed);
+        sim_machine machine(source, options);
+        const machine::scope here(machine);
+        body(machine);
+    }
+}
+
+// One actor alone takes exactly its own time and its delays.
+TEST(SimMachine, DelayedTime_IsTheTimeBeyondTheActorsOwn) {
+    run_delayed([](sim_machine& machine) {
+        machine.spawn("one", [&] {
+            points(10);
+            stall(machine, 1000);
+            EXPECT_FALSE(park(machine, machine.interrupt_time() + 500));
+            EXPECT_EQ(machine.interrupt_time(), 1500 + machine.delayed_time());
+        });
+        EXPECT_TRUE(machine.run());
+        EXPECT_EQ(machine.last().time, 1500 + machine.delayed_time());
+    });
+}
+
+// The time of a delay that goes on counts as far as it has passed: an actor that takes no time of
+// its own and has not ended was delayed all the while.
+TEST(SimMachine, DelayedTime_DuringADelay_CountsTheTimeThatHasPassed) {
+    bool seen = false;
+    run_delayed([&](sim_machine& machine) {
+        bool ended = false;
+        machine.spawn("delayed", [&] {
+            points(20);
+            ended = true;
+        });
+        machine.spawn("observer", [&] {
+            const std::uint64_t before = machine.delayed_time();
+            stall(machine, 10);
+            if (ended) return;
+            EXPECT_GE(machine.delayed_time() - before, 10u);
+            seen = true;
+        });
+        EXPECT_TRUE(machine.run());
+    });
+    EXPECT_TRUE(seen);
+}
+
+TEST(SimMachine, EndDelays_DelayedActorsContinueAtOnce) {
+    run_delayed([](sim_machine& machine) {
+        for (const char* name : {"one", "two"})
+            machine.spawn(name, [] { points(20); });
+        machine.spawn("ends the delays", [&] {
+            points(5);
+            machine.end_delays();
+            const std::uint64_t ended = machine.interrupt_time();
+            const std::uint64_t delayed = machine.delayed_time();
+            machine.spawn("later", [&machine, ended, delayed] {
+                points(20);
+                stall(machine, 1000);
+                EXPECT_EQ(machine.interrupt_time(), ended + 1000);
+                EXPECT_EQ(machine.delayed_time(), delayed);
+            });
+        });
+        EXPECT_TRUE(machine.run());
+    });
+}
+
+// A wait whose time-out is late ends at its own time, or at once when that has passed.
+TEST(SimMachine, EndDelays_LateTimeOutIsDueAtItsOwnTime) {
+    for (const std::uint64_t when : {50u, 150u}) {
+        run_delayed([when](sim_machine& machine) {
+            constexpr std::uint64_t own = 100;
+            std::uint64_t woken = 0;
+            std::uint64_t begun = 0;
+            std::uint64_t ended = 0;
+            machine.spawn("waits", [&] {
+                begun = machine.interrupt_time();
+                EXPECT_FALSE(park(machine, begun + own));
+                woken = machine.interrupt_time();
+            });
+            machine.spawn("ends the delays", [&] {
+                stall(machine, when);
+                machine.end_delays();
+                ended = machine.interrupt_time();
+            });
+            EXPECT_TRUE(machine.run());
+            EXPECT_GE(woken, begun + own);
+            EXPECT_LE(woken, std::max(begun + own, ended));
+        });
+    }
+}
+
+TEST(SimMachine, EndDelays_LaterRunDrawsNone) {
+    run_delayed([](sim_machine& machine) {
+        machine.end_delays();
+        machine.spawn("one", [] { points(20); });
+        EXPECT_TRUE(machine.run());
+        EXPECT_EQ(machine.last().time, 0u);
+    });
+}
+
+/// A timer without a period that its DPC sets again, once a second for a minute: it outlives the
+/// actors of a run.
+struct timer_chain {
+    explicit timer_chain(sim_machine& its_machine) : machine(its_machine) {
+        KeInitializeTimer(&timer);
+        KeInitializeDpc(&dpc, tick, this);
+    }
+    void set() {
+        LARGE_INTEGER second;
+        second.QuadPart = -10'000'000;
+        KeSetTimer(&timer, second, &dpc);
+    }
+    static void tick(KDPC*, void* context, void*, void*) {
+        auto& self = *static_cast<timer_chain*>(context);
+        self.delayed[self.ticks] = self.machine.delayed_time();
+        if (++self.ticks != self.delayed.size()) self.set();
+    }
+
+    sim_machine& machine;
+    KTIMER timer{};
+    KDPC dpc{};
+    std::size_t ticks = 0;
+    std::array<std::uint64_t, 60> delayed{}; // the delayed time at each tick
+};
+
+TEST(SimMachine, AfterDrainTime_NoDelayIsDrawn) {
+    sim_machine::options options;
+    options.drain_time = 1000;
+    run_delayed(
+        [](sim_machine& machine) {
+            timer_chain chain(machine);
+            machine.spawn("starts", [&] { chain.set(); });
+            EXPECT_TRUE(machine.run());
+            ASSERT_EQ(chain.ticks, chain.delayed.size());
+            EXPECT_EQ(chain.delayed[30], chain.delayed.back()); // earlier delays last 13 s
+        },
+        options);
 }
 
 // A DPC runs before the end of the run even when its delay exceeds the drain time.

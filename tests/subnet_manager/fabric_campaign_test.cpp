@@ -264,7 +264,6 @@ struct faulty_fabric {
 
 irpverbs::dispatch::explore_options campaign() {
     irpverbs::dispatch::explore_options options;
-    options.machine.delays = 0; // the body waits a fixed time for the subnet to settle
     options.random_runs = 100;
     options.pct_runs = 0;
     options.required_probes = {"fabric.lost",
@@ -288,6 +287,7 @@ void run_all(sim_machine& sim, bool ignores_leaving) {
     sim.spawn("joins", [&] { world.join_and_leave(); });
     sim.spawn("trouble", [&] { world.inject_faults(); });
     sim.run();
+    sim.end_delays();
     world.check();
 }
 

@@ -14,7 +14,6 @@ using irpverbs::dispatch::sim_machine;
 
 explore_options schedules(std::uint64_t count) {
     explore_options options;
-    options.machine.delays = 0; // the body waits a fixed time for the subnet to settle
     options.random_runs = count;
     options.pct_runs = 0;
     options.machine.step_limit = 1'000'000;
@@ -35,6 +34,7 @@ void flap_in_a_sweep(sim_machine& sim, const attached& hcas, std::size_t host) {
         HcaSoftwareSetLink(hcas.guid(host), 1, TRUE);
     });
     sim.run();
+    sim.end_delays();
     delay(20 * second);
 }
 

@@ -184,7 +184,6 @@ struct churning_fabric : multicast_fabric {
 
 TEST(MulticastCampaign, JoinsAndLeaves_InFlightTogetherOverLossyLinks_TablesAreAsWanted) {
     irpverbs::dispatch::explore_options options;
-    options.machine.delays = 0; // the body waits a fixed time for the subnet to settle
     options.random_runs = 60;
     options.pct_runs = 0;
     options.machine.step_limit = 2'000'000;
@@ -193,6 +192,7 @@ TEST(MulticastCampaign, JoinsAndLeaves_InFlightTogetherOverLossyLinks_TablesAreA
         for (std::size_t i = 0; i < world.hcas.count(); ++i)
             sim.spawn("churns", [&, i] { world.churn(i); });
         sim.run();
+        sim.end_delays();
         world.check();
     });
 }

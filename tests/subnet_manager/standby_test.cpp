@@ -269,7 +269,6 @@ IRPVERBS_ON_THE_SIMULATED_MACHINE(Standby);
 TEST(StandbyRaces, LossAndAnyOrderOfStarts_OneMasterRemains) {
     using namespace irpverbs::dispatch;
     explore_options options;
-    options.machine.delays = 0; // the body waits a fixed time for the subnet to settle
     options.random_runs = 200;
     options.pct_runs = 100;
     expect_explored(options, [](sim_machine& sim) {
@@ -279,6 +278,7 @@ TEST(StandbyRaces, LossAndAnyOrderOfStarts_OneMasterRemains) {
         sim.spawn("one", [&] { one.emplace(quick(hcas.guid(0))); });
         sim.spawn("other", [&] { other.emplace(quick(hcas.guid(3), 1)); });
         sim.run();
+        sim.end_delays();
         EXPECT_TRUE(eventually([&] { return is_master(*other) && stands_by(*one); }));
         other.reset();
         EXPECT_TRUE(eventually([&] { return is_master(*one); }));

@@ -58,7 +58,8 @@ public:
         std::uint64_t drain_time = 10ull * 10'000'000;
         /// In half of the runs an actor is delayed once in so many scheduling points (by 100 ns to
         /// 13 s; at DISPATCH_LEVEL 100 ms), and timers are late with that probability: timers fire
-        /// while actors could run. 0: never. An exhaustive search has no delays.
+        /// while actors could run. 0: never. An exhaustive search has no delays. No delay is drawn
+        /// after the drain time of a run, nor after end_delays().
         std::uint32_t delays = 64;
         /// True: detail::platform::should_inject draws faults (see swarm). False: it returns false.
         bool faults = false;
@@ -109,8 +110,14 @@ public:
     /// Lets another actor run, if one can.
     void yield();
 
-    /// True: this run draws delays, so no bound on the time that an operation takes holds in it.
-    bool draws_delays() const noexcept;
+    /// Ends the delays of this machine: delayed actors continue, late timers are due at their own
+    /// time, and no delay is drawn from here on, in later runs neither. For the end of a test,
+    /// whose final checks expect that what is to happen has happened.
+    void end_delays();
+    /// The time in units of 100 ns by which actors and timers were delayed so far, summed over all
+    /// of them. An operation takes at most this much longer than its own bound, which so holds in
+    /// every run.
+    std::uint64_t delayed_time() const noexcept;
 
     /// The name of the calling actor, as given to spawn.
     std::string_view actor_name() const;

@@ -15,6 +15,8 @@ static const char* name_of(state now) {
         return "spins";
     case state::stalled:
         return "stalls";
+    case state::delayed:
+        return "is delayed";
     case state::idle:
         return "has nothing to do";
     case state::ended:

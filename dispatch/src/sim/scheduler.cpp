@@ -118,7 +118,8 @@ void scheduler::run() {
     if (outcome_ != sim_outcome::finished) return;
     if (limits_.delays == 0 && detail::enabled(detail::check::delays))
         limits_.delays = detail::settings.delay_one_in;
-    delaying_ = limits_.delays != 0 && source_.fires_by_chance("delays in this run", 2);
+    delaying_ =
+        !delays_ended_ && limits_.delays != 0 && source_.fires_by_chance("delays in this run", 2);
     for (actor* each : waiting_for_run_) {
         each->since = time_;
         wake(*each);
@@ -162,7 +163,7 @@ void scheduler::step(detail::point kind, const void* object) {
     me.since = time_;
     log_.step(me.id, kind, time_);
     if (log_.written()) log_.write_step(steps_, time_, me.name, kind, object);
-    if (delaying_) maybe_delay();
+    if (may_delay()) maybe_delay();
     // An actor that polls without a yield must not keep the others from running, whatever its
     // priority.
     const bool polls = ++steps_in_a_row_ % max_steps_in_a_row == 0;
@@ -186,18 +187,49 @@ void scheduler::yield() {
     if (&chosen != running_) transfer(chosen);
 }
 
+// After a run's drain time only late timers and delayed actors keep it going: further delays would
+// prolong it without end.
+bool scheduler::may_delay() const {
+    return delaying_ && (spawned_left_ != 0 || time_ <= drained_at_ + limits_.drain_time);
+}
+
 void scheduler::maybe_delay() {
     if (!source_.fires("delay", limits_.delays)) return;
     // A processor that runs a DPC or holds a spin lock is never interrupted for long.
     const bool above = detail::current != nullptr && detail::current->irql >= DISPATCH_LEVEL;
     const std::uint64_t drawn = heavy_tail();
     ++delayed_actors_;
-    stall(above ? std::min(drawn, longest_at_dispatch) : drawn);
-    --delayed_actors_;
+    block(state::delayed, time_ + (above ? std::min(drawn, longest_at_dispatch) : drawn), time_);
 }
 
 // Draws a delay; each doubling is as likely as the one before.
 std::uint64_t scheduler::heavy_tail() { return std::uint64_t{1} << source_.pick(28, "delay size"); }
+
+// The time since the actor could have run.
+std::uint64_t scheduler::overdue(const actor& which) const {
+    return time_ > which.due ? time_ - which.due : 0;
+}
+
+void scheduler::end_delays() {
+    delaying_ = false;
+    delays_ended_ = true;
+    const std::vector<actor*> asleep = sleepers_; // wake() removes from the member
+    for (actor* each : asleep) {
+        if (each->due > time_) {
+            each->deadline = each->due;
+            continue;
+        }
+        each->timed_out = true;
+        wake(*each);
+    }
+}
+
+std::uint64_t scheduler::delayed_time() const {
+    std::uint64_t sum = delayed_;
+    for (const actor* each : sleepers_)
+        sum += overdue(*each);
+    return sum;
+}
 
 bool scheduler::should_inject(const char* site) { return limits_.faults && faults_.fires(site, 4); }
 
@@ -217,10 +249,11 @@ bool scheduler::park(detail::processor& self, std::uint64_t deadline) {
         return consume_token(self);
     }
     if (should_inject("park.wakes_for_no_reason")) return true;
-    if (delaying_ && deadline != detail::no_deadline && source_.fires("late", limits_.delays))
+    const std::uint64_t due = deadline;
+    if (may_delay() && deadline != detail::no_deadline && source_.fires("late", limits_.delays))
         deadline += heavy_tail();
     actor& me = *running_;
-    block(state::parked, deadline);
+    block(state::parked, deadline, due);
     if (me.now != state::ready) main_is_stuck();
     return !me.timed_out || consume_token(self);
 }
@@ -255,21 +288,26 @@ void scheduler::await_progress() {
     block(state::idle, detail::no_deadline);
 }
 
-void scheduler::block(state why, std::uint64_t deadline) {
+void scheduler::block(state why, std::uint64_t deadline) { block(why, deadline, deadline); }
+
+void scheduler::block(state why, std::uint64_t deadline, std::uint64_t due) {
     actor& me = *running_;
     count_step();
     me.now = why;
     me.since = time_;
     me.timed_out = false;
     me.deadline = deadline;
+    me.due = due;
     if (deadline != detail::no_deadline) sleepers_.push_back(&me);
     actor& chosen = next(false);
     if (&chosen != &me) transfer(chosen);
 }
 
 void scheduler::wake(actor& sleeper) {
+    if (sleeper.now == state::delayed) --delayed_actors_;
     sleeper.now = state::ready;
     if (sleeper.deadline != detail::no_deadline) {
+        delayed_ += overdue(sleeper);
         sleepers_.erase(std::find(sleepers_.begin(), sleepers_.end(), &sleeper));
         sleeper.deadline = detail::no_deadline;
     }

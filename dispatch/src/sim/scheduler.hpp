@@ -33,6 +33,7 @@ enum class state : std::uint8_t {
     parked,         // until unpark or the deadline
     spinning,       // until its predicate turns false
     stalled,        // until the deadline
+    delayed,        // until the deadline, in the middle of an operation
     idle,           // until another event has happened
     ended,
 };
@@ -43,6 +44,7 @@ struct actor {
     state now = state::ready;
     bool timed_out = false;
     std::uint64_t deadline = detail::no_deadline;
+    std::uint64_t due = detail::no_deadline; // the deadline without a delay
     bool (*blocked)(const void*) = nullptr;
     const void* blocked_context = nullptr;
     detail::processor* current = nullptr; // value of detail::current while it runs
@@ -82,7 +84,10 @@ public:
     void spin(bool (*blocked)(const void*), const void* context);
     void stall(std::uint64_t ticks);
     void yield();
-    bool draws_delays() const noexcept { return delaying_; }
+    /// Ends the delays for good, also those of actors that are delayed now.
+    void end_delays();
+    /// The time by which actors were delayed so far.
+    std::uint64_t delayed_time() const;
     /// Blocks until another actor has taken a step. Only one actor may wait in this function at a
     /// time.
     void await_progress();
@@ -113,10 +118,13 @@ private:
     static fiber& run_actor(void* which);
     fiber& finish_actor(actor& self);
     void count_step();
+    bool may_delay() const;
     void maybe_delay();
     std::uint64_t heavy_tail();
+    std::uint64_t overdue(const actor& which) const;
 
     void block(state why, std::uint64_t deadline);
+    void block(state why, std::uint64_t deadline, std::uint64_t due);
     void wake(actor& sleeper);
     void add_ready(actor_id id);
     actor& next(bool yielded);
@@ -148,10 +156,11 @@ private:
     bool progress_ = false;
     bool choosing_ = true;
     bool delaying_ = false;
-    bool timed_out_ = false; // the time limit was reached
-    std::uint32_t delayed_actors_ =
-        0;                    // number of actors that are delayed in the middle of an operation
-    std::uint32_t polls_ = 0; // since time passed last, while an actor was delayed
+    bool delays_ended_ = false;
+    bool timed_out_ = false;           // the time limit was reached
+    std::uint32_t delayed_actors_ = 0; // number of actors in state::delayed
+    std::uint32_t polls_ = 0;          // since time passed last, while an actor was delayed
+    std::uint64_t delayed_ = 0;        // sum of the delays of actors that are not delayed any more
     std::uint32_t steps_in_a_row_ = 0;
     std::size_t spawned_left_ = 0;
     std::vector<std::unique_ptr<actor>> actors_;

@@ -153,7 +153,11 @@ const sim_machine::result& sim_machine::last() const { return simulation_->last;
 
 void sim_machine::yield() { simulation_->schedule.yield(); }
 
-bool sim_machine::draws_delays() const noexcept { return simulation_->schedule.draws_delays(); }
+void sim_machine::end_delays() { simulation_->schedule.end_delays(); }
+
+std::uint64_t sim_machine::delayed_time() const noexcept {
+    return simulation_->schedule.delayed_time();
+}
 
 std::string_view sim_machine::actor_name() const { return simulation_->schedule.running().name; }
 
