@@ -5,7 +5,10 @@
 
    A posted IRP belongs to the port from IoCallDriver until its packet is removed. Removal frees an
    IRP of IoBuildDeviceIoControlRequest, and returns an IRP of IoAllocateIrp to its originator,
-   which reuses or frees it. */
+   which reuses or frees it.
+
+   A PVOID IoCompletion is the port's handle on the machine that created it. Functions that return a
+   status return STATUS_INVALID_HANDLE for another one, and for that of a port that was closed. */
 #ifndef IRPVERBS_IRP_COMPLETION_PORT_H
 #define IRPVERBS_IRP_COMPLETION_PORT_H
 
@@ -15,7 +18,7 @@ NT_EXTERN_C_BEGIN
 
 /* The port to which completions are posted, and their key there. Lives as long as its port. */
 typedef struct _IO_COMPLETION_CONTEXT {
-    PVOID Port;
+    PVOID Port; /* reserved */
     PVOID Key;
 } IO_COMPLETION_CONTEXT, *PIO_COMPLETION_CONTEXT;
 
@@ -27,15 +30,16 @@ typedef struct _FILE_IO_COMPLETION_INFORMATION {
 } FILE_IO_COMPLETION_INFORMATION, *PFILE_IO_COMPLETION_INFORMATION;
 
 /* Creates a port that lets Count threads (0: one per processor) work at a time, by KQUEUE's rules.
-   STATUS_SUCCESS, or STATUS_INSUFFICIENT_RESOURCES. Ownership: the caller's; IoCloseIoCompletion.
+   STATUS_SUCCESS, or STATUS_INSUFFICIENT_RESOURCES. Ownership: the caller's, until
+   IoCloseIoCompletion or the end of the machine.
    IRQL: PASSIVE_LEVEL. Source: NtCreateIoCompletion. */
 NT_API NTSTATUS IoCreateIoCompletion(PVOID* IoCompletion, ULONG Count);
 
 /* Closes the port: waiting threads return STATUS_ABANDONED_WAIT_0. Queued packets, and those of
    IRPs that complete later, are discarded and their IRPs freed (IRPs of IoInitializeIrp are left
-   alone). The memory is freed when the last thread, IRP and device have left the port. IRQL:
-   PASSIVE_LEVEL. Source: NtClose. */
-NT_API void IoCloseIoCompletion(PVOID IoCompletion);
+   alone). The memory is freed when the last thread, IRP and device have left the port.
+   STATUS_SUCCESS. IRQL: PASSIVE_LEVEL. Source: NtClose. */
+NT_API NTSTATUS IoCloseIoCompletion(PVOID IoCompletion);
 
 /* Creates a key of the port. STATUS_SUCCESS, or STATUS_INSUFFICIENT_RESOURCES. Ownership: the
    port's, until its memory is freed. IRQL: <= APC_LEVEL. Ours. */
@@ -60,16 +64,15 @@ NT_API NTSTATUS IoAssociateDevice(PDEVICE_OBJECT DeviceObject, PVOID IoCompletio
    IRQL: <= DISPATCH_LEVEL. Ours. */
 NT_API void IoSetCompletionQueue(PIRP Irp, PKQUEUE Queue);
 
-/* Posts a packet that belongs to no IRP. STATUS_SUCCESS; STATUS_INVALID_HANDLE after the close;
-   STATUS_INSUFFICIENT_RESOURCES. Quota is ignored. IRQL: <= DISPATCH_LEVEL. Source:
-   NtSetIoCompletion. */
+/* Posts a packet that belongs to no IRP. STATUS_SUCCESS, or STATUS_INSUFFICIENT_RESOURCES. Quota is
+   ignored. IRQL: <= DISPATCH_LEVEL. Source: NtSetIoCompletion. */
 NT_API NTSTATUS IoSetIoCompletion(PVOID IoCompletion, PVOID KeyContext, PVOID ApcContext,
                                   NTSTATUS IoStatus, ULONG_PTR IoStatusInformation, BOOLEAN Quota);
 
 /* Removes the oldest packet, and waits for one if there is none. STATUS_SUCCESS; STATUS_TIMEOUT;
-   STATUS_ABANDONED_WAIT_0 after the close. IRQL: <= APC_LEVEL; <= DISPATCH_LEVEL when *Timeout is
-   0. Timeout: units of 100 ns, negative relative to now; NULL: no limit. Source:
-   NtRemoveIoCompletion. */
+   STATUS_ABANDONED_WAIT_0: the port is closed during the wait. IRQL: <= APC_LEVEL; <=
+   DISPATCH_LEVEL when *Timeout is 0. Timeout: units of 100 ns, negative relative to now; NULL: no
+   limit. Source: NtRemoveIoCompletion. */
 NT_API NTSTATUS IoRemoveIoCompletion(PVOID IoCompletion, PVOID* KeyContext, PVOID* ApcContext,
                                      PIO_STATUS_BLOCK IoStatusBlock, PLARGE_INTEGER Timeout);
 
@@ -80,13 +83,14 @@ NT_API NTSTATUS IoRemoveIoCompletionEx(PVOID IoCompletion,
                                        ULONG Count, PULONG NumEntriesRemoved,
                                        PLARGE_INTEGER Timeout, BOOLEAN Alertable);
 
-/* Number of queued packets. IRQL: <= DISPATCH_LEVEL. Source: NtQueryIoCompletion. */
+/* Number of queued packets; 0 for a handle that is not valid. IRQL: <= DISPATCH_LEVEL. Source:
+ * NtQueryIoCompletion. */
 NT_API LONG IoQueryIoCompletion(PVOID IoCompletion);
 
-/* An eventfd that is readable while packets are queued, for event loops; -1 when the process has no
-   more descriptors. It may be readable while no packet is queued: remove with a time-out of 0 until
-   STATUS_TIMEOUT, and never read the descriptor. Ownership: the port's, until its memory is freed.
-   IRQL: PASSIVE_LEVEL. Ours. */
+/* An eventfd that is readable while packets are queued, for event loops; -1: the process has no
+   more descriptors, or the handle is not valid. It may be readable while no packet is queued:
+   remove with a time-out of 0 until STATUS_TIMEOUT, and never read the descriptor. Ownership: the
+   port's, until its memory is freed. IRQL: PASSIVE_LEVEL. Ours. */
 NT_API int IoCompletionEventFd(PVOID IoCompletion);
 
 NT_EXTERN_C_END

@@ -7,7 +7,11 @@
 
 #include <dispatch/interlocked.h>
 #include <dispatch/support/faults.hpp>
+#include <dispatch/support/handle_table.hpp>
+#include <dispatch/support/locals.hpp>
 #include <dispatch/testing/probe.hpp>
+
+#include <boost/smart_ptr/intrusive_ptr.hpp>
 
 #include <algorithm>
 #include <new>
@@ -28,7 +32,7 @@ struct completion_port {
     NPAGED_LOOKASIDE_LIST packets;
     queue_eventfd descriptor;
     port_context* contexts = nullptr;
-    LONG references = 1;
+    LONG references = 0;
     BOOLEAN closed = FALSE;
 };
 
@@ -42,7 +46,9 @@ struct user_packet {
 static_assert(offsetof(user_packet, entry) - offsetof(user_packet, self) ==
               offsetof(IRP, Tail.Overlay.ListEntry) - offsetof(IRP, Tail.Overlay.DriverContext[3]));
 
-completion_port* port_of(void* object) { return static_cast<completion_port*>(object); }
+completion_port* port_of(const IO_COMPLETION_CONTEXT& context) {
+    return static_cast<completion_port*>(context.Port);
+}
 
 user_packet* user_packet_of(LIST_ENTRY* entry) {
     return CONTAINING_RECORD(entry, user_packet, entry)->self;
@@ -82,6 +88,18 @@ void reference(completion_port& port) { __atomic_add_fetch(&port.references, 1, 
 void dereference(completion_port* port) {
     sched_point(point::interlocked, port);
     if (__atomic_sub_fetch(&port->references, 1, __ATOMIC_ACQ_REL) == 0) destroy(port);
+}
+
+void intrusive_ptr_add_ref(completion_port* port) { reference(*port); }
+void intrusive_ptr_release(completion_port* port) { dereference(port); }
+using port_reference = boost::intrusive_ptr<completion_port>;
+
+// Its reference is the creator's.
+using port_table = handle_table<port_reference>;
+IRPVERBS_REGISTERED_EARLY const machine_local<port_table> open_ports(0);
+
+port_reference port_of(void* handle) {
+    return open_ports.current().find(reinterpret_cast<port_table::handle>(handle));
 }
 
 bool is_closed(const completion_port& port) {
@@ -130,6 +148,17 @@ ULONG remove(completion_port& port, FILE_IO_COMPLETION_INFORMATION* packets, ULO
     return taken;
 }
 
+// Null: there is no memory.
+IO_COMPLETION_CONTEXT* new_context(completion_port& port, void* key) {
+    auto* context = new (std::nothrow) port_context{{&port, key}, nullptr};
+    if (context == nullptr) return nullptr;
+    context->next = __atomic_load_n(&port.contexts, __ATOMIC_RELAXED);
+    while (!__atomic_compare_exchange_n(&port.contexts, &context->next, context, true,
+                                        __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
+    }
+    return &context->public_context;
+}
+
 NTSTATUS insert_in_queue(DEVICE_OBJECT*, IRP* irp, void* queue) {
     KeInsertQueue(static_cast<KQUEUE*>(queue), &irp->Tail.Overlay.ListEntry);
     return STATUS_MORE_PROCESSING_REQUIRED;
@@ -140,14 +169,14 @@ NTSTATUS insert_in_queue(DEVICE_OBJECT*, IRP* irp, void* queue) {
 namespace irpverbs::irp {
 
 void post_completion(IRP* irp) {
-    completion_port* port = port_of(irp->CompletionContext->Port);
+    completion_port* port = port_of(*irp->CompletionContext);
     irp->Tail.Overlay.DriverContext[3] = nullptr;
     post(*port, &irp->Tail.Overlay.ListEntry);
     dereference(port);
 }
 
 void dereference_completion_context(IO_COMPLETION_CONTEXT* context) {
-    if (context != nullptr) dereference(port_of(context->Port));
+    if (context != nullptr) dereference(port_of(*context));
 }
 
 } // namespace irpverbs::irp
@@ -157,45 +186,43 @@ extern "C" {
 NTSTATUS IoCreateIoCompletion(PVOID* IoCompletion, ULONG Count) {
     VERIFY_IRQL(IoCreateIoCompletion);
     if (fault_point("irp.create_io_completion")) return STATUS_INSUFFICIENT_RESOURCES;
-    auto* port = new (std::nothrow) completion_port;
+    const port_reference port(new (std::nothrow) completion_port);
     if (port == nullptr) return STATUS_INSUFFICIENT_RESOURCES;
     KeInitializeQueue(&port->queue, Count);
     ExInitializeNPagedLookasideList(&port->packets, nullptr, nullptr, 0, sizeof(user_packet),
                                     0x706F4349, 0);
-    name_object(port, "completion port");
-    *IoCompletion = port;
-    return STATUS_SUCCESS;
+    name_object(port.get(), "completion port");
+    const port_table::handle handle = open_ports.current().insert(port);
+    *IoCompletion = reinterpret_cast<PVOID>(handle);
+    return handle != 0 ? STATUS_SUCCESS : STATUS_INSUFFICIENT_RESOURCES;
 }
 
-void IoCloseIoCompletion(PVOID IoCompletion) {
+NTSTATUS IoCloseIoCompletion(PVOID IoCompletion) {
     VERIFY_IRQL(IoCloseIoCompletion);
-    completion_port* port = port_of(IoCompletion);
-    sched_point(point::interlocked, port);
+    const port_reference port =
+        open_ports.current().remove(reinterpret_cast<port_table::handle>(IoCompletion));
+    if (port == nullptr) return STATUS_INVALID_HANDLE;
+    sched_point(point::interlocked, port.get());
     __atomic_store_n(&port->closed, BOOLEAN{TRUE}, __ATOMIC_RELEASE);
     discard_packets(*port);
     port->descriptor.signal(); // for event loops: their next removal reports the close
-    dereference(port);
+    return STATUS_SUCCESS;
 }
 
 NTSTATUS IoCreateCompletionContext(PVOID IoCompletion, PVOID Key,
                                    PIO_COMPLETION_CONTEXT* CompletionContext) {
     VERIFY_IRQL(IoCreateCompletionContext);
     if (fault_point("irp.create_completion_context")) return STATUS_INSUFFICIENT_RESOURCES;
-    completion_port* port = port_of(IoCompletion);
-    auto* context = new (std::nothrow) port_context{{IoCompletion, Key}, nullptr};
-    if (context == nullptr) return STATUS_INSUFFICIENT_RESOURCES;
-    context->next = __atomic_load_n(&port->contexts, __ATOMIC_RELAXED);
-    while (!__atomic_compare_exchange_n(&port->contexts, &context->next, context, true,
-                                        __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
-    }
-    *CompletionContext = &context->public_context;
-    return STATUS_SUCCESS;
+    const port_reference port = port_of(IoCompletion);
+    if (port == nullptr) return STATUS_INVALID_HANDLE;
+    *CompletionContext = new_context(*port, Key);
+    return *CompletionContext != nullptr ? STATUS_SUCCESS : STATUS_INSUFFICIENT_RESOURCES;
 }
 
 void IoSetCompletionContext(PIRP Irp, PIO_COMPLETION_CONTEXT CompletionContext, PVOID ApcContext) {
     VERIFY_IRQL(IoSetCompletionContext);
     if (instrumented()) verify::check_use(Irp, "IoSetCompletionContext");
-    reference(*port_of(CompletionContext->Port));
+    reference(*port_of(*CompletionContext));
     Irp->Flags |= IRP_POST_COMPLETION;
     Irp->CompletionContext = CompletionContext;
     Irp->UserIosb = static_cast<PIO_STATUS_BLOCK>(ApcContext);
@@ -212,28 +239,26 @@ NTSTATUS IoAssociateDevice(PDEVICE_OBJECT DeviceObject, PVOID IoCompletion, PVOI
     PIO_COMPLETION_CONTEXT context = nullptr;
     const NTSTATUS status = IoCreateCompletionContext(IoCompletion, Key, &context);
     if (!NT_SUCCESS(status)) return status;
+    port_reference of_device = port_of(*context);
     PIO_COMPLETION_CONTEXT before = nullptr;
-    reference(*port_of(IoCompletion));
-    if (__atomic_compare_exchange_n(&DeviceObject->CompletionContext, &before, context, false,
-                                    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-        return STATUS_SUCCESS;
-    dereference(port_of(IoCompletion));
-    return STATUS_INVALID_PARAMETER;
+    if (!__atomic_compare_exchange_n(&DeviceObject->CompletionContext, &before, context, false,
+                                     __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+        return STATUS_INVALID_PARAMETER;
+    static_cast<void>(of_device.detach());
+    return STATUS_SUCCESS;
 }
 
 NTSTATUS IoSetIoCompletion(PVOID IoCompletion, PVOID KeyContext, PVOID ApcContext,
                            NTSTATUS IoStatus, ULONG_PTR IoStatusInformation, BOOLEAN) {
     VERIFY_IRQL(IoSetIoCompletion);
-    completion_port* port = port_of(IoCompletion);
-    if (is_closed(*port)) return STATUS_INVALID_HANDLE;
+    const port_reference port = port_of(IoCompletion);
+    if (port == nullptr) return STATUS_INVALID_HANDLE;
     void* memory = ExAllocateFromNPagedLookasideList(&port->packets);
     if (memory == nullptr) return STATUS_INSUFFICIENT_RESOURCES;
     auto* packet = new (memory) user_packet{};
     packet->content = {KeyContext, ApcContext, {{IoStatus}, IoStatusInformation}};
     packet->self = packet;
-    reference(*port);
     post(*port, &packet->entry);
-    dereference(port);
     return STATUS_SUCCESS;
 }
 
@@ -242,12 +267,11 @@ NTSTATUS IoRemoveIoCompletionEx(PVOID IoCompletion,
                                 ULONG Count, PULONG NumEntriesRemoved, PLARGE_INTEGER Timeout,
                                 BOOLEAN) {
     VERIFY_IRQL(IoRemoveIoCompletion);
-    completion_port* port = port_of(IoCompletion);
+    const port_reference port = port_of(IoCompletion);
+    if (port == nullptr) return STATUS_INVALID_HANDLE;
     if (Count == 0) return STATUS_INVALID_PARAMETER;
-    reference(*port);
     *NumEntriesRemoved = remove(*port, IoCompletionInformation, Count, Timeout);
     const bool closed = is_closed(*port);
-    dereference(port);
     if (*NumEntriesRemoved != 0) return STATUS_SUCCESS;
     return closed ? STATUS_ABANDONED_WAIT_0 : STATUS_TIMEOUT;
 }
@@ -267,14 +291,15 @@ NTSTATUS IoRemoveIoCompletion(PVOID IoCompletion, PVOID* KeyContext, PVOID* ApcC
 
 LONG IoQueryIoCompletion(PVOID IoCompletion) {
     VERIFY_IRQL(IoQueryIoCompletion);
-    return KeReadStateQueue(&port_of(IoCompletion)->queue);
+    const port_reference port = port_of(IoCompletion);
+    return port != nullptr ? KeReadStateQueue(&port->queue) : 0;
 }
 
 int IoCompletionEventFd(PVOID IoCompletion) {
     VERIFY_IRQL(IoCompletionEventFd);
     if (fault_point("irp.completion_event_fd")) return -1;
-    completion_port* port = port_of(IoCompletion);
-    return port->descriptor.open(port->queue);
+    const port_reference port = port_of(IoCompletion);
+    return port != nullptr ? port->descriptor.open(port->queue) : -1;
 }
 
 } // extern "C"
