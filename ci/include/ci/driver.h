@@ -50,6 +50,36 @@ typedef struct _HCA_MAD_AGENT {
     VOID* Reserved;
 } HCA_MAD_AGENT;
 
+/* A protection domain, as its driver sees it. Ownership: the common half's. */
+typedef struct _HCA_PD {
+    IB_PD Pd;
+    HCA_CA* Ca;
+    VOID* Extension; /* PdExtensionSize bytes, zeroed */
+    VOID* Reserved;
+} HCA_PD;
+
+/* A memory region, as its driver sees it. Ownership: the common half's. */
+typedef struct _HCA_MR {
+    IB_MR Mr; /* RegisterMr sets the keys */
+    HCA_PD* Pd;
+    ib_mr_create_t Create;
+    VOID* Extension; /* MrExtensionSize bytes, zeroed */
+    VOID* Reserved;
+} HCA_MR;
+
+/* A queue pair, as its driver sees it. Ownership: the common half's. */
+typedef struct _HCA_QP {
+    IB_QP Qp; /* requested; CreateQp sets Num, and raises the others to the granted numbers */
+    HCA_QP_POSTS Posts; /* CreateQp sets Queue, which then stays; see HcaSetQpPosts */
+    HCA_PD* Pd;
+    ib_qp_create_t Create;
+    ULONG State;     /* ib_qp_state_t; see HcaSetQpState */
+    VOID* Extension; /* QpExtensionSize bytes, zeroed */
+    VOID* Reserved;
+} HCA_QP;
+
+NT_STATIC_ASSERT(offsetof(HCA_QP, Posts) == sizeof(IB_QP), "CiPostSend finds it there");
+
 /* The version of this header's tables. A new member stands at the end of its table, which grows by
    it; every other change increments the version. */
 #define HCA_DRIVER_VERSION 1u
