@@ -82,10 +82,10 @@ NT_API NTSTATUS CiDeallocatePd(IB_PD* pPd, struct _CI_UDATA* pUserData, IRP* pIr
    Ownership: the IB_MR is the caller's until CiDeregisterMr completes; the memory stays the
    caller's.
    STATUS_SUCCESS: Information is the IB_MR*. STATUS_ACCESS_DENIED: IB_AC_RDMA_WRITE or IB_AC_ATOMIC
-   without IB_AC_LOCAL_WRITE. STATUS_INVALID_PARAMETER: also a length of 0, more bytes than the HCA
-   supports (IB_CA_ATTR.MaxMrSize), or a range beyond the last address. STATUS_NOT_SUPPORTED: also a
-   right that the HCA does not support. STATUS_INSUFFICIENT_RESOURCES: also IB_CA_ATTR.MaxMrs
-   regions exist. */
+   without IB_AC_LOCAL_WRITE. STATUS_INVALID_PARAMETER: also a NULL vaddr, a length of 0, more bytes
+   than the HCA supports (IB_CA_ATTR.MaxMrSize), or a range beyond the last address.
+   STATUS_NOT_SUPPORTED: also a right that the HCA does not support. STATUS_INSUFFICIENT_RESOURCES:
+   also IB_CA_ATTR.MaxMrs regions exist. */
 NT_API NTSTATUS CiRegisterMr(IB_PD* pPd, const ib_mr_create_t* pCreate, struct _CI_UDATA* pUserData,
                              IRP* pIrp);
 
