@@ -1,0 +1,22 @@
+// The attributes of a queue pair, and their changes.
+#pragma once
+
+#include "node.hpp"
+
+namespace irpverbs::hca_software {
+
+/// The attributes of a queue pair in the state IB_QPS_RESET.
+ib_qp_attr_t initial_attributes(const HCA_QP& qp);
+
+/// Checks the values that depend on the port and on the limits of the HCA. `ports` are those of the
+/// HCA, with the index as number; the caller holds the fabric's lock.
+NTSTATUS check_limits(const std::deque<port>& ports, const ib_qp_attr_t& attr,
+                      const ib_qp_mod_t& modify);
+
+/// Checks a requested state of path migration. `to` is the new state of the queue pair.
+NTSTATUS check_migration(const ib_qp_attr_t& attr, const ib_qp_mod_t& modify, ib_qp_state_t to);
+
+/// Stores the attributes that `modify` names, except the state.
+void apply(ib_qp_attr_t& attr, const ib_qp_mod_t& modify);
+
+} // namespace irpverbs::hca_software
