@@ -107,8 +107,9 @@ transitions parse_table() {
     }
     for (const auto& [type_name, type] : types)
         for (const auto& [state_name, state] : states) {
-            all.emplace(std::tuple(type, state, IB_QPS_RESET), masks{});
-            if (state != IB_QPS_RESET) all.emplace(std::tuple(type, state, IB_QPS_ERROR), masks{});
+            all.emplace(std::tuple(type, state, states.at("RESET")), masks{});
+            if (state != IB_QPS_RESET)
+                all.emplace(std::tuple(type, state, states.at("ERR")), masks{});
         }
     return all;
 }
@@ -250,9 +251,8 @@ TEST_P(QpTransitions, CurrentState_MustBeTheState) {
 TEST_P(QpTransitions, StateThatIsNone_IsAnInvalidParameter) {
     const fake_hca hca;
     loose_qp loose(hca.fdo);
-    for (const ULONG state : {0u, 3u, 0x30u, 0x50u, 0x70u, 0x181u, 0x200u, ~0u})
-        EXPECT_EQ(loose.check(IB_QPT_RELIABLE_CONN, IB_QPS_RTS,
-                              to_state(static_cast<ib_qp_state_t>(state))),
+    for (const ib_qp_state_t state : {0u, 3u, 0x30u, 0x50u, 0x70u, 0x181u, 0x200u, ~0u})
+        EXPECT_EQ(loose.check(IB_QPT_RELIABLE_CONN, IB_QPS_RTS, to_state(state)),
                   STATUS_INVALID_PARAMETER)
             << state;
 }
@@ -297,7 +297,7 @@ const bound bounds[] = {
     BOUND(IB_QPS_RTR, IB_QPS_RTS, retry_cnt, 7, 8),
     BOUND(IB_QPS_RTR, IB_QPS_RTS, rnr_retry_cnt, 7, 8),
     BOUND(IB_QPS_RTR, IB_QPS_RTS, apm_state, IB_APM_MIGRATED, IB_APM_ARMED),
-    BOUND(IB_QPS_RTR, IB_QPS_RTS, apm_state, IB_APM_REARM, static_cast<ib_apm_state_t>(0)),
+    BOUND(IB_QPS_RTR, IB_QPS_RTS, apm_state, IB_APM_REARM, 0),
 };
 
 TEST_P(QpTransitions, ValueBeyondItsRange_IsAnInvalidParameterAndTheLastOneIsGood) {
@@ -305,7 +305,7 @@ TEST_P(QpTransitions, ValueBeyondItsRange_IsAnInvalidParameterAndTheLastOneIsGoo
     loose_qp loose(hca.fdo);
     const transitions all = parse_table();
     for (const bound& each : bounds) {
-        const masks its = all.at(std::tuple(IB_QPT_RELIABLE_CONN, each.from, each.to));
+        const masks its = all.at(std::tuple(types.at("RC"), each.from, each.to));
         ib_qp_mod_t change =
             good_change(each.from, each.to, IB_MOD_QP_STATE | its.required | its.optional);
         change.primary_av.grh_valid = TRUE;

@@ -110,8 +110,7 @@ void refuse_wrong_parameters(const qp_hca& hca, const open_qp& open, IB_CA* othe
     EXPECT_EQ(create([](auto& with) { with.h_sq_cq = nullptr; }), STATUS_INVALID_PARAMETER);
     EXPECT_EQ(create([](auto& with) { with.h_rq_cq = nullptr; }), STATUS_INVALID_PARAMETER);
     EXPECT_EQ(create([&](auto& with) { with.h_rq_cq = other_cq; }), STATUS_INVALID_PARAMETER);
-    EXPECT_EQ(create([](auto& with) { with.qp_type = static_cast<ib_qp_type_t>(2); }),
-              STATUS_INVALID_PARAMETER);
+    EXPECT_EQ(create([](auto& with) { with.qp_type = 2; }), STATUS_INVALID_PARAMETER);
     for (const ib_qp_type_t type :
          {IB_QPT_QP0, IB_QPT_QP1, IB_QPT_RAW_ETHER, IB_QPT_XRC_INI, IB_QPT_XRC_TGT})
         EXPECT_EQ(create([=](auto& with) { with.qp_type = type; }), STATUS_NOT_SUPPORTED);
@@ -180,7 +179,7 @@ TEST_P(QueuePairs, IllegalModify_NeverReachesTheDriver) {
     EXPECT_TRUE(hca.modified.empty());
     EXPECT_EQ(modify_qp(open.qp, to_init()), STATUS_SUCCESS);
     EXPECT_EQ(verb_call(flush_of(open.qp)).status(), STATUS_SUCCESS);
-    EXPECT_EQ(hca.modified, (std::vector{IB_QPS_INIT, IB_QPS_ERROR}));
+    EXPECT_EQ(hca.modified, (std::vector<ib_qp_state_t>{IB_QPS_INIT, IB_QPS_ERROR}));
 }
 
 /// Pends the first modify that the driver receives.
@@ -213,7 +212,7 @@ TEST_P(QueuePairs, ModifyDuringAnother_WaitsAndIsCheckedAgainstTheNewState) {
     EXPECT_EQ(first.status(), STATUS_SUCCESS);
     EXPECT_EQ(second.status(), STATUS_SUCCESS);
     EXPECT_EQ(third.status(), STATUS_SUCCESS);
-    EXPECT_EQ(hca.modified, (std::vector{IB_QPS_INIT, IB_QPS_ERROR, IB_QPS_ERROR}));
+    EXPECT_EQ(hca.modified, (std::vector<ib_qp_state_t>{IB_QPS_INIT, IB_QPS_ERROR, IB_QPS_ERROR}));
 }
 
 TEST_P(QueuePairs, CancelOfAModifyThatWaits_NeverReachesTheDriver) {

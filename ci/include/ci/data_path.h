@@ -17,7 +17,8 @@ typedef struct _ib_local_ds {
 } ib_local_ds_t;
 
 /* Source: IBA 11.4.1.1 (Post Send Request); WinOF. */
-typedef enum _ib_wr_type {
+typedef ULONG ib_wr_type_t;
+enum _ib_wr_type {
     WR_SEND = 1,
     WR_RDMA_WRITE,
     WR_RDMA_READ,
@@ -27,7 +28,7 @@ typedef enum _ib_wr_type {
     WR_NOP,
     WR_LOCAL_INV,
     WR_FAST_REG_MR
-} ib_wr_type_t;
+};
 
 /* ib_send_wr_t.send_opt. The first six have WinOF's values, the last is ours. */
 typedef ULONG ib_send_opt_t;

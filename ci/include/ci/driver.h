@@ -272,10 +272,10 @@ NT_API void HcaReportQpEvent(HCA_QP* Qp, IB_ASYNC_EVENT Event);
 /* The state of a queue pair, by which modifies are checked. The driver stores each new state, also
    those that it enters by itself, IB_QPS_SQD_DRAINING before IB_QPS_SQD_DRAINED. IRQL: any. */
 static inline ib_qp_state_t HcaQpState(const HCA_QP* Qp) {
-    return (ib_qp_state_t)__atomic_load_n(&Qp->State, __ATOMIC_ACQUIRE);
+    return __atomic_load_n(&Qp->State, __ATOMIC_ACQUIRE);
 }
 static inline void HcaSetQpState(HCA_QP* Qp, ib_qp_state_t State) {
-    __atomic_store_n(&Qp->State, (ULONG)State, __ATOMIC_RELEASE);
+    __atomic_store_n(&Qp->State, State, __ATOMIC_RELEASE);
 }
 
 /* Checks a modify against the state of the queue pair: the transition exists for its type, the

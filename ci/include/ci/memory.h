@@ -13,12 +13,13 @@ struct _CI_UDATA;
 struct _IB_CA;
 struct _IB_PD;
 
-typedef enum _ib_pd_type {
+typedef ULONG ib_pd_type_t;
+enum _ib_pd_type {
     IB_PDT_NORMAL = 0,
     IB_PDT_ALIAS = 1, /* reserved, like the next two */
     IB_PDT_SQP = 2,
     IB_PDT_UD = 3
-} ib_pd_type_t;
+};
 
 /* Access rights. Local reads are always allowed. Source: IBA 10.6.3 (access to memory); the first
    five have WinOF's values, the others those of ibv_reg_mr(3). */
@@ -56,7 +57,7 @@ typedef struct _ib_mr_attr {
 
 /* A protection domain. */
 typedef struct _IB_PD {
-    ULONG Type; /* ib_pd_type_t */
+    ib_pd_type_t Type;
 } IB_PD;
 
 /* A memory region. */

@@ -14,8 +14,11 @@ NT_EXTERN_C_BEGIN
 struct _IB_CQ;
 struct _IB_SRQ;
 
-/* The transport service. Source: WinOF; the last two are ours. */
-typedef enum _ib_qp_type {
+/* Types of enumerations are numbers, since a caller may store any.
+
+   The transport service. Source: WinOF; the last two are ours. */
+typedef ULONG ib_qp_type_t;
+enum _ib_qp_type {
     IB_QPT_RELIABLE_CONN = 0,
     IB_QPT_UNRELIABLE_CONN = 1,
     IB_QPT_UNRELIABLE_DGRM = 3,
@@ -24,28 +27,29 @@ typedef enum _ib_qp_type {
     IB_QPT_RAW_ETHER = 7,
     IB_QPT_XRC_INI = 16, /* extended reliable connection: the send half */
     IB_QPT_XRC_TGT = 17  /* the receive half */
-} ib_qp_type_t;
+};
 
 /* Source: IBA 10.3.1; WinOF. */
-typedef enum _ib_qp_state {
+typedef ULONG ib_qp_state_t;
+enum _ib_qp_state {
     IB_QPS_RESET = 0x001,
     IB_QPS_INIT = 0x002,
     IB_QPS_RTR = 0x004, /* ready to receive */
     IB_QPS_RTS = 0x008, /* ready to send */
-    IB_QPS_SQD =
-        0x010, /* send queue drained: as a requested state, and as a mask of the next two */
+    IB_QPS_SQD = 0x010, /* send queue drained, as a request; the next two are its states */
     IB_QPS_SQD_DRAINING = 0x030,
     IB_QPS_SQD_DRAINED = 0x050,
     IB_QPS_SQERR = 0x080, /* send queue error: unconnected and unreliable services only */
     IB_QPS_ERROR = 0x100
-} ib_qp_state_t;
+};
 
 /* The state of automatic path migration. Source: IBA 17.2.8; WinOF. */
-typedef enum _ib_apm_state {
+typedef ULONG ib_apm_state_t;
+enum _ib_apm_state {
     IB_APM_MIGRATED = 1,
     IB_APM_REARM = 2,
     IB_APM_ARMED = 3 /* only the HCA sets it */
-} ib_apm_state_t;
+};
 
 /* The fields of a global route header. Source: IBA 8.3. */
 typedef struct _ib_grh {

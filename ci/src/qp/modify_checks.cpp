@@ -2,8 +2,6 @@
 #include "objects/hca_device.hpp"
 #include "transitions.hpp"
 
-#include <bit>
-
 namespace irpverbs::ci {
 
 namespace {
@@ -18,8 +16,11 @@ constexpr UCHAR max_path_bits = 127;
 // Consumers of libibverbs also name local rights, which have no meaning here.
 constexpr ib_access_t accepted_rights = IB_AC_REMOTE | IB_AC_LOCAL_WRITE | IB_AC_MW_BIND;
 
-bool is_sqd(ULONG state) { return (state & IB_QPS_SQD) != 0; }
-ib_qp_state_t single(ib_qp_state_t state) { return is_sqd(state) ? IB_QPS_SQD : state; }
+/// IB_QPS_SQD for a send queue that drains or is drained.
+ib_qp_state_t single(ib_qp_state_t state) {
+    const bool is_sqd = state == IB_QPS_SQD_DRAINING || state == IB_QPS_SQD_DRAINED;
+    return is_sqd ? ULONG{IB_QPS_SQD} : state;
+}
 
 bool can_be_requested(ib_qp_state_t state) {
     switch (state) {
@@ -31,11 +32,9 @@ bool can_be_requested(ib_qp_state_t state) {
     case IB_QPS_SQERR:
     case IB_QPS_ERROR:
         return true;
-    case IB_QPS_SQD_DRAINING:
-    case IB_QPS_SQD_DRAINED:
-        break;
+    default:
+        return false;
     }
-    return false;
 }
 
 class values {

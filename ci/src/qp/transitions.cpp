@@ -3,6 +3,8 @@
 
 namespace irpverbs::ci {
 
+namespace qp_transitions {
+
 namespace {
 
 struct row {
@@ -108,9 +110,12 @@ constexpr row rows[] = {
 
 } // namespace
 
+} // namespace qp_transitions
+
 const qp_transition* find_transition(ib_qp_type_t type, ib_qp_state_t from, ib_qp_state_t to) {
-    for (const row& each : rows)
-        if ((each.from & from) != 0 && each.to == to && (each.types & bit(type)) != 0)
+    for (const qp_transitions::row& each : qp_transitions::rows)
+        if ((each.from & from) != 0 && each.to == to &&
+            (each.types & qp_transitions::bit(type)) != 0)
             return &each.attributes;
     return nullptr;
 }

@@ -62,6 +62,7 @@ NTSTATUS adapter::start() {
     description.ExtensionSize = sizeof(device_extension);
     description.CqExtensionSize = cq_extension_size();
     description.MadAgentExtensionSize = mad_agents::extension_size;
+    description.MrExtensionSize = mr_extension_size;
     description.QpExtensionSize = sizeof(queue_pair);
     DEVICE_OBJECT* made = nullptr;
     const NTSTATUS status = HcaCreateDevice(&description, &made);

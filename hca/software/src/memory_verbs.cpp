@@ -14,6 +14,9 @@ ULONGLONG base_of(const ib_mr_create_t& region) {
                : static_cast<ULONGLONG>(reinterpret_cast<ULONG_PTR>(region.vaddr));
 }
 
+/// HCA_MR.Extension: the key, since clients can write to their IB_MR.
+ULONG& key_of(const HCA_MR* mr) { return *static_cast<ULONG*>(mr->Extension); }
+
 bool is_remote(const ib_mr_create_t& region) { return (region.access_ctrl & IB_AC_REMOTE) != 0; }
 
 } // namespace
@@ -38,6 +41,7 @@ NTSTATUS register_mr(HCA_MR* mr, CI_UDATA* user, PIRP) {
     const ULONG key = adapter_of(mr->Pd).keys().insert(
         {mr->Pd, base_of(region), region.length, region.vaddr, region.access_ctrl});
     if (key == 0) return STATUS_INSUFFICIENT_RESOURCES;
+    key_of(mr) = key;
     mr->Mr.LKey = key;
     mr->Mr.RKey = is_remote(region) ? key : 0;
     return STATUS_SUCCESS;
@@ -45,7 +49,7 @@ NTSTATUS register_mr(HCA_MR* mr, CI_UDATA* user, PIRP) {
 
 NTSTATUS deregister_mr(HCA_MR* mr, CI_UDATA* user, PIRP) {
     HcaCopyUserData(user, nullptr, 0);
-    adapter_of(mr->Pd).keys().remove(mr->Mr.LKey);
+    adapter_of(mr->Pd).keys().remove(key_of(mr));
     return STATUS_SUCCESS;
 }
 
@@ -62,8 +66,8 @@ NTSTATUS query_mr(HCA_MR* mr, ib_mr_attr_t* attr, SIZE_T size, CI_UDATA* user, P
         made.remote_lb = made.local_lb;
         made.remote_ub = made.local_ub;
     }
-    made.lkey = mr->Mr.LKey;
-    made.rkey = mr->Mr.RKey;
+    made.lkey = key_of(mr);
+    made.rkey = is_remote(region) ? made.lkey : 0;
     return HcaCopyAttributes(&made, sizeof(made), attr, size, irp);
 }
 

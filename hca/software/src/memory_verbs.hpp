@@ -8,6 +8,8 @@ namespace irpverbs::hca_software {
 inline constexpr ULONG max_pds = 1u << 16;
 inline constexpr ULONGLONG max_mr_size = 1ull << 47; // a user's address space
 
+inline constexpr SIZE_T mr_extension_size = sizeof(ULONG);
+
 NTSTATUS allocate_pd(HCA_PD* pd, CI_UDATA* user, PIRP irp);
 NTSTATUS deallocate_pd(HCA_PD* pd, CI_UDATA* user, PIRP irp);
 NTSTATUS register_mr(HCA_MR* mr, CI_UDATA* user, PIRP irp);

@@ -33,8 +33,6 @@ ib_qp_attr_t initial_attributes(const HCA_QP& qp) {
     made.h_sq_cq = qp.Create.h_sq_cq;
     made.h_rq_cq = qp.Create.h_rq_cq;
     made.h_srq = qp.Create.h_srq;
-    made.state = IB_QPS_RESET;
-    made.apm_state = IB_APM_MIGRATED;
     made.num = qp.Qp.Num;
     made.sq_depth = qp.Qp.SqDepth;
     made.rq_depth = qp.Qp.RqDepth;
@@ -42,6 +40,26 @@ ib_qp_attr_t initial_attributes(const HCA_QP& qp) {
     made.rq_sge = qp.Qp.RqSge;
     made.sq_max_inline = qp.Qp.SqMaxInline;
     made.sq_signaled = qp.Create.sq_signaled;
+    return reset_attributes(made);
+}
+
+ib_qp_attr_t reset_attributes(const ib_qp_attr_t& of) {
+    ib_qp_attr_t made{};
+    made.size = of.size;
+    made.qp_type = of.qp_type;
+    made.h_pd = of.h_pd;
+    made.h_sq_cq = of.h_sq_cq;
+    made.h_rq_cq = of.h_rq_cq;
+    made.h_srq = of.h_srq;
+    made.state = IB_QPS_RESET;
+    made.apm_state = IB_APM_MIGRATED;
+    made.num = of.num;
+    made.sq_depth = of.sq_depth;
+    made.rq_depth = of.rq_depth;
+    made.sq_sge = of.sq_sge;
+    made.rq_sge = of.rq_sge;
+    made.sq_max_inline = of.sq_max_inline;
+    made.sq_signaled = of.sq_signaled;
     return made;
 }
 

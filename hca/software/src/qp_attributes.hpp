@@ -5,8 +5,11 @@
 
 namespace irpverbs::hca_software {
 
-/// The attributes of a queue pair in the state IB_QPS_RESET.
+/// The attributes of a new queue pair.
 ib_qp_attr_t initial_attributes(const HCA_QP& qp);
+
+/// The attributes after a change to IB_QPS_RESET: those that the creation set.
+ib_qp_attr_t reset_attributes(const ib_qp_attr_t& of);
 
 /// Checks the values that depend on the port and on the limits of the HCA. `ports` are those of the
 /// HCA, with the index as number; the caller holds the fabric's lock.

@@ -10,7 +10,7 @@ namespace irpverbs::hca_software {
 
 struct queue_pair;
 
-inline constexpr ULONG max_qps = 1u << 17;
+inline constexpr ULONG max_qps = (1u << 17) - 1; // the last number means multicast
 
 /// The numbers of MAD agents' queue pairs are below these.
 inline constexpr ib_qpn_t first_qp_number = 1u << 23;
@@ -23,8 +23,8 @@ public:
     ib_qpn_t insert(queue_pair& qp);
     void remove(ib_qpn_t number);
 
-    /// Runs `use` with the queue pair, or null, under the table's lock: the queue pair is not
-    /// removed meanwhile.
+    /// Runs `use` with the queue pair, or null, under the table's lock: the queue pair stays during
+    /// the call.
     template <class Use>
     auto with(ib_qpn_t number, const Use& use) const {
         const dispatch::detail::spin_guard guard(lock_);

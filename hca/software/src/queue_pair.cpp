@@ -25,8 +25,8 @@ ib_qp_state_t new_state(const HCA_QP* qp, const ib_qp_mod_t& modify) {
 
 // Work requests cannot be posted, so the send queue is drained at once.
 void enter(queue_pair& qp, ib_qp_state_t state) {
-    if (state == IB_QPS_RESET) qp.attr = initial_attributes(*qp.shared);
-    HcaSetQpState(qp.shared, state == IB_QPS_SQD ? IB_QPS_SQD_DRAINED : state);
+    if (state == IB_QPS_RESET) qp.attr = reset_attributes(qp.attr);
+    HcaSetQpState(qp.shared, state == IB_QPS_SQD ? ULONG{IB_QPS_SQD_DRAINED} : state);
 }
 
 // An error may have changed the state since the common half checked the request.
@@ -57,7 +57,7 @@ NTSTATUS create_qp(HCA_QP* qp, CI_UDATA* user, PIRP) {
 
 NTSTATUS destroy_qp(HCA_QP* qp, CI_UDATA* user, PIRP) {
     HcaCopyUserData(user, nullptr, 0);
-    adapter_of(qp).qps().remove(qp->Qp.Num);
+    adapter_of(qp).qps().remove(queue_pair::of(qp).attr.num);
     return STATUS_SUCCESS;
 }
 
