@@ -42,7 +42,12 @@ TEST(Verbs, Numbers_OfVerbsThatWereReleased_Stay) {
         {"CiGetCqCompEvent", 0x26},   {"CiGetCqAsyncEvent", 0x27},
         {"CiRegisterMadAgent", 0x30}, {"CiDeregisterMadAgent", 0x31},
         {"CiSendMad", 0x32},          {"CiGetMad", 0x33},
-        {"CiModifyMadAgent", 0x34},
+        {"CiModifyMadAgent", 0x34},   {"CiAllocatePd", 0x40},
+        {"CiDeallocatePd", 0x41},     {"CiRegisterMr", 0x50},
+        {"CiDeregisterMr", 0x51},     {"CiQueryMr", 0x52},
+        {"CiCreateQp", 0x80},         {"CiDestroyQp", 0x81},
+        {"CiModifyQp", 0x82},         {"CiQueryQp", 0x83},
+        {"CiFlushQp", 0x84},          {"CiGetQpAsyncEvent", 0x85},
     };
     std::map<std::string_view, unsigned> now;
     for (const row& each : rows)

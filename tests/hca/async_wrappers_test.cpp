@@ -101,6 +101,81 @@ asio::awaitable<void> use_queue(ib_guid_t guid) {
 
 TEST_P(CiWrappers, CompletionQueueVerbs_ReturnTheirResults) { run(use_queue); }
 
+asio::awaitable<void> use_queue_pair(ib_guid_t guid) {
+    ci::channel_adapter ca = co_await ci::open_ca(HcaFromGuid(guid));
+    ci::protection_domain pd = co_await ci::allocate_pd(ca);
+    ci::completion_queue cq = co_await ci::create_cq(ca, 8);
+    std::array<std::byte, 16> memory{};
+    ci::memory_region mr =
+        co_await ci::register_mr(pd, memory, IB_AC_LOCAL_WRITE | IB_AC_RDMA_WRITE);
+    EXPECT_EQ((co_await ci::query_mr(mr))->lkey, mr.lkey());
+    EXPECT_EQ(mr.rkey(), mr.lkey());
+
+    ib_qp_create_t wanted{};
+    wanted.qp_type = IB_QPT_UNRELIABLE_CONN;
+    wanted.sq_depth = wanted.rq_depth = 4;
+    ci::queue_pair qp = co_await ci::create_qp(pd, cq, cq, wanted);
+    const auto events = qp.async_events();
+    co_await ci::modify_qp(qp, ci::to_init(wanted.qp_type, {.port = 2}));
+    EXPECT_EQ((co_await ci::query_qp(qp))->primary_port, 2);
+    co_await ci::flush_qp(qp);
+    EXPECT_EQ((co_await ci::query_qp(qp))->state, IB_QPS_ERROR);
+    const auto [late, none] = co_await ci::get_qp_async_event(qp, irp::within(1ms, as_tuple));
+    EXPECT_EQ(late, code(STATUS_IO_TIMEOUT));
+
+    const auto [pd_status] = co_await pd.async_close(as_tuple);
+    EXPECT_EQ(pd_status, code(STATUS_DEVICE_BUSY));
+    const auto [cq_status] = co_await cq.async_close(as_tuple);
+    EXPECT_EQ(cq_status, code(STATUS_DEVICE_BUSY));
+    co_await ci::destroy_qp(qp);
+    const auto [gone, nothing] = co_await events.next(as_tuple);
+    EXPECT_EQ(gone, code(STATUS_FILE_CLOSED));
+    co_await ci::deregister_mr(mr);
+    co_await ci::deallocate_pd(pd);
+    co_await ci::destroy_cq(cq);
+    co_await ci::close_ca(ca);
+}
+
+TEST_P(CiWrappers, QueuePairVerbs_ReturnTheirResults) { run(use_queue_pair); }
+
+// The handles end in the order of a program that knows nothing of their order.
+asio::awaitable<void> drop_handles(ib_guid_t guid) {
+    ci::queue_pair qp;
+    ci::memory_region mr;
+    std::array<std::byte, 16> memory{};
+    {
+        const ci::channel_adapter ca = co_await ci::open_ca(HcaFromGuid(guid));
+        const ci::completion_queue sends = co_await ci::create_cq(ca, 8);
+        const ci::completion_queue receives = co_await ci::create_cq(ca, 8);
+        const ci::protection_domain pd = co_await ci::allocate_pd(ca);
+        mr = co_await ci::register_mr(pd, memory, 0);
+        qp = co_await ci::create_qp(pd, sends, receives, ib_qp_create_t{});
+    }
+    EXPECT_EQ((co_await ci::query_qp(qp))->state, IB_QPS_RESET);
+    EXPECT_EQ((co_await ci::query_mr(mr))->lkey, mr.lkey());
+}
+
+// The HCA detaches after each run, which fails while it is open.
+TEST_P(CiWrappers, HandlesOfAQueuePair_EndInAnyOrder) { run(drop_handles); }
+
+asio::awaitable<void> post_in_vain(ib_guid_t guid) {
+    const ci::channel_adapter ca = co_await ci::open_ca(HcaFromGuid(guid));
+    const ci::protection_domain pd = co_await ci::allocate_pd(ca);
+    const ci::completion_queue cq = co_await ci::create_cq(ca, 8);
+    const ci::queue_pair qp = co_await ci::create_qp(pd, cq, cq, ib_qp_create_t{});
+    ib_send_wr_t send{};
+    ib_recv_wr_t receive{};
+    boost::system::error_code error;
+    EXPECT_EQ(ci::post_send(qp, &send, error), &send);
+    EXPECT_TRUE(error);
+    EXPECT_EQ(ci::post_recv(qp, &receive, error), &receive);
+    EXPECT_TRUE(error);
+    EXPECT_THROW(ci::post_send(qp, &send), dispatch::status_error);
+    EXPECT_THROW(ci::post_recv(qp, &receive), dispatch::status_error);
+}
+
+TEST_P(CiWrappers, PostThatFails_ReturnsTheWorkRequestOrThrows) { run(post_in_vain); }
+
 asio::awaitable<void> use_events(ib_guid_t guid) {
     using namespace asio::experimental::awaitable_operators;
     ci::channel_adapter ca = co_await ci::open_ca(HcaFromGuid(guid));

@@ -137,6 +137,48 @@ inline NTSTATUS destroy_cq(IB_CQ* cq) {
     return verb_call([&](IRP* irp) { return CiDestroyCq(cq, nullptr, irp); }).status();
 }
 
+/// `verb(IRP*)` creates an object, and succeeds.
+template <class Object, class Verb>
+Object* created(const Verb& verb) {
+    verb_call create(verb);
+    EXPECT_STREQ(name_of(create.status()), "STATUS_SUCCESS");
+    return create.object<Object>();
+}
+
+inline IB_PD* allocate_pd(IB_CA* ca) {
+    return created<IB_PD>([&](IRP* irp) { return CiAllocatePd(ca, IB_PDT_NORMAL, nullptr, irp); });
+}
+inline NTSTATUS deallocate_pd(IB_PD* pd) {
+    return verb_call([&](IRP* irp) { return CiDeallocatePd(pd, nullptr, irp); }).status();
+}
+
+inline IB_MR* register_mr(IB_PD* pd, void* at, ULONGLONG length, ib_access_t access) {
+    const ib_mr_create_t wanted{at, length, access};
+    return created<IB_MR>([&](IRP* irp) { return CiRegisterMr(pd, &wanted, nullptr, irp); });
+}
+inline NTSTATUS deregister_mr(IB_MR* mr) {
+    return verb_call([&](IRP* irp) { return CiDeregisterMr(mr, nullptr, irp); }).status();
+}
+
+/// The parameters of a queue pair with small queues.
+inline ib_qp_create_t small_qp(IB_CQ* cq, ib_qp_type_t type = IB_QPT_RELIABLE_CONN) {
+    ib_qp_create_t wanted{};
+    wanted.qp_type = type;
+    wanted.h_sq_cq = wanted.h_rq_cq = cq;
+    wanted.sq_depth = wanted.rq_depth = 4;
+    wanted.sq_sge = wanted.rq_sge = 1;
+    return wanted;
+}
+inline IB_QP* create_qp(IB_PD* pd, const ib_qp_create_t& wanted) {
+    return created<IB_QP>([&](IRP* irp) { return CiCreateQp(pd, &wanted, nullptr, irp); });
+}
+inline NTSTATUS destroy_qp(IB_QP* qp) {
+    return verb_call([&](IRP* irp) { return CiDestroyQp(qp, nullptr, irp); }).status();
+}
+inline NTSTATUS modify_qp(IB_QP* qp, const ib_qp_mod_t& change) {
+    return verb_call([&](IRP* irp) { return CiModifyQp(qp, &change, nullptr, irp); }).status();
+}
+
 /// A port's attributes with their tables.
 class port_block {
 public:

@@ -1,4 +1,5 @@
-/// The channel interface in C++: an async wrapper for every verb of ci/ci.h and ci/mad.h.
+/// The channel interface in C++: an async wrapper for every verb of ci/ci.h, ci/mad.h, ci/memory.h
+/// and ci/qp.h.
 ///
 /// A wrapper has the parameters of its verb (without IRP and CI_UDATA) and, last, a completion
 /// token of Asio; the default token makes `co_await query_port(ca, 1)` of it. It completes with an
@@ -17,4 +18,6 @@
 #include <ci/event_stream.hpp>
 #include <ci/mad_agent.hpp>
 #include <ci/mad_verbs.hpp>
+#include <ci/memory_verbs.hpp>
+#include <ci/qp_verbs.hpp>
 #include <irp/within.hpp>

@@ -11,7 +11,7 @@ template <class Token = boost::asio::deferred_t>
 auto open_ca(DEVICE_OBJECT* fdo, VOID* context, const IB_CA_DISPATCH& up_calls,
              Token&& token = {}) {
     return detail::open<channel_adapter>(
-        fdo != nullptr ? fdo->StackSize : CCHAR{1}, nullptr,
+        fdo != nullptr ? fdo->StackSize : CCHAR{1}, {},
         [=](IRP* irp) { CiOpenCa(fdo, context, &up_calls, nullptr, irp); },
         std::forward<Token>(token));
 }

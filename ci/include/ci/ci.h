@@ -32,6 +32,8 @@
 #include <ci/completion.h>
 #include <ci/events.h>
 #include <ci/mad.h>
+#include <ci/memory.h>
+#include <ci/qp.h>
 #include <irp/wdm.h>
 
 NT_EXTERN_C_BEGIN

@@ -16,7 +16,7 @@ template <class Token = boost::asio::deferred_t>
 auto create_cq(const channel_adapter& ca, ULONG entries, VOID* context,
                const IB_CQ_DISPATCH& up_calls, Token&& token = {}) {
     return detail::open<completion_queue>(
-        1, detail::access::held(ca),
+        1, {detail::access::held(ca)},
         [=, ca = static_cast<IB_CA*>(ca)](IRP* irp) {
             CiCreateCq(ca, entries, context, &up_calls, nullptr, irp);
         },

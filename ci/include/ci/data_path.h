@@ -1,11 +1,148 @@
-/* The data path: calls without an IRP, which neither pend nor block. */
+/* The data path: work requests, and calls without an IRP, which neither pend nor block. Names are
+   those of WinOF. */
 #ifndef IRPVERBS_CI_DATA_PATH_H
 #define IRPVERBS_CI_DATA_PATH_H
 
 #include <ci/ci.h>
 #include <ci/detail/direct_poll.h>
+#include <ci/detail/qp_posts.h>
 
 NT_EXTERN_C_BEGIN
+
+/* A data segment: a piece of a memory region. Source: IBA 10.7.3 (work requests). */
+typedef struct _ib_local_ds {
+    ULONGLONG vaddr;
+    ULONG length; /* bytes; 0: none */
+    ULONG lkey;
+} ib_local_ds_t;
+
+/* Source: IBA 11.4.1.1 (Post Send Request); WinOF. */
+typedef ULONG ib_wr_type_t;
+enum _ib_wr_type {
+    WR_SEND = 1,
+    WR_RDMA_WRITE,
+    WR_RDMA_READ,
+    WR_COMPARE_SWAP,
+    WR_FETCH_ADD,
+    WR_LSO, /* a send that the HCA segments */
+    WR_NOP,
+    WR_LOCAL_INV,
+    WR_FAST_REG_MR
+};
+
+/* ib_send_wr_t.send_opt. The first six have WinOF's values, the last is ours. */
+typedef ULONG ib_send_opt_t;
+#define IB_SEND_OPT_IMMEDIATE 0x001u  /* of a send or write: immediate_data is sent */
+#define IB_SEND_OPT_FENCE 0x002u      /* begins after earlier reads and atomics; RC */
+#define IB_SEND_OPT_SIGNALED 0x004u   /* generates a completion also when it succeeds */
+#define IB_SEND_OPT_SOLICITED 0x008u  /* the peer's completion is solicited */
+#define IB_SEND_OPT_INLINE 0x010u     /* of a send or write: data are copied during the call */
+#define IB_SEND_OPT_LOCAL 0x020u      /* reserved */
+#define IB_SEND_OPT_INVALIDATE 0x200u /* of a send: the peer invalidates invalidate_rkey */
+
+/* The peer of an unreliable datagram. */
+typedef struct _ib_send_ud {
+    IB_AV* h_av;
+    ib_qpn_t remote_qp;
+    ib_qkey_t remote_qkey; /* with the highest bit: the QP's own Q_Key instead */
+    USHORT pkey_index;     /* of QP1 only */
+} ib_send_ud_t;
+typedef union _ib_send_dgrm {
+    ib_send_ud_t ud;
+} ib_send_dgrm_t;
+
+/* The peer's memory of an RDMA operation, and the operands of an atomic. */
+typedef struct _ib_send_remote_ops {
+    ULONGLONG vaddr;
+    ULONGLONG atomic1; /* in host byte order, as the next: the comparand, or the addend */
+    ULONGLONG atomic2; /* the value to be swapped in */
+    ULONG rkey;
+} ib_send_remote_ops_t;
+
+/* The pages of a fast registration. */
+typedef struct _ib_send_fast_reg {
+    ULONGLONG iova_start;
+    const ULONGLONG* page_list;
+    ULONG page_list_len;
+    ULONG page_shift;
+    ULONGLONG length; /* bytes */
+    ULONG fbo;        /* bytes of the first page in front of the region */
+    ULONG rkey;
+    ib_access_t access_flags;
+} ib_send_fast_reg_t;
+
+/* A work request of a send queue. Ownership: list and segments are the HCA's during the call; the
+   memory that the segments name is the HCA's until the work request has completed, with
+   IB_SEND_OPT_INLINE during the call. Source: IBA 10.7.2, 11.4.1.1. */
+typedef struct _ib_send_wr {
+    struct _ib_send_wr* p_next;
+    ULONGLONG wr_id;
+    ib_local_ds_t* ds_array;
+    ULONG num_ds;
+    ib_wr_type_t wr_type;
+    ib_send_opt_t send_opt;
+    union {
+        ib_net32_t immediate_data;
+        ULONG invalidate_rkey; /* of WR_LOCAL_INV, and with IB_SEND_OPT_INVALIDATE */
+    };
+    union {
+        ib_send_dgrm_t dgrm;
+        ib_send_remote_ops_t remote_ops;
+        ib_send_fast_reg_t fast_reg;
+    };
+} ib_send_wr_t;
+
+/* A work request of a receive queue; ownership as of ib_send_wr_t. Source: IBA 11.4.1.2. */
+typedef struct _ib_recv_wr {
+    struct _ib_recv_wr* p_next;
+    ULONGLONG wr_id;
+    ib_local_ds_t* ds_array;
+    ULONG num_ds;
+} ib_recv_wr_t;
+
+/* Posts a list of work requests to the send queue, in order, up to the first that fails. *ppFailed
+   (ppFailed may be NULL) is then that one, and is not written on success. A work request that was
+   posted generates one completion, unless it succeeds and is not signaled. In IB_QPS_ERROR and
+   IB_QPS_SQERR work requests are posted, and flushed. Ownership: the caller ensures that the queue
+   pair is not destroyed before this returns. All memory is the kernel's: there is no
+   RequestorMode. IRQL: <= DISPATCH_LEVEL.
+   STATUS_SUCCESS. STATUS_INVALID_PARAMETER: pQp or pSendWr is NULL, or a work request has too many
+   segments or inline bytes, no address vector, or a P_Key index that does not exist.
+   STATUS_INVALID_DEVICE_STATE: the state is IB_QPS_RESET, IB_QPS_INIT or IB_QPS_RTR.
+   STATUS_INVALID_DEVICE_REQUEST: the type of the queue pair has no such work request.
+   STATUS_INSUFFICIENT_RESOURCES: the queue is full. STATUS_NOT_SUPPORTED: the HCA has no such work
+   request, or its driver does not implement this call. STATUS_FILE_FORCED_CLOSED: there was a fatal
+   event. Source: IBA 11.4.1.1. */
+static inline NTSTATUS CiPostSend(IB_QP* pQp, ib_send_wr_t* pSendWr, ib_send_wr_t** ppFailed) {
+    ib_send_wr_t* unused;
+    const HCA_QP_POSTS* posts;
+    if (ppFailed == NULL) ppFailed = &unused;
+    if (pQp == NULL || pSendWr == NULL) {
+        *ppFailed = pSendWr;
+        return STATUS_INVALID_PARAMETER;
+    }
+    posts = (const HCA_QP_POSTS*)(const void*)(pQp + 1);
+    return __atomic_load_n(&posts->PostSend, __ATOMIC_RELAXED)(posts->Queue, pSendWr, ppFailed);
+}
+
+/* Posts a list of work requests to the receive queue, as CiPostSend does to the send queue.
+   Ownership and IRQL as of CiPostSend.
+   STATUS_SUCCESS. STATUS_INVALID_PARAMETER: pQp or pRecvWr is NULL, or a work request has too many
+   segments. STATUS_INVALID_DEVICE_STATE: the state is IB_QPS_RESET. STATUS_INVALID_DEVICE_REQUEST:
+   the queue pair has a shared receive queue, or its type receives nothing.
+   STATUS_INSUFFICIENT_RESOURCES: the queue is full. STATUS_NOT_SUPPORTED: the HCA's driver does not
+   implement this call. STATUS_FILE_FORCED_CLOSED: there was a fatal event. Source: IBA 11.4.1.2. */
+static inline NTSTATUS CiPostRecv(IB_QP* pQp, ib_recv_wr_t* pRecvWr, ib_recv_wr_t** ppFailed) {
+    ib_recv_wr_t* unused;
+    const HCA_QP_POSTS* posts;
+    if (ppFailed == NULL) ppFailed = &unused;
+    if (pQp == NULL || pRecvWr == NULL) {
+        *ppFailed = pRecvWr;
+        return STATUS_INVALID_PARAMETER;
+    }
+    posts = (const HCA_QP_POSTS*)(const void*)(pQp + 1);
+    return __atomic_load_n(&posts->PostRecv, __ATOMIC_RELAXED)(posts->Queue, pRecvWr, ppFailed);
+}
 
 /* The slow path of CiGetCqResults, which alone calls it: polls that do not call
    HCA_DIRECT_POLL.Poll. IRQL: <= DISPATCH_LEVEL. */

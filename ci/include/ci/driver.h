@@ -11,8 +11,8 @@
 NT_EXTERN_C_BEGIN
 
 /* MinorFunction of a verb's stack location, of which Parameters.Others.Argument1 is the HCA_CA*,
-   HCA_CQ* or HCA_MAD_AGENT*. ci/verbs.def lists the numbers, which never change, and the other
-   arguments. */
+   HCA_CQ* or another such structure. ci/verbs.def lists the numbers, which never change, and the
+   other arguments. */
 typedef enum _HCA_MINOR_FUNCTION {
 #define CI_OBJECT(object, block)
 #define CI_VERB(NAME, Name, code, ...) HCA_MN_##NAME = code,
@@ -50,6 +50,36 @@ typedef struct _HCA_MAD_AGENT {
     VOID* Reserved;
 } HCA_MAD_AGENT;
 
+/* A protection domain, as its driver sees it. Ownership: the common half's. */
+typedef struct _HCA_PD {
+    IB_PD Pd;
+    HCA_CA* Ca;
+    VOID* Extension; /* PdExtensionSize bytes, zeroed */
+    VOID* Reserved;
+} HCA_PD;
+
+/* A memory region, as its driver sees it. Ownership: the common half's. */
+typedef struct _HCA_MR {
+    IB_MR Mr; /* RegisterMr sets the keys */
+    HCA_PD* Pd;
+    ib_mr_create_t Create;
+    VOID* Extension; /* MrExtensionSize bytes, zeroed */
+    VOID* Reserved;
+} HCA_MR;
+
+/* A queue pair, as its driver sees it. Ownership: the common half's. */
+typedef struct _HCA_QP {
+    IB_QP Qp; /* requested; CreateQp sets Num, and raises the others to the granted numbers */
+    HCA_QP_POSTS Posts; /* CreateQp sets Queue, which then stays; see HcaSetQpPosts */
+    HCA_PD* Pd;
+    ib_qp_create_t Create;
+    ULONG State;     /* ib_qp_state_t; see HcaSetQpState */
+    VOID* Extension; /* QpExtensionSize bytes, zeroed */
+    VOID* Reserved;
+} HCA_QP;
+
+NT_STATIC_ASSERT(offsetof(HCA_QP, Posts) == sizeof(IB_QP), "CiPostSend finds it there");
+
 /* The version of this header's tables. A new member stands at the end of its table, which grows by
    it; every other change increments the version. */
 #define HCA_DRIVER_VERSION 1u
@@ -65,9 +95,9 @@ typedef struct _HCA_MAD_AGENT {
    parameters: ports exist, flags are known, buffers have 4 bytes. Information is at most the bytes
    or entries of the verb's buffer: more is a bug check. A verb whose member is NULL, or beyond
    Size, completes STATUS_NOT_SUPPORTED; OpenCa and the verbs that end an object then succeed.
-   CloseCa, DestroyCq and DeregisterMadAgent must succeed; no other operation of the object is under
-   way. UserData may be NULL; its OutputSize is the size of the output buffer on entry, and on
-   return the size of the output that the operation wrote, 0 for none (HcaCopyUserData). */
+   An operation that ends an object must succeed; no other operation of the object is under way.
+   UserData may be NULL; its OutputSize is the size of the output buffer on entry, and on return the
+   size of the output that the operation wrote, 0 for none (HcaCopyUserData). */
 typedef struct _HCA_OPERATIONS {
     ULONG Size;    /* sizeof(HCA_OPERATIONS) of the header that the driver was compiled with */
     ULONG Version; /* HCA_DRIVER_VERSION */
@@ -98,6 +128,22 @@ typedef struct _HCA_OPERATIONS {
     /* NULL: agents have no QPs of their own, and RegisterMadAgent never receives a request for
        one. */
     NTSTATUS (*ModifyMadAgent)(HCA_MAD_AGENT* Agent, const IB_MAD_KEYS* Keys, PIRP Irp);
+
+    NTSTATUS (*AllocatePd)(HCA_PD* Pd, CI_UDATA* UserData, PIRP Irp);
+    NTSTATUS (*DeallocatePd)(HCA_PD* Pd, CI_UDATA* UserData, PIRP Irp);
+    NTSTATUS (*RegisterMr)(HCA_MR* Mr, CI_UDATA* UserData, PIRP Irp);
+    NTSTATUS (*DeregisterMr)(HCA_MR* Mr, CI_UDATA* UserData, PIRP Irp);
+    NTSTATUS(*QueryMr)
+    (HCA_MR* Mr, ib_mr_attr_t* Attr, SIZE_T AttrSize, CI_UDATA* UserData, PIRP Irp);
+    NTSTATUS (*CreateQp)(HCA_QP* Qp, CI_UDATA* UserData, PIRP Irp);
+    NTSTATUS (*DestroyQp)(HCA_QP* Qp, CI_UDATA* UserData, PIRP Irp);
+    /* ModifyQp and FlushQp of a queue pair are called one at a time, and call HcaSetQpState before
+       they succeed. ModifyQp receives no request that HcaCheckQpModify fails; a driver whose queue
+       pairs change their state by themselves calls it again under its lock. */
+    NTSTATUS (*ModifyQp)(HCA_QP* Qp, const ib_qp_mod_t* Modify, CI_UDATA* UserData, PIRP Irp);
+    NTSTATUS(*QueryQp)
+    (HCA_QP* Qp, ib_qp_attr_t* Attr, SIZE_T AttrSize, CI_UDATA* UserData, PIRP Irp);
+    NTSTATUS (*FlushQp)(HCA_QP* Qp, PIRP Irp);
 } HCA_OPERATIONS;
 
 /* Initialises a table without operations. IRQL: any. */
@@ -119,6 +165,9 @@ typedef struct _HCA_DEVICE {
     SIZE_T CaExtensionSize;
     SIZE_T CqExtensionSize;
     SIZE_T MadAgentExtensionSize;
+    SIZE_T PdExtensionSize;
+    SIZE_T MrExtensionSize;
+    SIZE_T QpExtensionSize;
 } HCA_DEVICE;
 
 /* Initialises a description without values. IRQL: any. */
@@ -214,6 +263,33 @@ NT_API void HcaEnableDirectPoll(HCA_CQ* Cq, PFN_HCA_DIRECT_POLL Poll, struct ibv
    32 calls of HcaEnableDirectPoll enable it again. Takes about a microsecond when Poll was in use,
    and no time otherwise. IRQL: <= DISPATCH_LEVEL. */
 NT_API void HcaRevokeDirectPoll(HCA_CQ* Cq);
+
+/* Reports an event of a queue pair. A code that is no queue pair's event is a bug check. The caller
+   holds no lock, and makes sure that DestroyQp is not called before this returns. IRQL: <=
+   DISPATCH_LEVEL. */
+NT_API void HcaReportQpEvent(HCA_QP* Qp, IB_ASYNC_EVENT Event);
+
+/* The state of a queue pair, by which modifies are checked. The driver stores each new state, also
+   those that it enters by itself, IB_QPS_SQD_DRAINING before IB_QPS_SQD_DRAINED. IRQL: any. */
+static inline ib_qp_state_t HcaQpState(const HCA_QP* Qp) {
+    return __atomic_load_n(&Qp->State, __ATOMIC_ACQUIRE);
+}
+static inline void HcaSetQpState(HCA_QP* Qp, ib_qp_state_t State) {
+    __atomic_store_n(&Qp->State, State, __ATOMIC_RELEASE);
+}
+
+/* Checks a modify against the state of the queue pair: the transition exists for its type, the
+   attributes are those of the transition, and the values are in their ranges. The table of
+   transitions is that of IBA 11.2.5.2. Returns the status of CiModifyQp. Limits of the HCA and the
+   port's MTU and tables remain to the driver. IRQL: any. */
+NT_API NTSTATUS HcaCheckQpModify(const HCA_QP* Qp, const ib_qp_mod_t* Modify);
+
+/* Sets the functions that CiPostSend and CiPostRecv call with Posts.Queue; NULL stands for one that
+   returns STATUS_NOT_SUPPORTED, as before the first call of this. A driver may have a function for
+   each state. A post that began earlier may still be inside the earlier function. After a fatal
+   event posts return STATUS_FILE_FORCED_CLOSED. The caller makes one call at a time for a queue
+   pair. IRQL: any. */
+NT_API void HcaSetQpPosts(HCA_QP* Qp, PFN_HCA_POST_SEND PostSend, PFN_HCA_POST_RECV PostRecv);
 
 /* Delivers a datagram to an agent; the datagram is copied. The caller holds no lock, makes one call
    at a time for an agent, and makes sure that DeregisterMadAgent is not called before this returns.

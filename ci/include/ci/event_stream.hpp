@@ -33,6 +33,7 @@ public:
 private:
     friend class channel_adapter;
     friend class completion_queue;
+    friend class queue_pair;
     using waiting_verb = NTSTATUS (*)(void* object, UCHAR port, IRP* irp);
 
     event_stream(std::weak_ptr<detail::closing_handle> source, waiting_verb verb,

@@ -1,7 +1,7 @@
 /// An agent for management datagrams that deregisters itself.
 #pragma once
 
-#include <ci/detail/closing_handle.hpp>
+#include <ci/detail/object_handle.hpp>
 #include <ci/detail/receive_call.hpp>
 
 namespace irpverbs::ci {
@@ -35,40 +35,28 @@ private:
     std::weak_ptr<detail::closing_handle> source_;
 };
 
+namespace detail {
+
+inline NTSTATUS close_mad_agent(IB_MAD_AGENT* agent, IRP* irp) {
+    return CiDeregisterMadAgent(agent, irp);
+}
+
+} // namespace detail
+
 /// register_mad_agent makes it. It is moved, not copied, converts to the IB_MAD_AGENT* that the
 /// verbs take, and keeps its channel adapter open. The destructor deregisters the agent
 /// asynchronously, as the destructor of a channel_adapter closes the adapter. IRQL: <=
 /// DISPATCH_LEVEL.
-class mad_agent {
+class mad_agent : public detail::object_handle<IB_MAD_AGENT, detail::close_mad_agent> {
 public:
-    /// An empty agent, which converts to null.
     mad_agent() noexcept = default;
 
-    operator IB_MAD_AGENT*() const noexcept {
-        return open_ != nullptr ? static_cast<IB_MAD_AGENT*>(open_->object()) : nullptr;
-    }
-
-    /// Deregisters the agent: void(error_code). The object is empty from the beginning of the call.
-    /// A deregistration that has begun is not cancelled. STATUS_INVALID_PARAMETER: the object is
-    /// empty.
-    template <class Token = boost::asio::deferred_t>
-    auto async_close(Token&& token = {}) {
-        return irp::detail::initiate(detail::close_call{&open_}, std::forward<Token>(token));
-    }
-
     /// The datagrams that the agent receives.
-    mad_stream datagrams() const noexcept { return mad_stream(open_); }
+    mad_stream datagrams() const noexcept { return mad_stream(held()); }
 
 private:
     friend struct detail::access;
-
-    explicit mad_agent(std::shared_ptr<detail::closing_handle> open) noexcept
-        : open_(std::move(open)) {}
-    static NTSTATUS close(void* agent, IRP* irp) {
-        return CiDeregisterMadAgent(static_cast<IB_MAD_AGENT*>(agent), irp);
-    }
-
-    std::shared_ptr<detail::closing_handle> open_;
+    using object_handle::object_handle;
 };
 
 } // namespace irpverbs::ci

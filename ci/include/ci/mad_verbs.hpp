@@ -11,7 +11,7 @@ template <class Token = boost::asio::deferred_t>
 auto register_mad_agent(const channel_adapter& ca, const IB_MAD_AGENT_ATTR& attr, VOID* context,
                         const IB_MAD_DISPATCH& up_calls, Token&& token = {}) {
     return detail::open<mad_agent>(
-        1, detail::access::held(ca),
+        1, {detail::access::held(ca)},
         [=, ca = static_cast<IB_CA*>(ca)](IRP* irp) {
             CiRegisterMadAgent(ca, &attr, context, &up_calls, irp);
         },

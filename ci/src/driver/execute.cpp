@@ -1,7 +1,7 @@
 // Calls between a driver and the common half.
 #include "driver_checks.hpp"
-#include "objects/hca_device.hpp"
 #include "objects/mad_agent.hpp"
+#include "objects/qp_object.hpp"
 #include "verbs/request.hpp"
 #include "verbs/verb.hpp"
 
@@ -51,6 +51,23 @@ void HcaReportCqEvent(HCA_CQ* Cq, IB_ASYNC_EVENT Event) {
     if (!cq.try_reference()) return;
     cq.signal(cq_object::async_channel, Event);
     cq.dereference();
+}
+
+void HcaReportQpEvent(HCA_QP* Qp, IB_ASYNC_EVENT Event) {
+    // IB_AE_SRQ_LIMIT_REACHED lies between those of queue pairs.
+    const bool is_early = std::bit_cast<ULONG>(Event) <= ULONG{IB_AE_SQ_DRAINED};
+    check_reported_event(device_of(Qp->Pd->Ca->Device), "HcaReportQpEvent",
+                         std::bit_cast<ULONG>(Event),
+                         is_early ? IB_AE_PATH_MIGRATED : IB_AE_LAST_WQE_REACHED,
+                         is_early ? IB_AE_SQ_DRAINED : IB_AE_PATH_MIGRATION_ERROR);
+    qp_object& qp = qp_object::of(Qp);
+    if (!qp.try_reference()) return;
+    qp.signal(qp_object::async_channel, Event);
+    qp.dereference();
+}
+
+void HcaSetQpPosts(HCA_QP* Qp, PFN_HCA_POST_SEND PostSend, PFN_HCA_POST_RECV PostRecv) {
+    qp_object::of(Qp).posts.set(PostSend, PostRecv, device_of(Qp->Pd->Ca->Device).failed);
 }
 
 void HcaReportMad(HCA_MAD_AGENT* Agent, const IB_MAD_RECEIVED* Received) {

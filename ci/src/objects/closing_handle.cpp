@@ -7,7 +7,7 @@ namespace irpverbs::ci::detail {
 /// The state that outlives an object until its closing verb has completed.
 struct closing_handle::close_request {
     IRP* irp = IoAllocateIrp(1, FALSE);
-    std::shared_ptr<closing_handle> parent;
+    parent_handles parents;
 
     close_request() = default;
     ~close_request() {
@@ -19,29 +19,30 @@ struct closing_handle::close_request {
 
 closing_handle::closing_handle(closing_verb close) noexcept : close_(close) {}
 
-std::shared_ptr<closing_handle>
-closing_handle::reserve(closing_verb close, std::shared_ptr<closing_handle> parent) noexcept {
+std::shared_ptr<closing_handle> closing_handle::reserve(closing_verb close,
+                                                        parent_handles parents) noexcept {
     try {
         std::shared_ptr<closing_handle> made(new closing_handle(close));
         made->close_request_ = std::make_unique<close_request>();
         if (made->close_request_->irp == nullptr) return nullptr;
-        if (parent != nullptr) parent->children_.fetch_add(1, std::memory_order_relaxed);
-        made->close_request_->parent = std::move(parent);
+        for (const auto& parent : parents)
+            if (parent != nullptr) parent->children_.fetch_add(1, std::memory_order_relaxed);
+        made->close_request_->parents = std::move(parents);
         return made;
     } catch (const std::bad_alloc&) {
         return nullptr;
     }
 }
 
-std::shared_ptr<closing_handle> closing_handle::close_with(IRP* irp) noexcept {
+parent_handles closing_handle::close_with(IRP* irp) noexcept {
     close_irp_ = irp;
-    return close_request_->parent;
+    return close_request_->parents;
 }
 
 closing_handle::~closing_handle() {
     if (close_request_ == nullptr) return;
-    if (close_request_->parent != nullptr)
-        close_request_->parent->children_.fetch_sub(1, std::memory_order_release);
+    for (const auto& parent : close_request_->parents)
+        if (parent != nullptr) parent->children_.fetch_sub(1, std::memory_order_release);
     if (object_ == nullptr) return;
     if (close_irp_ != nullptr) {
         close_(object_, close_irp_);
@@ -61,7 +62,7 @@ void close_call::start(IRP* irp) {
     if (*handle == nullptr) return fail_unsent(irp, STATUS_INVALID_PARAMETER);
     if ((*handle)->has_children()) return fail_unsent(irp, STATUS_DEVICE_BUSY);
     const std::shared_ptr<closing_handle> last = std::move(*handle);
-    parent = last->close_with(irp);
+    parents = last->close_with(irp);
 }
 
 } // namespace irpverbs::ci::detail

@@ -1,7 +1,7 @@
 #include "direct_poll.hpp"
 
+#include "cq_object.hpp"
 #include "driver/driver_checks.hpp"
-#include "hca_device.hpp"
 
 #include <dispatch/support/checks.hpp>
 #include <dispatch/support/process_barrier.hpp>

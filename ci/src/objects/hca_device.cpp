@@ -100,6 +100,8 @@ void hca_device::fail() {
         if (failed.exchange(true)) return;
         for (direct_poll& each : polls)
             each.refuse();
+        for (qp_posts& each : posts)
+            each.refuse();
     }
     signal(0, IB_AE_LOCAL_FATAL);
 }

@@ -4,6 +4,7 @@
 #include "capture/mad_observer.hpp"
 #include "direct_poll.hpp"
 #include "object.hpp"
+#include "qp_posts.hpp"
 #include "verbs/request.hpp"
 
 #include <boost/intrusive/list.hpp>
@@ -34,6 +35,7 @@ struct hca_device {
     KSPIN_LOCK lock = 0;    // shared with its CAs: one acquisition delivers an event to all
     device_list open;       // guarded by lock: CAs that receive events
     direct_poll_list polls; // guarded by lock
+    qp_posts_list posts;    // guarded by lock
     LONG opens = 0;         // guarded by lock: open CAs, and opens under way
     bool refusing = false;  // guarded by lock
 
@@ -93,31 +95,6 @@ private:
     ca_object(KSPIN_LOCK& lock, event_channel* channels, unsigned count)
         : object(lock, channels, count) {}
     void call_up(unsigned channel, IB_ASYNC_EVENT event) override;
-};
-
-struct cq_object final : object {
-    using shared_type = HCA_CQ;
-    static constexpr unsigned completion_channel = 0;
-    static constexpr unsigned async_channel = 1;
-    static constexpr unsigned channel_count = 2;
-
-    static cq_object* make(ca_object& ca, const create_parameters& wanted);
-    static void destroy(cq_object* cq);
-    static cq_object& of(void* shared) {
-        return static_cast<cq_object&>(object_in(static_cast<HCA_CQ*>(shared)->Reserved));
-    }
-    static ca_object& parent_of(hca_device&, void* ca) { return ca_object::of(ca); }
-    ca_object& parent() const { return ca_object::of(shared.Ca); }
-    void* handle() { return &shared.Cq; }
-
-    HCA_CQ shared{};
-    direct_poll poll{shared.Direct};
-
-private:
-    explicit cq_object(event_channel* channels) : object(own_lock_, channels, channel_count) {}
-    void call_up(unsigned channel, IB_ASYNC_EVENT event) override;
-
-    KSPIN_LOCK own_lock_ = 0;
 };
 
 } // namespace irpverbs::ci

@@ -1,9 +1,7 @@
 #include "mad_agent.hpp"
 
-#include "object_memory.hpp"
 #include "pended_irps.hpp"
 
-#include <dispatch/support/checks.hpp>
 #include <dispatch/support/spin_lock.hpp>
 
 #include <algorithm>
@@ -91,30 +89,20 @@ void mad_agent_object::enqueue(incoming_mad& mad) {
     mad.copy = nullptr;
 }
 
-mad_agent_object::mad_agent_object() : object(own_lock_, nullptr, 0) {
+mad_agent_object::mad_agent_object(event_channel* channels) : child_object(channels) {
     InitializeListHead(&queue_.waiting);
 }
 
-mad_agent_object* mad_agent_object::make(ca_object& ca, const create_parameters& wanted) {
-    const HCA_DEVICE& description = ca.device().description;
-    const object_memory<mad_agent_object> memory(0, description.MadAgentExtensionSize);
-    if (memory.place == nullptr) return nullptr;
-    auto* agent = new (memory.place) mad_agent_object;
+void mad_agent_object::set_up(const create_parameters& wanted, event_channel*) {
     if (wanted.dispatch != nullptr)
-        agent->call_ = static_cast<const IB_MAD_DISPATCH*>(wanted.dispatch)->Received;
-    agent->shared.Agent.Attr = *static_cast<const IB_MAD_AGENT_ATTR*>(wanted.attributes);
-    agent->shared.Ca = &ca.shared;
-    agent->shared.Context = wanted.context;
-    agent->shared.Extension = memory.extension;
-    agent->shared.Reserved = static_cast<object*>(agent);
-    dispatch::detail::name_object(agent, "mad agent");
-    return agent;
+        call_ = static_cast<const IB_MAD_DISPATCH*>(wanted.dispatch)->Received;
+    shared.Agent.Attr = *static_cast<const IB_MAD_AGENT_ATTR*>(wanted.attributes);
+    shared.Context = wanted.context;
 }
 
-void mad_agent_object::destroy(mad_agent_object* agent) {
-    while (queued_mad* mad = remove_first(agent->queue_))
+void mad_agent_object::tear_down() {
+    while (queued_mad* mad = remove_first(queue_))
         queued_mad::free(mad);
-    free_object(agent);
 }
 
 void mad_agent_object::cancel_waiting() { cancel_all(queue_.waiting); }

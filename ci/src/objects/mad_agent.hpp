@@ -1,7 +1,7 @@
 // A MAD agent: its queued datagrams, and the IRPs that wait for one.
 #pragma once
 
-#include "hca_device.hpp"
+#include "child_object.hpp"
 
 #include <boost/intrusive/list.hpp>
 
@@ -31,17 +31,14 @@ struct receive_queue {
     ULONG lost = 0;  // datagrams since the last that an IRP took
 };
 
-struct mad_agent_object final : object {
-    using shared_type = HCA_MAD_AGENT;
-    static mad_agent_object* make(ca_object& ca, const create_parameters& wanted);
-    static void destroy(mad_agent_object* agent);
-    static mad_agent_object& of(void* shared) {
-        return static_cast<mad_agent_object&>(
-            object_in(static_cast<HCA_MAD_AGENT*>(shared)->Reserved));
-    }
-    static ca_object& parent_of(hca_device&, void* ca) { return ca_object::of(ca); }
-    ca_object& parent() const { return ca_object::of(shared.Ca); }
-    void* handle() { return &shared.Agent; }
+struct mad_agent_object final : child_object<mad_agent_object, HCA_MAD_AGENT, ca_object> {
+    static constexpr const char* name = "mad agent";
+    static constexpr unsigned channel_count = 0;
+    static SIZE_T extension_size(const HCA_DEVICE& of) { return of.MadAgentExtensionSize; }
+
+    explicit mad_agent_object(event_channel* channels);
+    void set_up(const create_parameters& wanted, event_channel*);
+    void tear_down();
 
     /// Delivers a datagram. The caller holds a reference.
     void receive(const IB_MAD_RECEIVED& received);
@@ -49,11 +46,7 @@ struct mad_agent_object final : object {
     /// queued datagram, a failure in `otherwise` completes it with that status.
     NTSTATUS get(IB_MAD_RECEIVE& into, IRP* irp, NTSTATUS otherwise);
 
-    HCA_MAD_AGENT shared{};
-
 private:
-    mad_agent_object();
-    void call_up(unsigned, IB_ASYNC_EVENT) override {}
     void cancel_waiting() override;
 
     ULONG limit() const;
@@ -63,7 +56,6 @@ private:
     NTSTATUS remove_queued_or_pend(IB_MAD_RECEIVE& into, IRP* irp, get_result& result);
 
     PFN_IB_MAD_RECEIVED call_ = nullptr;
-    KSPIN_LOCK own_lock_ = 0;
     receive_queue queue_{};
 };
 

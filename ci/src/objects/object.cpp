@@ -136,6 +136,22 @@ void object::remove_child() {
     --children_;
 }
 
+NTSTATUS used_objects::add_child() const {
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        if (all[i] == nullptr || NT_SUCCESS(all[i]->add_child())) continue;
+        used_objects before{*this};
+        std::fill(before.all.begin() + static_cast<std::ptrdiff_t>(i), before.all.end(), nullptr);
+        before.remove_child();
+        return STATUS_FILE_CLOSED;
+    }
+    return STATUS_SUCCESS;
+}
+
+void used_objects::remove_child() const {
+    for (object* each : all)
+        if (each != nullptr) each->remove_child();
+}
+
 NTSTATUS object::begin_close(IRP* irp) {
     const spin_guard guard(lock_);
     if (closing()) return STATUS_FILE_CLOSED;

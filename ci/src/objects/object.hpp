@@ -1,4 +1,4 @@
-// The base of channel adapters, completion queues and agents: its references, its events, and a
+// The base of channel adapters and the objects below them: its references, its events, and a
 // close that waits for both to end.
 #pragma once
 
@@ -28,7 +28,7 @@ private:
     UCHAR count_ = 0;
 };
 
-/// The object that HCA_CA, HCA_CQ and HCA_MAD_AGENT have as Reserved.
+/// The object that HCA_CA, HCA_CQ, ... have as Reserved.
 inline object& object_in(void* reserved) { return *static_cast<object*>(reserved); }
 
 /// One source of events of an object: the IRPs that wait for an event, and the events that found no
@@ -48,6 +48,15 @@ struct notification {
     bool calls;  // up-calls are due; deliver() makes them and drops the reference
 
     void deliver(IB_ASYNC_EVENT event) const;
+};
+
+/// The objects that an object uses besides its parent. Each counts it as a child.
+struct used_objects {
+    std::array<object*, 2> all{}; // null: none
+
+    /// A failure changes nothing.
+    NTSTATUS add_child() const;
+    void remove_child() const;
 };
 
 class object {
@@ -101,6 +110,10 @@ public:
     /// Called before the verb that creates the object completes: events reach the object from now
     /// on.
     void begin_events() {}
+
+    /// The objects that one with these parameters, or this one, uses.
+    static used_objects used_by(const create_parameters&) { return {}; }
+    static used_objects used() { return {}; }
 
     /// STATUS_FILE_CLOSED: the object is being closed.
     NTSTATUS add_child();

@@ -1,7 +1,7 @@
 #include "request.hpp"
 
 #include "driver/driver_checks.hpp"
-#include "objects/hca_device.hpp"
+#include "objects/qp_object.hpp"
 #include "user/user_buffer.hpp"
 #include "verb.hpp"
 
@@ -13,9 +13,11 @@ namespace {
 NTSTATUS complete_referenced(IRP* irp, IO_STACK_LOCATION* location, const verb& row,
                              NTSTATUS status, ULONG_PTR information) {
     object& target = object_of(row, parameters_of(location).object);
-    if ((location->Flags & bounced) != 0)
+    const UCHAR flags = location->Flags;
+    if ((flags & bounced) != 0)
         status = return_user_buffer(location, row.buffer, status, information);
     finish(irp, status, information);
+    if ((flags & has_turn) != 0) static_cast<qp_object&>(target).turns.end_turn();
     target.dereference();
     return status;
 }
@@ -38,6 +40,11 @@ NTSTATUS dispatch_verb(DEVICE_OBJECT* fdo, IRP* irp) {
 NTSTATUS submit(IRP* irp) {
     const hca_device& device = device_of(IoGetCurrentIrpStackLocation(irp)->DeviceObject);
     return device.submit(irp);
+}
+
+NTSTATUS submit_with_turn(IRP* irp) {
+    IoGetCurrentIrpStackLocation(irp)->Flags |= has_turn;
+    return submit(irp);
 }
 
 NTSTATUS complete(IRP* irp, NTSTATUS status, ULONG_PTR information) {

@@ -14,7 +14,7 @@ struct [[gnu::may_alias]] parameters {
     void* object;
     void* buffer;
     ULONG_PTR number; // bytes, entries or flags
-    ULONG_PTR port;
+    ULONG_PTR port;   // or CI_UDATA*, of a verb that has a buffer, too
 };
 
 /// Parameters.Others of a verb that creates an object. They lie in the IRP, which a driver may pend
@@ -23,7 +23,7 @@ struct [[gnu::may_alias]] create_words {
     void* object; // the parent, until the object exists
     void* buffer; // attributes or CI_UDATA
     VOID* context;
-    const void* dispatch;
+    const void* dispatch; // or CI_UDATA*, of a verb that has attributes, too
 };
 
 inline parameters& parameters_of(IO_STACK_LOCATION* location) {
@@ -43,20 +43,26 @@ inline ULONG& create_count_of(IO_STACK_LOCATION* location) {
     return location->Reserved;
 }
 
-/// The parameters of CiOpenCa, CiCreateCq and CiRegisterMadAgent. They live while the object is
-/// created.
+/// The parameters of a verb that creates an object. They live while the object is created.
 struct create_parameters {
     VOID* context;
     const void* dispatch; // may be null
     const void* attributes;
     ULONG count;
+    void* parent; // HCA_CA, HCA_PD
 };
+
+/// A flag of IO_STACK_LOCATION.Flags: the verb has the turn in the turn_queue of its object.
+inline constexpr UCHAR has_turn = 2;
 
 /// The FDO's dispatch routine.
 NTSTATUS dispatch_verb(DEVICE_OBJECT* device, IRP* irp);
 
 /// Submits the verb for execution, where and when the driver decides.
 NTSTATUS submit(IRP* irp);
+
+/// Submits a verb that has got the turn in the turn_queue of its object.
+NTSTATUS submit_with_turn(IRP* irp);
 
 /// Completes a verb that the driver does not execute, except a close that took effect; returns
 /// `status`. The verb no longer references its object.

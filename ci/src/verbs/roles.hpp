@@ -2,6 +2,8 @@
 #pragma once
 
 #include "objects/mad_agent.hpp"
+#include "objects/qp_object.hpp"
+#include "qp/create_checks.hpp"
 #include "user/user_memory.hpp"
 #include "verb.hpp"
 
@@ -13,13 +15,15 @@ struct role {
     static constexpr buffer_use buffer{};
     static constexpr bool returns_event = false;
     static constexpr bool may_be_absent = false; // a driver without the operation does nothing
+    static constexpr bool fills_buffer = false;  // Argument2 is this; a CI_UDATA is Argument4
+    static constexpr bool in_turn = false;       // one such verb of an object executes at a time
 
     static NTSTATUS check(const hca_device&, const parameters&) { return STATUS_SUCCESS; }
     static NTSTATUS check(const hca_device&, const create_parameters&) { return STATUS_SUCCESS; }
     /// Returns false if the memory can't be read.
     static bool capture(create_parameters&, captured&) { return true; }
-    /// Runs just before the driver's operation.
-    static void before_call(hca_device&, const parameters&) {}
+    /// Runs just before the driver's operation, which a failure replaces.
+    static NTSTATUS before_call(hca_device&, const parameters&) { return STATUS_SUCCESS; }
 };
 
 inline NTSTATUS valid(bool good) { return good ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER; }
@@ -54,6 +58,7 @@ struct count : role {
 template <class Attr>
 struct block : role {
     static constexpr buffer_use buffer{buffer_use::kind::out, 1};
+    static constexpr bool fills_buffer = true;
     static NTSTATUS check(const hca_device&, const parameters& with) {
         if (with.number < sizeof(ULONG)) return STATUS_BUFFER_TOO_SMALL;
         return valid(with.buffer != nullptr);
@@ -72,6 +77,7 @@ struct entries : role {
 template <class Value>
 struct input : role {
     static constexpr buffer_use buffer{buffer_use::kind::in, sizeof(Value)};
+    static constexpr bool fills_buffer = true;
     static NTSTATUS check(const hca_device&, const parameters& with) {
         return valid(with.buffer != nullptr);
     }
@@ -126,30 +132,65 @@ struct dispatch_table : role {
     }
 };
 
+/// Attributes of the object that is created.
 template <class Attr>
-struct attributes;
-
-template <>
-struct attributes<IB_MAD_AGENT_ATTR> : role {
-    using captured = IB_MAD_AGENT_ATTR;
+struct attributes : role {
+    using captured = Attr;
+    static constexpr bool fills_buffer = true;
     static bool capture(create_parameters& wanted, captured& copy) {
         return capture_value(wanted.attributes, copy);
     }
     static NTSTATUS check(const hca_device& device, const create_parameters& wanted) {
         if (wanted.attributes == nullptr) return STATUS_INVALID_PARAMETER;
-        const auto& attr = *static_cast<const IB_MAD_AGENT_ATTR*>(wanted.attributes);
+        return check_value(device, wanted.parent, *static_cast<const Attr*>(wanted.attributes));
+    }
+
+private:
+    static NTSTATUS check_value(const hca_device& device, void*, const IB_MAD_AGENT_ATTR& attr) {
         if (!are_good(device, attr)) return STATUS_INVALID_PARAMETER;
         return has_own_qp(attr) && !device.agents_have_qps() ? STATUS_NOT_SUPPORTED
                                                              : STATUS_SUCCESS;
     }
-
-private:
     static bool are_good(const hca_device& device, const IB_MAD_AGENT_ATTR& attr) {
         const bool no_oui = attr.Oui[0] == 0 && attr.Oui[1] == 0 && attr.Oui[2] == 0;
         const bool has_class = attr.ManagementClass != 0;
         return has_port(device, attr.PortNumber) && attr.QpKind <= IB_MAD_QP_OWN_RAW &&
                has_class != has_own_qp(attr) && attr.Rmpp <= IB_MAD_RMPP_BY_DRIVER &&
                (no_oui || IbClassHasOui(attr.ManagementClass));
+    }
+    static NTSTATUS check_value(const hca_device&, void*, const ib_mr_create_t& create) {
+        return check_region(create);
+    }
+    static NTSTATUS check_value(const hca_device&, void* pd, const ib_qp_create_t& create) {
+        return check_queue_pair(*static_cast<HCA_PD*>(pd), create);
+    }
+};
+
+struct pd_type : role {
+    static NTSTATUS check(const hca_device&, const create_parameters& wanted) {
+        if (wanted.count == IB_PDT_NORMAL) return STATUS_SUCCESS;
+        return wanted.count <= IB_PDT_UD ? STATUS_NOT_SUPPORTED : STATUS_INVALID_PARAMETER;
+    }
+};
+
+// ---- queue pairs
+
+inline const HCA_QP& qp_of(const parameters& with) { return *static_cast<HCA_QP*>(with.object); }
+
+/// A change of a queue pair, checked when it executes: an earlier change may still be under way
+/// when the verb is called.
+struct qp_change : input<ib_qp_mod_t> {
+    static constexpr bool in_turn = true;
+    static NTSTATUS before_call(hca_device&, const parameters& with) {
+        return HcaCheckQpModify(&qp_of(with), static_cast<const ib_qp_mod_t*>(with.buffer));
+    }
+};
+
+struct qp_flush : role {
+    static constexpr bool in_turn = true;
+    static NTSTATUS before_call(hca_device&, const parameters& with) {
+        return HcaQpState(&qp_of(with)) == IB_QPS_RESET ? STATUS_INVALID_DEVICE_STATE
+                                                        : STATUS_SUCCESS;
     }
 };
 
@@ -177,9 +218,10 @@ struct sent_datagram : role {
         return valid(send->Length >= least && fits);
     }
     // The capture records it first: the response may arrive before the driver's operation returns.
-    static void before_call(hca_device& device, const parameters& with) {
+    static NTSTATUS before_call(hca_device& device, const parameters& with) {
         device.observer.notify(&mad_observer::sent, agent_of(with),
                                *static_cast<const IB_MAD_SEND*>(with.buffer));
+        return STATUS_SUCCESS;
     }
 };
 
@@ -214,6 +256,13 @@ struct cq_event : role {
     static constexpr bool returns_event = true;
     static NTSTATUS wait(const hca_device& device, object& target, IRP* irp, const parameters&) {
         return target.wait(cq_object::async_channel, irp, status_unless_failed(device));
+    }
+};
+
+struct qp_event : role {
+    static constexpr bool returns_event = true;
+    static NTSTATUS wait(const hca_device& device, object& target, IRP* irp, const parameters&) {
+        return target.wait(qp_object::async_channel, irp, status_unless_failed(device));
     }
 };
 

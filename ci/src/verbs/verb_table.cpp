@@ -1,7 +1,7 @@
 // The table of verbs, generated from ci/verbs.def: each row has the functions that begin, call and
 // end the verb.
-#include "objects/hca_device.hpp"
 #include "objects/mad_agent.hpp"
+#include "objects/qp_object.hpp"
 #include "roles.hpp"
 #include "user/user_buffer.hpp"
 #include "verb.hpp"
@@ -42,14 +42,17 @@ NTSTATUS refuse_unknown(hca_device&, IRP* irp, IO_STACK_LOCATION*) {
 template <class Object, action Action, class... Roles>
 NTSTATUS begin_request(hca_device& device, IRP* irp, IO_STACK_LOCATION* location) {
     parameters& with = parameters_of(location);
-    object& target = Object::of(with.object);
+    Object& target = Object::of(with.object);
     if (!target.try_reference()) return finish(irp, STATUS_FILE_CLOSED, 0);
     if (device.failed.load()) return complete(irp, STATUS_FILE_FORCED_CLOSED, 0);
     if (const NTSTATUS status = bounce_for_user(irp, location); !NT_SUCCESS(status))
         return complete(irp, status, 0);
     if (const NTSTATUS status = check_all<Roles...>(device, with); !NT_SUCCESS(status))
         return complete(irp, status, 0);
-    return Action == action::calls ? HcaExecute(irp) : device.submit(irp);
+    if constexpr ((Roles::in_turn || ...))
+        return target.turns.submit_in_turn(irp);
+    else
+        return Action == action::calls ? HcaExecute(irp) : device.submit(irp);
 }
 
 template <class Object, class... Roles>
@@ -73,11 +76,17 @@ NTSTATUS begin_destroy(hca_device&, IRP* irp, IO_STACK_LOCATION* location) {
 }
 
 template <class Object>
-NTSTATUS end_destroy(IRP* irp, IO_STACK_LOCATION* location, NTSTATUS) {
-    Object& ended = Object::of(parameters_of(location).object);
+void destroy(Object& ended) {
     auto& parent = ended.parent();
+    const used_objects used = ended.used();
     Object::destroy(&ended);
+    used.remove_child();
     parent.remove_child();
+}
+
+template <class Object>
+NTSTATUS end_destroy(IRP* irp, IO_STACK_LOCATION* location, NTSTATUS) {
+    destroy(Object::of(parameters_of(location).object));
     return finish(irp, STATUS_SUCCESS, 0);
 }
 
@@ -89,12 +98,29 @@ bool capture_all(create_parameters& wanted, std::tuple<typename Roles::captured.
     return (Roles::capture(wanted, std::get<Index>(copies)) && ...);
 }
 
+// A failure leaves no object.
+template <class Object, class Parent>
+NTSTATUS make_child(Parent& parent, const create_parameters& wanted, Object*& made) {
+    NTSTATUS status = parent.add_child();
+    if (!NT_SUCCESS(status)) return status;
+    const used_objects used = Object::used_by(wanted);
+    status = used.add_child();
+    if (NT_SUCCESS(status)) {
+        made = Object::make(parent, wanted);
+        if (made != nullptr) return status;
+        used.remove_child();
+        status = STATUS_INSUFFICIENT_RESOURCES;
+    }
+    parent.remove_child();
+    return status;
+}
+
 // The request references the parent; the created object counts as its child.
 template <class Object, class... Roles>
 [[gnu::noinline]] NTSTATUS begin_create(hca_device& device, IRP* irp, IO_STACK_LOCATION* location) {
     create_words& words = create_words_of(location);
-    create_parameters wanted{words.context, words.dispatch, words.buffer,
-                             create_count_of(location)};
+    create_parameters wanted{words.context, words.dispatch, words.buffer, create_count_of(location),
+                             words.object};
     std::tuple<typename Roles::captured...> copies;
     auto& parent = Object::parent_of(device, words.object);
     if (!parent.try_reference()) return finish(irp, STATUS_FILE_CLOSED, 0);
@@ -104,12 +130,8 @@ template <class Object, class... Roles>
     NTSTATUS status =
         readable ? check_all<Roles...>(device, std::as_const(wanted)) : STATUS_ACCESS_VIOLATION;
     if (device.failed.load()) status = STATUS_FILE_FORCED_CLOSED;
-    if (NT_SUCCESS(status)) status = parent.add_child();
     Object* made = nullptr;
-    if (NT_SUCCESS(status) && (made = Object::make(parent, wanted)) == nullptr) {
-        parent.remove_child();
-        status = STATUS_INSUFFICIENT_RESOURCES;
-    }
+    if (NT_SUCCESS(status)) status = make_child(parent, wanted, made);
     if (!NT_SUCCESS(status)) {
         finish(irp, status, 0);
         parent.dereference();
@@ -131,8 +153,7 @@ NTSTATUS end_create(IRP* irp, IO_STACK_LOCATION* location, NTSTATUS status) {
         made.start_up_calls();
         made.dereference();
     } else {
-        Object::destroy(&made);
-        parent.remove_child();
+        destroy(made);
         finish(irp, status, 0);
     }
     parent.dereference();
@@ -141,10 +162,12 @@ NTSTATUS end_create(IRP* irp, IO_STACK_LOCATION* location, NTSTATUS status) {
 
 // ---- the driver's operation, whose parameter types select the words of its call
 
-template <class Argument>
+template <class Argument, class... Roles>
 Argument argument(const parameters& with, IRP* irp) {
     if constexpr (std::is_same_v<Argument, IRP*>)
         return irp;
+    else if constexpr (std::is_same_v<Argument, CI_UDATA*> && (Roles::fills_buffer || ...))
+        return reinterpret_cast<Argument>(with.port);
     else if constexpr (std::is_pointer_v<Argument>)
         return static_cast<Argument>(with.buffer);
     else if constexpr (std::is_same_v<Argument, UCHAR>)
@@ -153,11 +176,13 @@ Argument argument(const parameters& with, IRP* irp) {
         return static_cast<Argument>(with.number);
 }
 
-template <class Shared, class... Arguments>
+template <class... Roles, class Shared, class... Arguments>
 NTSTATUS invoke(NTSTATUS (*operation)(Shared*, Arguments...), const parameters& with, IRP* irp) {
-    return operation(static_cast<Shared*>(with.object), argument<Arguments>(with, irp)...);
+    return operation(static_cast<Shared*>(with.object),
+                     argument<Arguments, Roles...>(with, irp)...);
 }
 
+template <class... Roles>
 NTSTATUS invoke(NTSTATUS (*poll)(HCA_CQ*, ULONG, IB_WC*, ULONG*), const parameters& with,
                 IRP* irp) {
     ULONG taken = 0;
@@ -169,8 +194,9 @@ NTSTATUS invoke(NTSTATUS (*poll)(HCA_CQ*, ULONG, IB_WC*, ULONG*), const paramete
 
 template <auto Operation, class... Roles>
 NTSTATUS call(hca_device& device, const parameters& with, IRP* irp) {
-    (Roles::before_call(device, with), ...);
-    return invoke(device.operations.*Operation, with, irp);
+    NTSTATUS status = STATUS_SUCCESS;
+    static_cast<void>((NT_SUCCESS(status = Roles::before_call(device, with)) && ...));
+    return NT_SUCCESS(status) ? invoke<Roles...>(device.operations.*Operation, with, irp) : status;
 }
 
 NTSTATUS has_no_operation(hca_device&, const parameters&, IRP*) {

@@ -19,6 +19,9 @@ DEVICE_OBJECT* fdo_of(IB_CQ* cq) { return reinterpret_cast<HCA_CQ*>(cq)->Ca->Dev
 DEVICE_OBJECT* fdo_of(IB_MAD_AGENT* agent) {
     return reinterpret_cast<HCA_MAD_AGENT*>(agent)->Ca->Device;
 }
+DEVICE_OBJECT* fdo_of(IB_PD* pd) { return reinterpret_cast<HCA_PD*>(pd)->Ca->Device; }
+DEVICE_OBJECT* fdo_of(IB_MR* mr) { return reinterpret_cast<HCA_MR*>(mr)->Pd->Ca->Device; }
+DEVICE_OBJECT* fdo_of(IB_QP* qp) { return reinterpret_cast<HCA_QP*>(qp)->Pd->Ca->Device; }
 DEVICE_OBJECT* fdo_of(DEVICE_OBJECT* fdo) { return fdo; }
 
 // The IRP of a verb without an object is sent to the null device, which completes it.
@@ -43,6 +46,9 @@ NTSTATUS send_create(Object* parent, IRP* irp, HCA_MINOR_FUNCTION minor, const v
     create_count_of(next) = count;
     return send_prepared(parent, irp);
 }
+
+// The word of a verb that has a buffer, too.
+ULONG_PTR word_of(CI_UDATA* data) { return reinterpret_cast<ULONG_PTR>(data); }
 
 } // namespace
 
@@ -135,6 +141,50 @@ NTSTATUS CiSendMad(IB_MAD_AGENT* pAgent, const IB_MAD_SEND* pSend, IRP* pIrp) {
 
 NTSTATUS CiGetMad(IB_MAD_AGENT* pAgent, IB_MAD_RECEIVE* pReceive, IRP* pIrp) {
     return send(pAgent, pIrp, HCA_MN_GET_MAD, pReceive);
+}
+
+NTSTATUS CiAllocatePd(IB_CA* pCa, ULONG Type, CI_UDATA* pUserData, IRP* pIrp) {
+    return send_create(pCa, pIrp, HCA_MN_ALLOCATE_PD, pUserData, nullptr, nullptr, Type);
+}
+
+NTSTATUS CiDeallocatePd(IB_PD* pPd, CI_UDATA* pUserData, IRP* pIrp) {
+    return send(pPd, pIrp, HCA_MN_DEALLOCATE_PD, pUserData);
+}
+
+NTSTATUS CiRegisterMr(IB_PD* pPd, const ib_mr_create_t* pCreate, CI_UDATA* pUserData, IRP* pIrp) {
+    return send_create(pPd, pIrp, HCA_MN_REGISTER_MR, pCreate, nullptr, pUserData);
+}
+
+NTSTATUS CiDeregisterMr(IB_MR* pMr, CI_UDATA* pUserData, IRP* pIrp) {
+    return send(pMr, pIrp, HCA_MN_DEREGISTER_MR, pUserData);
+}
+
+NTSTATUS CiQueryMr(IB_MR* pMr, SIZE_T AttrSize, ib_mr_attr_t* pAttr, CI_UDATA* pUserData,
+                   IRP* pIrp) {
+    return send(pMr, pIrp, HCA_MN_QUERY_MR, pAttr, AttrSize, word_of(pUserData));
+}
+
+NTSTATUS CiCreateQp(IB_PD* pPd, const ib_qp_create_t* pCreate, CI_UDATA* pUserData, IRP* pIrp) {
+    return send_create(pPd, pIrp, HCA_MN_CREATE_QP, pCreate, nullptr, pUserData);
+}
+
+NTSTATUS CiDestroyQp(IB_QP* pQp, CI_UDATA* pUserData, IRP* pIrp) {
+    return send(pQp, pIrp, HCA_MN_DESTROY_QP, pUserData);
+}
+
+NTSTATUS CiModifyQp(IB_QP* pQp, const ib_qp_mod_t* pModify, CI_UDATA* pUserData, IRP* pIrp) {
+    return send(pQp, pIrp, HCA_MN_MODIFY_QP, pModify, 0, word_of(pUserData));
+}
+
+NTSTATUS CiQueryQp(IB_QP* pQp, SIZE_T AttrSize, ib_qp_attr_t* pAttr, CI_UDATA* pUserData,
+                   IRP* pIrp) {
+    return send(pQp, pIrp, HCA_MN_QUERY_QP, pAttr, AttrSize, word_of(pUserData));
+}
+
+NTSTATUS CiFlushQp(IB_QP* pQp, IRP* pIrp) { return send(pQp, pIrp, HCA_MN_FLUSH_QP); }
+
+NTSTATUS CiGetQpAsyncEvent(IB_QP* pQp, IRP* pIrp) {
+    return send(pQp, pIrp, HCA_MN_GET_QP_ASYNC_EVENT);
 }
 
 } // extern "C"

@@ -154,6 +154,16 @@ const HCA_OPERATIONS operations = {
     .DeregisterMadAgent = deregister_mad_agent,
     .SendMad = send_mad,
     .ModifyMadAgent = nullptr, // umad has only QP0 and QP1
+    .AllocatePd = nullptr,
+    .DeallocatePd = nullptr,
+    .RegisterMr = nullptr,
+    .DeregisterMr = nullptr,
+    .QueryMr = nullptr,
+    .CreateQp = nullptr,
+    .DestroyQp = nullptr,
+    .ModifyQp = nullptr,
+    .QueryQp = nullptr,
+    .FlushQp = nullptr,
 };
 
 } // namespace irpverbs::hca_rdma

@@ -1,5 +1,8 @@
 #include "adapter.hpp"
 
+#include "memory_verbs.hpp"
+#include "queue_pair.hpp"
+
 #include <dispatch/machine.hpp>
 
 namespace irpverbs::hca_software {
@@ -59,12 +62,20 @@ NTSTATUS adapter::start() {
     description.ExtensionSize = sizeof(device_extension);
     description.CqExtensionSize = cq_extension_size();
     description.MadAgentExtensionSize = mad_agents::extension_size;
+    description.MrExtensionSize = mr_extension_size;
+    description.QpExtensionSize = sizeof(queue_pair);
     DEVICE_OBJECT* made = nullptr;
     const NTSTATUS status = HcaCreateDevice(&description, &made);
     if (!NT_SUCCESS(status)) return status;
     static_cast<device_extension*>(HcaDeviceExtension(made))->owner = this;
     device_ = made;
     return STATUS_SUCCESS;
+}
+
+bool adapter::add_pd() {
+    if (pds_.fetch_add(1) < max_pds) return true;
+    remove_pd();
+    return false;
 }
 
 port* adapter::find_port(ULONG number) const {

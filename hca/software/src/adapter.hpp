@@ -2,8 +2,10 @@
 #pragma once
 
 #include "fabric.hpp"
+#include "key_table.hpp"
 #include "mad_agents.hpp"
 #include "port_attributes.hpp"
+#include "qp_table.hpp"
 
 #include <atomic>
 #include <vector>
@@ -43,6 +45,12 @@ public:
 
     /// The receivers of the datagrams that arrive at its ports.
     mad_agents& agents() { return agents_; }
+    key_table& keys() { return keys_; }
+    qp_table& qps() { return qps_; }
+
+    /// Counts a protection domain. Returns false if max_pds exist.
+    bool add_pd();
+    void remove_pd() { pds_.fetch_sub(1); }
 
     void set_commands(HCA_SOFTWARE_COMMANDS commands) { commands_.store(commands); }
     /// HCA_OPERATIONS.Submit: executes the command in the selected way.
@@ -62,6 +70,9 @@ private:
     HCA_COMMAND_QUEUE worker_commands_;
     std::vector<cached_attributes> attributes_; // one per port
     mad_agents agents_;
+    key_table keys_;
+    qp_table qps_;
+    std::atomic<ULONG> pds_{0};
 };
 
 /// The operations of the driver.

@@ -2,6 +2,7 @@
 
 #include "adapter.hpp"
 #include "key_checks.hpp"
+#include "qp_table.hpp"
 
 #include <algorithm>
 
@@ -19,7 +20,7 @@ agent_extension& extension_of(const HCA_MAD_AGENT& agent) {
     return *static_cast<agent_extension*>(agent.Extension);
 }
 
-constexpr ib_qpn_t last_qp_number = 0xFFFFFE; // the next number means multicast
+constexpr ib_qpn_t last_qp_number = first_qp_number - 1; // queue pairs of verbs have the others
 
 bool has_own_qp(const HCA_MAD_AGENT& agent) { return agent.Agent.Attr.QpKind != IB_MAD_QP_SHARED; }
 

@@ -1,6 +1,8 @@
 // The software HCA's operations for the verbs of channel adapters and ports.
 #include "adapter.hpp"
 #include "completion_queue.hpp"
+#include "memory_verbs.hpp"
+#include "queue_pair.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -17,10 +19,19 @@ IB_CA_ATTR attributes_of(const node& from) {
     attr.SystemImageGuid = from.system_image_guid;
     std::memcpy(attr.NodeDescription, from.description.data(),
                 std::min<std::size_t>(from.description.size(), IB_NODE_DESCRIPTION_SIZE));
-    attr.Capabilities = IB_CA_CAP_BAD_PKEY_COUNTER | IB_CA_CAP_BAD_QKEY_COUNTER |
-                        IB_CA_CAP_SHUTDOWN_PORT | IB_CA_CAP_INIT_TYPE |
-                        IB_CA_CAP_PORT_ACTIVE_EVENT | IB_CA_CAP_SYSTEM_IMAGE_GUID |
-                        IB_CA_CAP_CQ_RESIZE;
+    attr.Capabilities =
+        IB_CA_CAP_BAD_PKEY_COUNTER | IB_CA_CAP_BAD_QKEY_COUNTER | IB_CA_CAP_SHUTDOWN_PORT |
+        IB_CA_CAP_INIT_TYPE | IB_CA_CAP_PORT_ACTIVE_EVENT | IB_CA_CAP_SYSTEM_IMAGE_GUID |
+        IB_CA_CAP_CQ_RESIZE | IB_CA_CAP_CURRENT_QP_STATE_MODIFIER | IB_CA_CAP_ZERO_BASED_ADDRESS;
+    attr.MaxQps = max_qps;
+    attr.MaxQpWrs = max_qp_wrs;
+    attr.MaxSges = attr.MaxSgesOfRead = max_sges;
+    attr.MaxInlineData = max_inline_data;
+    attr.MaxReadsAsResponderOfQp = attr.MaxReadsAsInitiatorOfQp = max_reads_of_qp;
+    attr.MaxReadsAsResponder = max_reads_of_qp * max_qps;
+    attr.MaxPds = max_pds;
+    attr.MaxMrs = max_mrs;
+    attr.MaxMrSize = max_mr_size;
     attr.MaxCqs = attr.MaxCompletionHandlers = max_cqs; // each queue has its own up-calls
     attr.MaxCqes = max_cqes;
     attr.PageSizes = 4096;
@@ -168,6 +179,16 @@ const HCA_OPERATIONS operations = {
     .DeregisterMadAgent = deregister_mad_agent,
     .SendMad = send_mad,
     .ModifyMadAgent = modify_mad_agent,
+    .AllocatePd = allocate_pd,
+    .DeallocatePd = deallocate_pd,
+    .RegisterMr = register_mr,
+    .DeregisterMr = deregister_mr,
+    .QueryMr = query_mr,
+    .CreateQp = create_qp,
+    .DestroyQp = destroy_qp,
+    .ModifyQp = modify_qp,
+    .QueryQp = query_qp,
+    .FlushQp = flush_qp,
 };
 
 bool is_software(const DEVICE_OBJECT* device) { return HcaDeviceOperations(device) == &operations; }

@@ -108,7 +108,7 @@ NTSTATUS complete(IRP* irp, outcome with) {
 
 std::vector<const defect*> all_defects() {
     std::vector<const defect*> all;
-    for (const std::span<const defect>& part : {verb_defects, event_defects})
+    for (const std::span<const defect>& part : {verb_defects, qp_defects, event_defects})
         for (const defect& each : part)
             all.push_back(&each);
     return all;

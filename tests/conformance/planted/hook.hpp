@@ -45,7 +45,7 @@ struct hook {
     NTSTATUS raise(UCHAR port, IB_ASYNC_EVENT event) const;
 };
 
-/// The CA, queue or agent that a verb is sent to.
+/// The object that a verb is sent to.
 inline void* object_of(IRP* irp) {
     return IoGetCurrentIrpStackLocation(irp)->Parameters.Others.Argument1;
 }
@@ -63,7 +63,17 @@ outcome forward(hook& at, IRP* irp);
 
 NTSTATUS complete(IRP* irp, outcome with);
 
+/// Replaces the status Right by Wrong.
+template <UCHAR Minor, NTSTATUS Right, NTSTATUS Wrong>
+NTSTATUS confuses(hook& at, IRP* irp) {
+    if (minor_of(irp) != Minor) return at.pass(irp);
+    outcome seen = forward(at, irp);
+    if (seen.status == Right) seen.status = Wrong;
+    return complete(irp, seen);
+}
+
 extern const std::span<const defect> verb_defects;
+extern const std::span<const defect> qp_defects;
 extern const std::span<const defect> event_defects;
 
 /// The scheme "planted:NAME", and its adapter.

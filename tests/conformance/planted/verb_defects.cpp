@@ -101,14 +101,6 @@ NTSTATUS confuses_flags(hook& at, IRP* irp) {
     return at.pass(irp);
 }
 
-/// Replaces the status Right by Wrong.
-template <UCHAR Minor, NTSTATUS Right, NTSTATUS Wrong>
-NTSTATUS confuses(hook& at, IRP* irp) {
-    if (minor_of(irp) != Minor) return at.pass(irp);
-    outcome seen = forward(at, irp);
-    if (seen.status == Right) seen.status = Wrong;
-    return complete(irp, seen);
-}
 constexpr auto allows_conflicts =
     confuses<HCA_MN_MODIFY_PORT, STATUS_FILE_LOCK_CONFLICT, STATUS_SUCCESS>;
 constexpr auto closes_with_children = confuses<HCA_MN_CLOSE_CA, STATUS_DEVICE_BUSY, STATUS_SUCCESS>;

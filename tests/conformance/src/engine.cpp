@@ -112,7 +112,7 @@ std::vector<const test_case*> all_cases() {
          {open_cases, close_cases, query_cases, modify_cases, completion_queue_cases,
           cq_results_cases, completion_event_cases, event_cases, event_race_cases, fatal_cases,
           fatal_race_cases, mad_agent_cases, datagram_cases, mad_qp_cases, mad_route_cases,
-          cancel_cases, level_cases, user_cases, law_cases})
+          memory_cases, queue_pair_cases, cancel_cases, level_cases, user_cases, law_cases})
         for (const test_case& each : part)
             all.push_back(&each);
     return all;

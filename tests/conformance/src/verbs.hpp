@@ -95,4 +95,43 @@ inline verb get_mad(IB_MAD_AGENT* agent, IB_MAD_RECEIVE* into) {
     return {"CiGetMad", [=](IRP* irp) { return CiGetMad(agent, into, irp); }};
 }
 
+inline verb allocate_pd(IB_CA* ca, ULONG type = IB_PDT_NORMAL, CI_UDATA* data = nullptr) {
+    return {"CiAllocatePd", [=](IRP* irp) { return CiAllocatePd(ca, type, data, irp); }};
+}
+inline verb deallocate_pd(IB_PD* pd, CI_UDATA* data = nullptr) {
+    return {"CiDeallocatePd", [=](IRP* irp) { return CiDeallocatePd(pd, data, irp); }};
+}
+inline verb register_mr(IB_PD* pd, const ib_mr_create_t* wanted, CI_UDATA* data = nullptr) {
+    return {"CiRegisterMr", [=](IRP* irp) { return CiRegisterMr(pd, wanted, data, irp); }};
+}
+inline verb deregister_mr(IB_MR* mr, CI_UDATA* data = nullptr) {
+    return {"CiDeregisterMr", [=](IRP* irp) { return CiDeregisterMr(mr, data, irp); }};
+}
+inline verb query_mr(IB_MR* mr, void* to, SIZE_T size, CI_UDATA* data = nullptr) {
+    return {"CiQueryMr", [=](IRP* irp) {
+                return CiQueryMr(mr, size, static_cast<ib_mr_attr_t*>(to), data, irp);
+            }};
+}
+
+inline verb create_qp(IB_PD* pd, const ib_qp_create_t* wanted, CI_UDATA* data = nullptr) {
+    return {"CiCreateQp", [=](IRP* irp) { return CiCreateQp(pd, wanted, data, irp); }};
+}
+inline verb destroy_qp(IB_QP* qp, CI_UDATA* data = nullptr) {
+    return {"CiDestroyQp", [=](IRP* irp) { return CiDestroyQp(qp, data, irp); }};
+}
+inline verb modify_qp(IB_QP* qp, const ib_qp_mod_t* change, CI_UDATA* data = nullptr) {
+    return {"CiModifyQp", [=](IRP* irp) { return CiModifyQp(qp, change, data, irp); }};
+}
+inline verb query_qp(IB_QP* qp, void* to, SIZE_T size, CI_UDATA* data = nullptr) {
+    return {"CiQueryQp", [=](IRP* irp) {
+                return CiQueryQp(qp, size, static_cast<ib_qp_attr_t*>(to), data, irp);
+            }};
+}
+inline verb flush_qp(IB_QP* qp) {
+    return {"CiFlushQp", [=](IRP* irp) { return CiFlushQp(qp, irp); }};
+}
+inline verb get_qp_event(IB_QP* qp) {
+    return {"CiGetQpAsyncEvent", [=](IRP* irp) { return CiGetQpAsyncEvent(qp, irp); }};
+}
+
 } // namespace irpverbs::conformance

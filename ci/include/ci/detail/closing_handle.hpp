@@ -3,22 +3,28 @@
 
 #include <ci/detail/verb.hpp>
 
+#include <array>
 #include <atomic>
 #include <memory>
 
 namespace irpverbs::ci::detail {
 
+class closing_handle;
+
+/// The objects that an object was created with; null: none.
+using parent_handles = std::array<std::shared_ptr<closing_handle>, 3>;
+
 /// An object with a verb that closes it. The last holder sends the verb when it releases the
 /// object, in any context and at any IRQL up to that of the verb. The IRP for the verb is allocated
-/// beforehand: the release neither fails nor waits. The parent stays open until the verb has
+/// beforehand: the release neither fails nor waits. The parents stay open until the verb has
 /// completed.
 class NT_API closing_handle {
 public:
     using closing_verb = NTSTATUS (*)(void* object, IRP* irp);
 
-    /// Returns null without memory. `parent` may be null.
+    /// Returns null without memory.
     static std::shared_ptr<closing_handle> reserve(closing_verb close,
-                                                   std::shared_ptr<closing_handle> parent) noexcept;
+                                                   parent_handles parents) noexcept;
     ~closing_handle();
     closing_handle(const closing_handle&) = delete;
     closing_handle& operator=(const closing_handle&) = delete;
@@ -29,9 +35,9 @@ public:
     /// True while holders, or calls that create one, have a child of this.
     bool has_children() const noexcept { return children_.load(std::memory_order_acquire) != 0; }
 
-    /// The closing verb will use this IRP of the caller, which keeps the parent open until the IRP
+    /// The closing verb will use this IRP of the caller, which keeps the parents open until the IRP
     /// has completed.
-    std::shared_ptr<closing_handle> close_with(IRP* irp) noexcept;
+    parent_handles close_with(IRP* irp) noexcept;
 
 private:
     struct close_request;
@@ -63,13 +69,13 @@ struct access {
 template <class Handle, class Send>
 struct open_call {
     CCHAR locations;
-    std::shared_ptr<closing_handle> parent;
+    parent_handles parents;
     Send send;
     std::shared_ptr<closing_handle> made = nullptr;
 
     CCHAR stack_size() const { return locations; }
     void start(IRP* irp) {
-        made = closing_handle::reserve(access::closing_verb_of<Handle>, std::move(parent));
+        made = closing_handle::reserve(access::closing_verb_of<Handle>, std::move(parents));
         if (made != nullptr)
             send(irp);
         else
@@ -84,16 +90,16 @@ struct open_call {
 
 /// Completes with void(error_code, Handle).
 template <class Handle, class Send, class Token>
-auto open(CCHAR locations, std::shared_ptr<closing_handle> parent, Send send, Token&& token) {
+auto open(CCHAR locations, parent_handles parents, Send send, Token&& token) {
     return irp::detail::initiate(
-        open_call<Handle, Send>{locations, std::move(parent), std::move(send)},
+        open_call<Handle, Send>{locations, std::move(parents), std::move(send)},
         std::forward<Token>(token));
 }
 
 /// A call that closes the object of `handle`, as soon as no call on another thread uses it.
 struct NT_API close_call {
     std::shared_ptr<closing_handle>* handle;
-    std::shared_ptr<closing_handle> parent = nullptr;
+    parent_handles parents{};
 
     CCHAR stack_size() const { return 1; }
     void start(IRP* irp);

@@ -28,9 +28,9 @@ private:
         self.verb_(self.buffer_.size(), static_cast<Attr*>(block), irp);
     }
     static SIZE_T whole_size(const retry_on_overflow& base) {
-        Attr fixed;
-        std::memcpy(&fixed, static_cast<const query&>(base).buffer_.data(), sizeof(fixed));
-        return fixed.Size;
+        ULONG size = 0; // the first member of every block
+        std::memcpy(&size, static_cast<const query&>(base).buffer_.data(), sizeof(size));
+        return size;
     }
     static constexpr steps how{send, whole_size};
 

@@ -1,0 +1,105 @@
+/* Protection domains and memory regions: their verbs, and the parameters of these. The rules at the
+   top of ci/ci.h apply. Names are those of WinOF. Source: IBA 10.2.3 (protection domains), 10.6
+   (memory management), 11.2.7 (verbs of memory). */
+#ifndef IRPVERBS_CI_MEMORY_H
+#define IRPVERBS_CI_MEMORY_H
+
+#include <ci/ib_types.h>
+#include <irp/wdm.h>
+
+NT_EXTERN_C_BEGIN
+
+struct _CI_UDATA;
+struct _IB_CA;
+struct _IB_PD;
+
+typedef ULONG ib_pd_type_t;
+enum _ib_pd_type {
+    IB_PDT_NORMAL = 0,
+    IB_PDT_ALIAS = 1, /* reserved, like the next two */
+    IB_PDT_SQP = 2,
+    IB_PDT_UD = 3
+};
+
+/* Access rights. Local reads are always allowed. Source: IBA 10.6.3 (access to memory); the first
+   five have WinOF's values, the others those of ibv_reg_mr(3). */
+typedef ULONG ib_access_t;
+#define IB_AC_RDMA_READ 0x01u
+#define IB_AC_RDMA_WRITE 0x02u  /* requires IB_AC_LOCAL_WRITE */
+#define IB_AC_ATOMIC 0x04u      /* requires IB_AC_LOCAL_WRITE */
+#define IB_AC_LOCAL_WRITE 0x08u /* receives, and results of reads and atomics */
+#define IB_AC_MW_BIND 0x10u     /* memory windows may be bound to the region */
+#define IB_AC_ZERO_BASED 0x20u  /* work requests count addresses from the region's first byte */
+#define IB_AC_ON_DEMAND 0x40u   /* the region's pages are not locked in memory */
+
+/* The rights of a region that a queue pair grants its peer (ib_qp_mod_t.access_ctrl). */
+#define IB_AC_REMOTE (IB_AC_RDMA_READ | IB_AC_RDMA_WRITE | IB_AC_ATOMIC)
+
+/* A memory region to be registered. */
+typedef struct _ib_mr_create {
+    VOID* vaddr;
+    ULONGLONG length; /* bytes */
+    ib_access_t access_ctrl;
+} ib_mr_create_t;
+
+/* Attributes of a memory region. */
+typedef struct _ib_mr_attr {
+    ULONG size; /* bytes of the whole block: this */
+    ib_access_t access_ctrl;
+    struct _IB_PD* h_pd;
+    ULONGLONG local_lb;  /* the range of addresses for work requests of this HCA: the first byte */
+    ULONGLONG local_ub;  /* the byte behind the last */
+    ULONGLONG remote_lb; /* the same for the peer; 0, like the next, without a remote right */
+    ULONGLONG remote_ub;
+    ULONG lkey;
+    ULONG rkey; /* 0 without a remote right */
+} ib_mr_attr_t;
+
+/* A protection domain. */
+typedef struct _IB_PD {
+    ib_pd_type_t Type;
+} IB_PD;
+
+/* A memory region. */
+typedef struct _IB_MR {
+    ULONG LKey;
+    ULONG RKey; /* 0 without a remote right */
+} IB_MR;
+
+/* Allocates a protection domain: regions, address vectors and queue pairs work only with those of
+   the same domain. Type is IB_PDT_NORMAL.
+   Ownership: the IB_PD is the caller's until CiDeallocatePd completes.
+   STATUS_SUCCESS: Information is the IB_PD*. STATUS_NOT_SUPPORTED: also another ib_pd_type_t. */
+NT_API NTSTATUS CiAllocatePd(struct _IB_CA* pCa, ULONG Type, struct _CI_UDATA* pUserData,
+                             IRP* pIrp);
+
+/* Deallocates a protection domain. STATUS_SUCCESS.
+   STATUS_DEVICE_BUSY: objects created with it remain; nothing changed. */
+NT_API NTSTATUS CiDeallocatePd(IB_PD* pPd, struct _CI_UDATA* pUserData, IRP* pIrp);
+
+/* Registers a memory region. The memory must stay mapped until CiDeregisterMr completes: a work
+   request that touches a page that is not mapped completes IB_WC_LOCAL_PROTECTION_ERROR, or at its
+   peer IB_WC_REMOTE_ACCESS_ERROR.
+   Ownership: the IB_MR is the caller's until CiDeregisterMr completes; the memory stays the
+   caller's.
+   STATUS_SUCCESS: Information is the IB_MR*. STATUS_ACCESS_DENIED: IB_AC_RDMA_WRITE or IB_AC_ATOMIC
+   without IB_AC_LOCAL_WRITE. STATUS_INVALID_PARAMETER: also a NULL vaddr, a length of 0, more bytes
+   than the HCA supports (IB_CA_ATTR.MaxMrSize), or a range beyond the last address.
+   STATUS_NOT_SUPPORTED: also a right that the HCA does not support. STATUS_INSUFFICIENT_RESOURCES:
+   also IB_CA_ATTR.MaxMrs regions exist. */
+NT_API NTSTATUS CiRegisterMr(IB_PD* pPd, const ib_mr_create_t* pCreate, struct _CI_UDATA* pUserData,
+                             IRP* pIrp);
+
+/* Deregisters a memory region. Its keys are invalid from the completion on: outstanding work
+   requests that use them complete IB_WC_LOCAL_PROTECTION_ERROR.
+   STATUS_SUCCESS. STATUS_DEVICE_BUSY: a memory window is bound to it, or a region shares its pages;
+   nothing changed. */
+NT_API NTSTATUS CiDeregisterMr(IB_MR* pMr, struct _CI_UDATA* pUserData, IRP* pIrp);
+
+/* Attributes of a memory region; sizes and statuses as CiQueryCa. */
+NT_API NTSTATUS CiQueryMr(IB_MR* pMr, SIZE_T AttrSize, ib_mr_attr_t* pAttr,
+                          struct _CI_UDATA* pUserData, IRP* pIrp);
+
+NT_EXTERN_C_END
+
+#endif

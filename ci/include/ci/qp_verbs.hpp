@@ -1,0 +1,89 @@
+/// Async wrappers of the verbs of queue pairs, and the calls that post.
+#pragma once
+
+#include <ci/completion_queue.hpp>
+#include <ci/detail/query.hpp>
+#include <ci/protection_domain.hpp>
+#include <ci/qp_changes.hpp>
+#include <ci/queue_pair.hpp>
+#include <dispatch/status.hpp>
+
+namespace irpverbs::ci {
+
+using qp_attributes = attribute_block<ib_qp_attr_t>;
+
+/// CiCreateQp: void(error_code, queue_pair). `wanted` needs no completion queues. `pd` and the
+/// queues, which may be one, stay at least until completion.
+template <class Token = boost::asio::deferred_t>
+auto create_qp(const protection_domain& pd, const completion_queue& sends,
+               const completion_queue& receives, ib_qp_create_t wanted, Token&& token = {}) {
+    wanted.h_sq_cq = sends;
+    wanted.h_rq_cq = receives;
+    return detail::open<queue_pair>(
+        1, {detail::access::held(pd), detail::access::held(sends), detail::access::held(receives)},
+        [=, pd = static_cast<IB_PD*>(pd)](IRP* irp) { CiCreateQp(pd, &wanted, nullptr, irp); },
+        std::forward<Token>(token));
+}
+
+/// CiDestroyQp: queue_pair::async_close.
+template <class Token = boost::asio::deferred_t>
+auto destroy_qp(queue_pair& qp, Token&& token = {}) {
+    return qp.async_close(std::forward<Token>(token));
+}
+
+/// CiModifyQp: void(error_code).
+template <class Token = boost::asio::deferred_t>
+auto modify_qp(IB_QP* qp, const ib_qp_mod_t& change, Token&& token = {}) {
+    return detail::call<void>([=](IRP* irp) { CiModifyQp(qp, &change, nullptr, irp); },
+                              std::forward<Token>(token));
+}
+
+/// CiQueryQp: void(error_code, qp_attributes).
+template <class Token = boost::asio::deferred_t>
+auto query_qp(IB_QP* qp, Token&& token = {}) {
+    return detail::query_attributes<ib_qp_attr_t>(
+        0,
+        [=](SIZE_T size, ib_qp_attr_t* attr, IRP* irp) { CiQueryQp(qp, size, attr, nullptr, irp); },
+        std::forward<Token>(token));
+}
+
+/// CiFlushQp: void(error_code).
+template <class Token = boost::asio::deferred_t>
+auto flush_qp(IB_QP* qp, Token&& token = {}) {
+    return detail::call<void>([=](IRP* irp) { CiFlushQp(qp, irp); }, std::forward<Token>(token));
+}
+
+/// CiGetQpAsyncEvent: void(error_code, IB_ASYNC_EVENT).
+template <class Token = boost::asio::deferred_t>
+auto get_qp_async_event(IB_QP* qp, Token&& token = {}) {
+    return detail::call<IB_ASYNC_EVENT>([=](IRP* irp) { CiGetQpAsyncEvent(qp, irp); },
+                                        std::forward<Token>(token));
+}
+
+/// CiPostSend: returns the first work request that was not posted, with the status in `error`; null
+/// when all were.
+inline ib_send_wr_t* post_send(IB_QP* qp, ib_send_wr_t* list, boost::system::error_code& error) {
+    ib_send_wr_t* failed = nullptr;
+    const NTSTATUS status = CiPostSend(qp, list, &failed);
+    error = dispatch::make_error_code(status);
+    return NT_SUCCESS(status) ? nullptr : failed;
+}
+/// CiPostSend, which throws dispatch::status_error when it fails.
+inline void post_send(IB_QP* qp, ib_send_wr_t* list) {
+    const NTSTATUS status = CiPostSend(qp, list, nullptr);
+    if (!NT_SUCCESS(status)) throw dispatch::status_error(status);
+}
+
+/// CiPostRecv, as post_send.
+inline ib_recv_wr_t* post_recv(IB_QP* qp, ib_recv_wr_t* list, boost::system::error_code& error) {
+    ib_recv_wr_t* failed = nullptr;
+    const NTSTATUS status = CiPostRecv(qp, list, &failed);
+    error = dispatch::make_error_code(status);
+    return NT_SUCCESS(status) ? nullptr : failed;
+}
+inline void post_recv(IB_QP* qp, ib_recv_wr_t* list) {
+    const NTSTATUS status = CiPostRecv(qp, list, nullptr);
+    if (!NT_SUCCESS(status)) throw dispatch::status_error(status);
+}
+
+} // namespace irpverbs::ci

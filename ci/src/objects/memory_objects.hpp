@@ -1,0 +1,28 @@
+// Protection domains and memory regions.
+#pragma once
+
+#include "child_object.hpp"
+
+namespace irpverbs::ci {
+
+struct pd_object final : child_object<pd_object, HCA_PD, ca_object> {
+    static constexpr const char* name = "pd";
+    static constexpr unsigned channel_count = 0;
+    static SIZE_T extension_size(const HCA_DEVICE& of) { return of.PdExtensionSize; }
+
+    explicit pd_object(event_channel* channels) : child_object(channels) {}
+    void set_up(const create_parameters& wanted, event_channel*) { shared.Pd.Type = wanted.count; }
+};
+
+struct mr_object final : child_object<mr_object, HCA_MR, pd_object> {
+    static constexpr const char* name = "mr";
+    static constexpr unsigned channel_count = 0;
+    static SIZE_T extension_size(const HCA_DEVICE& of) { return of.MrExtensionSize; }
+
+    explicit mr_object(event_channel* channels) : child_object(channels) {}
+    void set_up(const create_parameters& wanted, event_channel*) {
+        shared.Create = *static_cast<const ib_mr_create_t*>(wanted.attributes);
+    }
+};
+
+} // namespace irpverbs::ci

@@ -1,0 +1,52 @@
+#include "qp_object.hpp"
+
+#include <dispatch/support/spin_lock.hpp>
+
+namespace irpverbs::ci {
+
+namespace {
+
+object* cq_in(IB_CQ* cq) {
+    return cq != nullptr ? &cq_object::of(reinterpret_cast<HCA_CQ*>(cq)) : nullptr;
+}
+
+used_objects used_of(const ib_qp_create_t& create) {
+    return {{cq_in(create.h_sq_cq), cq_in(create.h_rq_cq)}};
+}
+
+} // namespace
+
+used_objects qp_object::used_by(const create_parameters& wanted) {
+    return used_of(*static_cast<const ib_qp_create_t*>(wanted.attributes));
+}
+
+used_objects qp_object::used() const { return used_of(shared.Create); }
+
+void qp_object::set_up(const create_parameters& wanted, event_channel* channels) {
+    const auto& create = *static_cast<const ib_qp_create_t*>(wanted.attributes);
+    shared.Create = create;
+    shared.Qp = {
+        0, create.sq_depth, create.rq_depth, create.sq_sge, create.rq_sge, create.sq_max_inline};
+    shared.State = IB_QPS_RESET;
+    channels[async_channel].has_up_call = create.dispatch.AsyncEvent != nullptr;
+    const dispatch::detail::spin_guard guard(device().lock);
+    device().posts.push_back(posts);
+}
+
+void qp_object::tear_down() {
+    hca_device& its_device = device();
+    const dispatch::detail::spin_guard guard(its_device.lock);
+    its_device.posts.erase(its_device.posts.iterator_to(posts));
+}
+
+void qp_object::call_up(unsigned, IB_ASYNC_EVENT event) {
+    shared.Create.dispatch.AsyncEvent(shared.Create.qp_context, event);
+}
+
+void qp_object::cancel_waiting() {
+    object::cancel_waiting();
+    while (IRP* irp = turns.remove_waiting())
+        complete(irp, STATUS_CANCELLED, 0);
+}
+
+} // namespace irpverbs::ci

@@ -1,0 +1,30 @@
+// A queue pair.
+#pragma once
+
+#include "cq_object.hpp"
+#include "memory_objects.hpp"
+#include "turn_queue.hpp"
+
+namespace irpverbs::ci {
+
+struct qp_object final : child_object<qp_object, HCA_QP, pd_object> {
+    static constexpr const char* name = "qp";
+    static constexpr unsigned async_channel = 0;
+    static constexpr unsigned channel_count = 1;
+    static SIZE_T extension_size(const HCA_DEVICE& of) { return of.QpExtensionSize; }
+    static used_objects used_by(const create_parameters& wanted);
+    used_objects used() const;
+
+    explicit qp_object(event_channel* channels) : child_object(channels) {}
+    void set_up(const create_parameters& wanted, event_channel* channels);
+    void tear_down();
+
+    qp_posts posts{shared.Posts};
+    turn_queue turns; // of CiModifyQp and CiFlushQp
+
+private:
+    void call_up(unsigned channel, IB_ASYNC_EVENT event) override;
+    void cancel_waiting() override;
+};
+
+} // namespace irpverbs::ci

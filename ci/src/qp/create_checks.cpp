@@ -1,0 +1,53 @@
+#include "create_checks.hpp"
+
+#include <limits>
+
+namespace irpverbs::ci {
+
+namespace {
+
+constexpr ib_access_t known_rights =
+    IB_AC_REMOTE | IB_AC_LOCAL_WRITE | IB_AC_MW_BIND | IB_AC_ZERO_BASED | IB_AC_ON_DEMAND;
+
+bool wraps(const ib_mr_create_t& create) {
+    const auto first = reinterpret_cast<ULONG_PTR>(create.vaddr);
+    return create.length - 1 > std::numeric_limits<ULONG_PTR>::max() - first;
+}
+
+bool is_of(const HCA_CA* ca, IB_CQ* cq) {
+    return cq != nullptr && reinterpret_cast<HCA_CQ*>(cq)->Ca == ca;
+}
+
+} // namespace
+
+NTSTATUS check_region(const ib_mr_create_t& create) {
+    if (create.vaddr == nullptr || create.length == 0 || wraps(create) ||
+        (create.access_ctrl & ~known_rights) != 0)
+        return STATUS_INVALID_PARAMETER;
+    const bool peer_writes = (create.access_ctrl & (IB_AC_RDMA_WRITE | IB_AC_ATOMIC)) != 0;
+    return peer_writes && (create.access_ctrl & IB_AC_LOCAL_WRITE) == 0 ? STATUS_ACCESS_DENIED
+                                                                        : STATUS_SUCCESS;
+}
+
+// XRC domains and shared receive queues do not exist yet.
+NTSTATUS check_queue_pair(HCA_PD& pd, const ib_qp_create_t& create) {
+    switch (create.qp_type) {
+    case IB_QPT_RELIABLE_CONN:
+    case IB_QPT_UNRELIABLE_CONN:
+    case IB_QPT_UNRELIABLE_DGRM:
+        break;
+    case IB_QPT_QP0:
+    case IB_QPT_QP1:
+    case IB_QPT_RAW_ETHER:
+    case IB_QPT_XRC_INI:
+    case IB_QPT_XRC_TGT:
+        return STATUS_NOT_SUPPORTED;
+    default:
+        return STATUS_INVALID_PARAMETER;
+    }
+    if (!is_of(pd.Ca, create.h_sq_cq) || !is_of(pd.Ca, create.h_rq_cq))
+        return STATUS_INVALID_PARAMETER;
+    return create.h_srq != nullptr ? STATUS_NOT_SUPPORTED : STATUS_SUCCESS;
+}
+
+} // namespace irpverbs::ci

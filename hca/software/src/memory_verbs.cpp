@@ -1,0 +1,74 @@
+#include "memory_verbs.hpp"
+
+#include "adapter.hpp"
+
+namespace irpverbs::hca_software {
+
+namespace {
+
+adapter& adapter_of(const HCA_PD* pd) { return adapter::of(pd->Ca->Device); }
+
+ULONGLONG base_of(const ib_mr_create_t& region) {
+    return (region.access_ctrl & IB_AC_ZERO_BASED) != 0
+               ? 0
+               : static_cast<ULONGLONG>(reinterpret_cast<ULONG_PTR>(region.vaddr));
+}
+
+/// HCA_MR.Extension: the key, since clients can write to their IB_MR.
+ULONG& key_of(const HCA_MR* mr) { return *static_cast<ULONG*>(mr->Extension); }
+
+bool is_remote(const ib_mr_create_t& region) { return (region.access_ctrl & IB_AC_REMOTE) != 0; }
+
+} // namespace
+
+NTSTATUS allocate_pd(HCA_PD* pd, CI_UDATA* user, PIRP) {
+    HcaCopyUserData(user, nullptr, 0);
+    return adapter_of(pd).add_pd() ? STATUS_SUCCESS : STATUS_INSUFFICIENT_RESOURCES;
+}
+
+NTSTATUS deallocate_pd(HCA_PD* pd, CI_UDATA* user, PIRP) {
+    HcaCopyUserData(user, nullptr, 0);
+    adapter_of(pd).remove_pd();
+    return STATUS_SUCCESS;
+}
+
+// Nothing locks the pages in memory, so IB_AC_ON_DEMAND has no effect. There are no memory windows.
+NTSTATUS register_mr(HCA_MR* mr, CI_UDATA* user, PIRP) {
+    HcaCopyUserData(user, nullptr, 0);
+    const ib_mr_create_t& region = mr->Create;
+    if (region.length > max_mr_size) return STATUS_INVALID_PARAMETER;
+    if ((region.access_ctrl & IB_AC_MW_BIND) != 0) return STATUS_NOT_SUPPORTED;
+    const ULONG key = adapter_of(mr->Pd).keys().insert(
+        {mr->Pd, base_of(region), region.length, region.vaddr, region.access_ctrl});
+    if (key == 0) return STATUS_INSUFFICIENT_RESOURCES;
+    key_of(mr) = key;
+    mr->Mr.LKey = key;
+    mr->Mr.RKey = is_remote(region) ? key : 0;
+    return STATUS_SUCCESS;
+}
+
+NTSTATUS deregister_mr(HCA_MR* mr, CI_UDATA* user, PIRP) {
+    HcaCopyUserData(user, nullptr, 0);
+    adapter_of(mr->Pd).keys().remove(key_of(mr));
+    return STATUS_SUCCESS;
+}
+
+NTSTATUS query_mr(HCA_MR* mr, ib_mr_attr_t* attr, SIZE_T size, CI_UDATA* user, PIRP irp) {
+    HcaCopyUserData(user, nullptr, 0);
+    const ib_mr_create_t& region = mr->Create;
+    ib_mr_attr_t made{};
+    made.size = sizeof(made);
+    made.access_ctrl = region.access_ctrl;
+    made.h_pd = &mr->Pd->Pd;
+    made.local_lb = base_of(region);
+    made.local_ub = made.local_lb + region.length;
+    if (is_remote(region)) {
+        made.remote_lb = made.local_lb;
+        made.remote_ub = made.local_ub;
+    }
+    made.lkey = key_of(mr);
+    made.rkey = is_remote(region) ? made.lkey : 0;
+    return HcaCopyAttributes(&made, sizeof(made), attr, size, irp);
+}
+
+} // namespace irpverbs::hca_software

@@ -1,0 +1,19 @@
+// Protection domains and memory regions of the software HCA.
+#pragma once
+
+#include <ci/driver.h>
+
+namespace irpverbs::hca_software {
+
+inline constexpr ULONG max_pds = 1u << 16;
+inline constexpr ULONGLONG max_mr_size = 1ull << 47; // a user's address space
+
+inline constexpr SIZE_T mr_extension_size = sizeof(ULONG);
+
+NTSTATUS allocate_pd(HCA_PD* pd, CI_UDATA* user, PIRP irp);
+NTSTATUS deallocate_pd(HCA_PD* pd, CI_UDATA* user, PIRP irp);
+NTSTATUS register_mr(HCA_MR* mr, CI_UDATA* user, PIRP irp);
+NTSTATUS deregister_mr(HCA_MR* mr, CI_UDATA* user, PIRP irp);
+NTSTATUS query_mr(HCA_MR* mr, ib_mr_attr_t* attr, SIZE_T size, CI_UDATA* user, PIRP irp);
+
+} // namespace irpverbs::hca_software

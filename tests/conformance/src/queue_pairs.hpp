@@ -1,0 +1,91 @@
+// Protection domains, memory regions and queue pairs of a case.
+#pragma once
+
+#include "world.hpp"
+
+#include <ci/qp_changes.hpp>
+
+#include <array>
+
+namespace irpverbs::conformance {
+
+/// A protection domain; the destructor deallocates it.
+class pd {
+public:
+    explicit pd(IB_CA* parent) : pd_(reinterpret_cast<IB_PD*>(must(allocate_pd(parent)))) {}
+    ~pd() { EXPECT_STATUS(verb_call(deallocate_pd(pd_)).status(), STATUS_SUCCESS); }
+    pd(const pd&) = delete;
+    pd& operator=(const pd&) = delete;
+
+    operator IB_PD*() const { return pd_; }
+
+private:
+    IB_PD* pd_;
+};
+
+/// A memory region; the destructor deregisters it.
+class mr {
+public:
+    mr(IB_PD* parent, const ib_mr_create_t& wanted)
+        : mr_(reinterpret_cast<IB_MR*>(must(register_mr(parent, &wanted)))) {}
+    ~mr() { EXPECT_STATUS(verb_call(deregister_mr(mr_)).status(), STATUS_SUCCESS); }
+    mr(const mr&) = delete;
+    mr& operator=(const mr&) = delete;
+
+    operator IB_MR*() const { return mr_; }
+    IB_MR* operator->() const { return mr_; }
+
+private:
+    IB_MR* mr_;
+};
+
+/// The parameters of a queue pair with small queues.
+inline ib_qp_create_t small_queue_pair(IB_CQ* sends, IB_CQ* receives,
+                                       ib_qp_type_t type = IB_QPT_RELIABLE_CONN) {
+    ib_qp_create_t wanted{};
+    wanted.qp_type = type;
+    wanted.h_sq_cq = sends;
+    wanted.h_rq_cq = receives;
+    wanted.sq_depth = wanted.rq_depth = 3;
+    wanted.sq_sge = wanted.rq_sge = 1;
+    return wanted;
+}
+
+/// A queue pair; the destructor destroys it.
+class qp {
+public:
+    qp(IB_PD* parent, const ib_qp_create_t& wanted)
+        : qp_(reinterpret_cast<IB_QP*>(must(create_qp(parent, &wanted)))) {}
+    ~qp() {
+        if (qp_ != nullptr) destroy();
+    }
+    qp(const qp&) = delete;
+    qp& operator=(const qp&) = delete;
+
+    operator IB_QP*() const { return qp_; }
+    IB_QP* operator->() const { return qp_; }
+    IB_QP* release() { return std::exchange(qp_, nullptr); }
+    void destroy() { EXPECT_STATUS(verb_call(destroy_qp(release())).status(), STATUS_SUCCESS); }
+    ib_qp_attr_t attributes() const {
+        ib_qp_attr_t attr{};
+        EXPECT_STATUS(answer(query_qp(qp_, &attr, sizeof(attr))), STATUS_SUCCESS);
+        return attr;
+    }
+    NTSTATUS modify(const ib_qp_mod_t& change) const { return answer(modify_qp(qp_, &change)); }
+
+private:
+    IB_QP* qp_;
+};
+
+/// An open CA with a queue pair and the objects that it needs.
+struct qp_scene {
+    ca opened;
+    pd domain{opened};
+    cq queue{opened.get()};
+    qp pair;
+
+    explicit qp_scene(const world& here, ib_qp_type_t type = IB_QPT_RELIABLE_CONN)
+        : opened(here), pair(domain, small_queue_pair(queue, queue, type)) {}
+};
+
+} // namespace irpverbs::conformance
