@@ -9,7 +9,7 @@ namespace {
 using namespace irpverbs::testing;
 using irpverbs::dispatch::choices;
 
-constexpr std::uint64_t seeds = 3000;
+constexpr std::uint64_t seeds = 1000;
 constexpr unsigned requests = 24; // of each end
 constexpr ULONG most = 3000;      // bytes of a message
 constexpr std::size_t arena = std::size_t{requests} * most;

@@ -22,8 +22,9 @@ void read_resources::clear() {
 }
 
 read_resource* read_resources::next_free() {
-    if (size_ == 0 || ring_[newest_].pending) return nullptr;
-    return &ring_[newest_];
+    if (size_ == 0) return nullptr;
+    read_resource& oldest = ring_[newest_];
+    return oldest.what == operation::reserved || oldest.answered ? &oldest : nullptr;
 }
 
 read_resource* read_resources::find(psn number) {

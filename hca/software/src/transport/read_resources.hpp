@@ -11,6 +11,7 @@ namespace irpverbs::hca_software::transport {
 struct read_resource {
     operation what = operation::reserved; // reserved: not used
     bool pending = false;                 // it has responses to be sent
+    bool answered = false;                // all responses were sent once
     psn first_number;
     psn last_number;
     ULONGLONG address = 0; // of a read, as the next four
@@ -36,8 +37,9 @@ public:
     void resize(ULONG used);
     void clear();
 
-    /// Returns the place of the next operation, which forgets the oldest one; null: that one's
-    /// response has not been sent, or there is no place.
+    /// Returns the place of the next operation, which forgets the oldest one; null: that one has
+    /// not been answered, or there is no place. A peer that sends a new operation has received the
+    /// answer of the oldest, which is not sent again.
     read_resource* next_free();
     void add() { newest_ = (newest_ + 1) % size_; }
 

@@ -305,11 +305,14 @@ void requester::on_acknowledge(const packet& what) {
     }
 }
 
+// The peer answers, so nothing was lost: only missing answers exhaust the other count.
 void requester::on_not_ready(psn number, UCHAR timer_code) {
     constexpr UCHAR endless = 7;
     if (!acknowledge_until(number) || not_ready_until_ != 0) return;
     if (not_ready_left_ == 0) return fail(IB_WC_RNR_RETRY_EXCEEDED);
     if (not_ready_left_ != endless) --not_ready_left_;
+    retries_left_ = shared_.attr.retry_cnt;
+    recovering_ = false;
     rewind();
     not_ready_until_ = shared_.owner.now() + not_ready_time(timer_code);
 }

@@ -396,6 +396,7 @@ bool responder::send_read_packet(read_resource& from) {
         return true;
     }
     from.pending = !is_last;
+    if (from.next == from.last_number) from.answered = true;
     ++from.next;
     return true;
 }
@@ -406,6 +407,7 @@ bool responder::send_atomic(read_resource& from) {
     made.atomic_result = from.result;
     if (shared_.owner.transmit(made) == transmission::later) return false;
     from.pending = false;
+    from.answered = true;
     return true;
 }
 
