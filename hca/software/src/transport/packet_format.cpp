@@ -156,7 +156,10 @@ bool fits(payload_rule rule, std::size_t size) {
     return size <= max_mtu;
 }
 
-bool is_known(service which) { return which != service::reliable_datagram; }
+bool is_known(service which) {
+    return which == service::reliable_connection || which == service::unreliable_connection ||
+           which == service::unreliable_datagram;
+}
 
 // ---- frames
 

@@ -390,9 +390,10 @@ bool responder::send_read_packet(read_resource& from) {
     if (at != nullptr || size == 0) result = shared_.owner.transmit(made);
     if (result == transmission::later) return false;
     if (result == transmission::unmapped) {
+        const psn refused = from.next;
         resources_.clear();
         refuse(no_access, IB_WC_LOCAL_PROTECTION_ERROR);
-        reply_->number = from.next;
+        reply_->number = refused;
         return true;
     }
     from.pending = !is_last;
