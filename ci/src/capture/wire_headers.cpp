@@ -28,8 +28,8 @@ std::uint8_t* put_local(const wire_route& route, std::size_t behind, std::uint8_
 }
 
 std::uint8_t* put_global(const wire_route& route, std::size_t behind, std::uint8_t* to) {
-    to = put(to,
-             6u << 28 | std::uint32_t{route.traffic_class} << 20 | (route.flow_label & 0xFFFFF), 4);
+    to = put(to, 6u << 28 | std::uint32_t{route.traffic_class} << 20 | (route.flow_label & 0xFFFFF),
+             4);
     to = put(to, behind, 2);
     to = put(to, after_global_route, 1);
     to = put(to, route.hop_limit, 1);

@@ -6,7 +6,7 @@ namespace irpverbs::ci {
 
 namespace {
 
-constexpr std::uint8_t only_datagram = 0x64; // BTH opcode: UD SEND Only
+constexpr std::uint8_t only_datagram = 0x64;   // BTH opcode: UD SEND Only
 constexpr std::size_t transport_size = 12 + 8; // base and datagram headers
 
 } // namespace

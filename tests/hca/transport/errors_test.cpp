@@ -309,17 +309,16 @@ TEST_P(WrongRequest, IsRefusedAsInvalid) {
     EXPECT_EQ(two.events.back(), IB_AE_WQ_REQUEST_ERROR);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Each, WrongRequest,
-    ::testing::Values(wrong_request{"MiddleFirst", 0x01, 256, 0},
-                      wrong_request{"LastFirst", 0x02, 10, 0},
-                      wrong_request{"Reserved", 0x1F, 0, 0},
-                      wrong_request{"FirstShorterThanMtu", 0x06, 255, 1000},
-                      wrong_request{"OnlyLongerThanMtu", 0x0A, 260, 260},
-                      wrong_request{"OnlyShorterThanItsLength", 0x0A, 8, 9},
-                      wrong_request{"FirstThatIsAll", 0x06, 256, 256},
-                      wrong_request{"ReadTooLong", 0x0C, 0, 0x80000001}),
-    [](const auto& of) { return of.param.name; });
+INSTANTIATE_TEST_SUITE_P(Each, WrongRequest,
+                         ::testing::Values(wrong_request{"MiddleFirst", 0x01, 256, 0},
+                                           wrong_request{"LastFirst", 0x02, 10, 0},
+                                           wrong_request{"Reserved", 0x1F, 0, 0},
+                                           wrong_request{"FirstShorterThanMtu", 0x06, 255, 1000},
+                                           wrong_request{"OnlyLongerThanMtu", 0x0A, 260, 260},
+                                           wrong_request{"OnlyShorterThanItsLength", 0x0A, 8, 9},
+                                           wrong_request{"FirstThatIsAll", 0x06, 256, 256},
+                                           wrong_request{"ReadTooLong", 0x0C, 0, 0x80000001}),
+                         [](const auto& of) { return of.param.name; });
 
 TEST_F(TransportErrors, InvalidateOfUnknownKey_ReceiveFailsAndSendSucceedsNot) {
     post_receives(1000);

@@ -16,9 +16,12 @@ public:
         pair_.connect();
         pair_.on_transmit = [this](const packet& what) { check(what); };
         pair_.drop = [](const packet&) { return true; };
-        constexpr ib_access_t rights[] = {
-            0, IB_AC_RDMA_READ, IB_AC_LOCAL_WRITE, IB_AC_LOCAL_WRITE | IB_AC_RDMA_WRITE,
-            IB_AC_LOCAL_WRITE | IB_AC_ATOMIC, all_rights};
+        constexpr ib_access_t rights[] = {0,
+                                          IB_AC_RDMA_READ,
+                                          IB_AC_LOCAL_WRITE,
+                                          IB_AC_LOCAL_WRITE | IB_AC_RDMA_WRITE,
+                                          IB_AC_LOCAL_WRITE | IB_AC_ATOMIC,
+                                          all_rights};
         for (const ib_access_t each : rights)
             regions_.push_back(&self().memory.add(300, each));
     }

@@ -73,9 +73,9 @@ TEST(PacketFormat, AtomicAcknowledge_GoldenBytes) {
 
 TEST(PacketFormat, Datagram_GoldenBytes) {
     const bytes content{9, 8, 7, 6};
-    const bytes golden{0x65, 0x40, 0x80, 0x01, 0x00, 0x12, 0x34, 0x56, 0x80, 0xAB, 0xCD,
-                       0xEF, 0x11, 0x22, 0x33, 0x44, 0x00, 0x65, 0x43, 0x21, 0x51, 0x52,
-                       0x53, 0x54, 9,    8,    7,    6};
+    const bytes golden{0x65, 0x40, 0x80, 0x01, 0x00, 0x12, 0x34, 0x56, 0x80, 0xAB,
+                       0xCD, 0xEF, 0x11, 0x22, 0x33, 0x44, 0x00, 0x65, 0x43, 0x21,
+                       0x51, 0x52, 0x53, 0x54, 9,    8,    7,    6};
     EXPECT_EQ(transport_bytes(sample(0x65, content)), golden);
 }
 
@@ -121,8 +121,7 @@ TEST(PacketFormat, EveryOpcode_ParsedAsWritten) {
             EXPECT_EQ(transport_bytes(parsed->content), transport_bytes(what));
             EXPECT_EQ(content_of(parsed->content), content);
             for (std::size_t size = 0; size < frame.size(); ++size) {
-                const bytes cut(frame.begin(),
-                                frame.begin() + static_cast<std::ptrdiff_t>(size));
+                const bytes cut(frame.begin(), frame.begin() + static_cast<std::ptrdiff_t>(size));
                 EXPECT_FALSE(parse_frame(cut)) << size;
             }
         }

@@ -19,8 +19,8 @@ class workload {
 public:
     workload(simulated_end& at, simulated_end& peer, choices& chance)
         : self(at), other(peer), chance_(chance), local(at.memory.add(arena)),
-          sink(at.memory.add(arena)), remote(peer.memory.add(arena)),
-          inbox(peer.memory.add(arena)), counter(peer.memory.add(8)) {
+          sink(at.memory.add(arena)), remote(peer.memory.add(arena)), inbox(peer.memory.add(arena)),
+          counter(peer.memory.add(8)) {
         for (UCHAR& each : local.bytes)
             each = static_cast<UCHAR>(chance_.pick(256, "data"));
         for (UCHAR& each : remote.bytes)
@@ -70,8 +70,8 @@ private:
         constexpr ib_wr_type_t types[] = {WR_SEND, WR_RDMA_WRITE, WR_RDMA_READ, WR_FETCH_ADD};
         planned made;
         made.type = types[chance_.pick(4, "type")];
-        made.length = chance_.fires("short", 2) ? chance_.pick(64, "length")
-                                                : chance_.pick(most, "length");
+        made.length =
+            chance_.fires("short", 2) ? chance_.pick(64, "length") : chance_.pick(most, "length");
         if (made.type == WR_FETCH_ADD) made.length = 8;
         if (chance_.fires("fence", 4)) made.options |= IB_SEND_OPT_FENCE;
         const bool sends = made.type == WR_SEND || made.type == WR_RDMA_WRITE;
@@ -82,8 +82,8 @@ private:
         return made;
     }
     static bool consumes_receive(const planned& what) {
-        return what.type == WR_SEND || (what.type == WR_RDMA_WRITE &&
-                                        (what.options & IB_SEND_OPT_IMMEDIATE) != 0);
+        return what.type == WR_SEND ||
+               (what.type == WR_RDMA_WRITE && (what.options & IB_SEND_OPT_IMMEDIATE) != 0);
     }
     void post(unsigned i) {
         const planned& what = plan_[i];
@@ -91,11 +91,13 @@ private:
         const ULONGLONG offset = ULONGLONG{i} * most;
         // Two segments, so that packets begin within them.
         const ULONG cut = what.type == WR_FETCH_ADD ? 0 : what.length / 3;
-        ib_local_ds_t parts[2] = {segment_of(reads ? sink : local, cut, offset),
-                                  segment_of(reads ? sink : local, what.length - cut, offset + cut)};
+        ib_local_ds_t parts[2] = {
+            segment_of(reads ? sink : local, cut, offset),
+            segment_of(reads ? sink : local, what.length - cut, offset + cut)};
         if ((what.options & IB_SEND_OPT_INLINE) != 0)
             for (ib_local_ds_t& each : parts)
-                each.vaddr = reinterpret_cast<ULONGLONG>(local.bytes.data()) + each.vaddr - local.base;
+                each.vaddr =
+                    reinterpret_cast<ULONGLONG>(local.bytes.data()) + each.vaddr - local.base;
         ib_send_wr_t wr{};
         wr.wr_id = i;
         wr.ds_array = parts;

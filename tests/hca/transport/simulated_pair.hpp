@@ -198,7 +198,8 @@ inline bool simulated_pair::step() {
         if (each->timer != 0 && (expiring == nullptr || each->timer < expiring->timer))
             expiring = each.get();
     if (expiring == nullptr && events_.empty()) return false;
-    if (expiring != nullptr && (events_.empty() || expiring->timer <= events_.begin()->first.first)) {
+    if (expiring != nullptr &&
+        (events_.empty() || expiring->timer <= events_.begin()->first.first)) {
         now = std::max(now, expiring->timer);
         expiring->timer = 0;
         expiring->engine->timer_expired();

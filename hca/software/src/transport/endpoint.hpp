@@ -22,9 +22,7 @@ struct endpoint {
         return is_datagram() ? service::unreliable_datagram : service::unreliable_connection;
     }
 
-    bool is_draining() const {
-        return state == IB_QPS_SQD_DRAINING || state == IB_QPS_SQD_DRAINED;
-    }
+    bool is_draining() const { return state == IB_QPS_SQD_DRAINING || state == IB_QPS_SQD_DRAINED; }
     /// Source: IBA 10.3.1.
     bool sends() const { return state == IB_QPS_RTS || is_draining(); }
     bool receives() const { return sends() || state == IB_QPS_RTR || state == IB_QPS_SQERR; }

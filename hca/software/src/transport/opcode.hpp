@@ -42,10 +42,10 @@ enum extension : UCHAR {
 };
 
 enum class payload_rule : UCHAR {
-    none,     // no payload
-    full,     // the path MTU
+    none,      // no payload
+    full,      // the path MTU
     not_empty, // 1 byte to the path MTU
-    any,      // 0 to the path MTU
+    any,       // 0 to the path MTU
 };
 
 struct opcode_row {
@@ -65,7 +65,7 @@ inline service service_of(UCHAR opcode) { return service(opcode & service_mask);
 /// A row whose operation is reserved: the service has no such opcode.
 const opcode_row& row_of(UCHAR opcode);
 
-/// What a last packet carries beside the payload.
+/// The header of a last packet that carries data of the message beside the payload.
 enum class trailer : UCHAR { none, immediate, invalidate };
 
 /// The opcode of a packet that the service has.

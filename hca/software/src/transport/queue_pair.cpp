@@ -65,8 +65,7 @@ NTSTATUS queue_pair::check_send(const ib_send_wr_t& what) const {
 }
 
 NTSTATUS queue_pair::post_send(ib_send_wr_t* list, ib_send_wr_t** failed) {
-    NTSTATUS status =
-        has_send_queue(shared_.state) ? STATUS_SUCCESS : STATUS_INVALID_DEVICE_STATE;
+    NTSTATUS status = has_send_queue(shared_.state) ? STATUS_SUCCESS : STATUS_INVALID_DEVICE_STATE;
     while (list != nullptr && NT_SUCCESS(status)) {
         status = check_send(*list);
         if (NT_SUCCESS(status)) status = requester_.post(*list);
@@ -78,8 +77,7 @@ NTSTATUS queue_pair::post_send(ib_send_wr_t* list, ib_send_wr_t** failed) {
 }
 
 NTSTATUS queue_pair::post_receive(ib_recv_wr_t* list, ib_recv_wr_t** failed) {
-    NTSTATUS status =
-        shared_.state != IB_QPS_RESET ? STATUS_SUCCESS : STATUS_INVALID_DEVICE_STATE;
+    NTSTATUS status = shared_.state != IB_QPS_RESET ? STATUS_SUCCESS : STATUS_INVALID_DEVICE_STATE;
     while (list != nullptr && NT_SUCCESS(status)) {
         status = responder_.post(*list);
         if (NT_SUCCESS(status)) list = list->p_next;
@@ -97,7 +95,7 @@ void queue_pair::receive(const packet& what) {
     settle();
 }
 
-// Responses have priority over requests. A refusal is sent also in an error.
+// Responses have priority over requests. A NAK is sent also in an error.
 void queue_pair::run() {
     if (shared_.state != IB_QPS_RESET) responder_.run();
     requester_.run();

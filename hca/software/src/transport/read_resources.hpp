@@ -17,9 +17,9 @@ struct read_resource {
     ULONGLONG address = 0; // of a read, as the next four
     ULONG rkey = 0;
     ULONG length = 0;
-    psn next;     // the response to be sent
-    psn begin;    // the responses of the newest request
-    psn end;      // the last one of these
+    psn next;             // the response to be sent
+    psn begin;            // the responses of the newest request
+    psn end;              // the last one of these
     ULONGLONG result = 0; // of an atomic
 
     bool reads() const { return what == operation::read; }

@@ -6,6 +6,12 @@
 
 namespace irpverbs::hca_software::transport {
 
+/// True if sequence number `one` is greater than `other`, both of 24 bits.
+inline bool is_beyond(ULONG one, ULONG other) {
+    const ULONG ahead = (one - other) & psn::mask;
+    return ahead != 0 && ahead < psn::half;
+}
+
 /// Guarded by the lock of the queue pair. Source: IBA 9.7 (reliable service), 9.8 (unreliable).
 class requester {
 public:
@@ -54,8 +60,8 @@ private:
     // ---- responses
     bool acknowledge_until(psn end);
     void on_acknowledge(const packet& what);
-    void on_not_ready(psn number, UCHAR timer_code);
-    void on_refusal(psn number, UCHAR why);
+    void on_rnr_nak(psn number, UCHAR timer_code);
+    void on_nak(psn number, UCHAR why);
     void on_read_response(const packet& what);
     void on_atomic_response(const packet& what);
     send_request* awaited_by(const packet& what);
@@ -64,7 +70,7 @@ private:
 
     // ---- errors and time
     void retry();
-    void implied_refusal();
+    void implied_nak();
     void rewind();
     void restart_timer();
     void request_timer();
@@ -84,11 +90,11 @@ private:
     ULONG reads_ = 0;        // reads and atomics without their response
     ULONG unrequested_ = 0;  // packets since the last that requested an acknowledgement
     UCHAR retries_left_ = 0;
-    UCHAR not_ready_left_ = 0;
-    bool recovering_ = false;          // a lost response is known, and requested again
-    machine_time not_ready_until_ = 0; // 0: the peer is ready
-    machine_time deadline_ = 0;        // of an answer; 0: none
-    machine_time timer_ = 0;           // the time for which the timer is set; 0: none
+    UCHAR rnr_retries_left_ = 0;
+    bool recovering_ = false;    // a lost response is known, and requested again
+    machine_time rnr_until_ = 0; // 0: the peer is ready
+    machine_time deadline_ = 0;  // of an answer; 0: none
+    machine_time timer_ = 0;     // the time for which the timer is set; 0: none
 };
 
 } // namespace irpverbs::hca_software::transport

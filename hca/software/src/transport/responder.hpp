@@ -61,8 +61,8 @@ private:
     void replay_atomic(const packet& what);
     bool is_next(const opcode_row& row) const;
     bool is_granted(operation what) const;
-    void refuse_as_not_ready();
-    void refuse(UCHAR why, IB_WC_STATUS of_receive);
+    void send_rnr_nak();
+    void send_nak(UCHAR why, IB_WC_STATUS of_receive);
     void accept(const packet& what);
 
     // ---- unreliable
@@ -72,7 +72,7 @@ private:
 
     // ---- all services
     struct outcome {
-        UCHAR refusal = 0; // 0: executed
+        UCHAR nak = 0; // 0: executed
         IB_WC_STATUS of_receive = IB_WC_SUCCESS;
     };
     bool ensure_receive();
@@ -99,8 +99,8 @@ private:
     bool has_receive_ = false; // `receive_` is taken from the queue, and not completed
     message message_;
     psn expected_;
-    ULONG messages_ = 0;   // MSN
-    bool refused_ = false; // the expected packet has been requested again
+    ULONG messages_ = 0;    // MSN
+    bool nak_sent_ = false; // the expected packet has been requested again
     bool established_ = false;
     std::optional<reply> reply_; // to be sent, after the responses of reads and atomics
 };

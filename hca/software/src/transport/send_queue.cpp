@@ -47,8 +47,7 @@ NTSTATUS send_queue::post(const ib_send_wr_t& what, bool is_datagram) {
     copy_operation(what, is_datagram, made);
     made.length = length;
     made.segment_count = is_inline ? 0 : what.num_ds;
-    if (!is_inline)
-        std::ranges::copy(list, &segments_[std::size_t{end_ & mask_} * max_segments_]);
+    if (!is_inline) std::ranges::copy(list, &segments_[std::size_t{end_ & mask_} * max_segments_]);
     UCHAR* next = inline_bytes(end_);
     for (const ib_local_ds_t& each : is_inline ? list : segments{}) {
         if (each.length == 0) continue;
