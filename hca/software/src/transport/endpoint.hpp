@@ -1,0 +1,54 @@
+// Members that the two halves of a queue pair share.
+#pragma once
+
+#include "hooks.hpp"
+
+namespace irpverbs::hca_software::transport {
+
+/// The attributes stay the owner's, which changes them between calls.
+struct endpoint {
+    const ib_qp_attr_t& attr;
+    memory_access& memory;
+    queue_pair_owner& owner;
+    ib_qp_state_t state = IB_QPS_RESET;
+    bool failed = false; // it has entered an error state, and has to flush its queues
+
+    bool is_reliable() const { return attr.qp_type == IB_QPT_RELIABLE_CONN; }
+    bool is_datagram() const { return attr.qp_type == IB_QPT_UNRELIABLE_DGRM; }
+    ULONG mtu() const { return is_datagram() ? max_mtu : 128u << attr.path_mtu; }
+
+    transport::service service() const {
+        if (is_reliable()) return service::reliable_connection;
+        return is_datagram() ? service::unreliable_datagram : service::unreliable_connection;
+    }
+
+    bool is_draining() const { return state == IB_QPS_SQD_DRAINING || state == IB_QPS_SQD_DRAINED; }
+    /// Source: IBA 10.3.1.
+    bool sends() const { return state == IB_QPS_RTS || is_draining(); }
+    bool receives() const { return sends() || state == IB_QPS_RTR || state == IB_QPS_SQERR; }
+
+    void fail(ib_qp_state_t to) {
+        state = to;
+        failed = true;
+    }
+    packet new_packet(operation what, position where, psn number,
+                      trailer with = trailer::none) const {
+        packet made;
+        made.opcode = opcode_of(service(), what, where, with);
+        made.to_qp = attr.dest_num;
+        made.number = number;
+        return made;
+    }
+};
+
+inline constexpr ULONG max_message = 1u << 31; // bytes
+
+inline ULONG packets_of(ULONG length, ULONG mtu) {
+    return length == 0 ? 1 : (length - 1) / mtu + 1;
+}
+
+inline position position_of(bool is_first, bool is_last) {
+    return static_cast<position>((is_first ? first : 0) | (is_last ? last : 0));
+}
+
+} // namespace irpverbs::hca_software::transport

@@ -1,0 +1,59 @@
+// The surroundings of a queue pair: memory, carrier, clock and queues of completions.
+#pragma once
+
+#include "packet.hpp"
+
+#include "../event_scheduler.hpp"
+
+#include <ci/completion.h>
+#include <ci/events.h>
+#include <ci/memory.h>
+
+namespace irpverbs::hca_software::transport {
+
+/// The memory to which keys give a queue pair access. Calls do not reenter the engine.
+class memory_access {
+public:
+    /// Returns the memory at `address`; null: the key is not valid for this queue pair, the range
+    /// lacks one of the `rights`, or `size` bytes do not lie in it. A local read needs no right.
+    virtual UCHAR* find(ULONG key, ULONGLONG address, ULONGLONG size, ib_access_t rights) = 0;
+    /// Copies in ascending order. False: one of the pages is not mapped.
+    virtual bool copy(UCHAR* to, const UCHAR* from, std::size_t size) = 0;
+    /// Executes an atomic operation on 8 aligned bytes, and stores their former value in `before`.
+    /// False: the page is not mapped.
+    virtual bool compare_swap(UCHAR* at, ULONGLONG compare, ULONGLONG swap, ULONGLONG& before) = 0;
+    virtual bool fetch_add(UCHAR* at, ULONGLONG add, ULONGLONG& before) = 0;
+    /// Makes a key invalid; false: it is none that a work request may make invalid.
+    virtual bool invalidate(ULONG key) = 0;
+
+protected:
+    ~memory_access() = default;
+};
+
+enum class transmission {
+    sent,    // or lost
+    later,   // the carrier is full: `run` must be called when it no longer is
+    unmapped // a page of the payload is not mapped; the packet was not sent
+};
+
+/// The owner of a queue pair. The engine calls it inside its own functions; calls do not reenter
+/// the engine.
+class queue_pair_owner {
+public:
+    /// Transmits a packet to the peer. The packet's payload is valid during the call. The carrier
+    /// writes the P_Key.
+    virtual transmission transmit(const packet& what) = 0;
+    virtual machine_time now() = 0;
+    /// Calls timer_expired at `due` or later. An earlier request may be forgotten.
+    virtual void set_timer(machine_time due) = 0;
+    virtual void complete_send(const IB_WC& entry) = 0;
+    virtual void complete_receive(const IB_WC& entry) = 0;
+    virtual void report(IB_ASYNC_EVENT event) = 0;
+    /// The queue pair has changed its state by itself.
+    virtual void state_changed(ib_qp_state_t to) = 0;
+
+protected:
+    ~queue_pair_owner() = default;
+};
+
+} // namespace irpverbs::hca_software::transport

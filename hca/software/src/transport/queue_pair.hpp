@@ -1,0 +1,55 @@
+// A queue pair of the transport: requester and responder, and the state of both.
+#pragma once
+
+#include "requester.hpp"
+#include "responder.hpp"
+
+namespace irpverbs::hca_software::transport {
+
+/// Reads and atomics that a responder remembers at most.
+inline constexpr ULONG most_reads = 16;
+
+/// Knows packets and a clock, and no fabric. Guarded by its owner's lock, during which the engine
+/// calls the owner. IRQL: <= DISPATCH_LEVEL.
+class queue_pair {
+public:
+    /// Attributes, memory and owner outlive the queue pair.
+    queue_pair(const ib_qp_attr_t& attr, memory_access& memory, queue_pair_owner& owner)
+        : shared_{attr, memory, owner}, requester_(shared_), responder_(shared_) {}
+    queue_pair(const queue_pair&) = delete;
+    queue_pair& operator=(const queue_pair&) = delete;
+
+    /// Allocates queues of the attributes' sizes; nothing is allocated later. False: no memory.
+    bool allocate() { return requester_.allocate() && responder_.allocate(most_reads); }
+
+    ib_qp_state_t state() const { return shared_.state; }
+    /// Enters a state that the owner has checked, after it changed the attributes. IB_QPS_SQD is
+    /// IB_QPS_SQD_DRAINING at first; `report_drained`: IB_AE_SQ_DRAINED is reported when it ends.
+    void enter(ib_qp_state_t to, bool report_drained = false);
+
+    /// Posts lists, as CiPostSend and CiPostRecv do.
+    NTSTATUS post_send(ib_send_wr_t* list, ib_send_wr_t** failed);
+    NTSTATUS post_receive(ib_recv_wr_t* list, ib_recv_wr_t** failed);
+
+    /// Receives a packet of the peer: P_Key, number of the queue pair and route are checked.
+    /// Transmits nothing: `run` must be called after one packet or several.
+    void receive(const packet& what);
+    /// Transmits responses, then requests, until nothing is left or the carrier is full.
+    void run();
+    void timer_expired();
+
+    /// The numbers of the next packets.
+    psn next_number() const { return requester_.next_number(); }
+    psn expected_number() const { return responder_.expected(); }
+
+private:
+    NTSTATUS check_send(const ib_send_wr_t& what) const;
+    void settle();
+
+    endpoint shared_;
+    requester requester_;
+    responder responder_;
+    bool report_drained_ = false;
+};
+
+} // namespace irpverbs::hca_software::transport

@@ -1,0 +1,49 @@
+// A receive queue: a ring of work requests, sized when the queue pair is created.
+#pragma once
+
+#include "scatter_gather.hpp"
+
+#include <memory>
+
+namespace irpverbs::hca_software::transport {
+
+/// A receive that a message has taken from the queue.
+struct receive_request {
+    ULONGLONG wr_id = 0;
+    ULONG segment_count = 0;
+    ULONGLONG length = 0; // bytes
+    std::array<ib_local_ds_t, max_pieces> segment;
+
+    segments list() const { return {segment.data(), segment_count}; }
+};
+
+class receive_queue {
+public:
+    /// False: no memory.
+    bool allocate(const ib_qp_attr_t& sizes);
+
+    /// STATUS_INVALID_PARAMETER: too many segments. STATUS_INSUFFICIENT_RESOURCES: the queue is
+    /// full.
+    NTSTATUS post(const ib_recv_wr_t& what);
+
+    /// Takes the oldest receive. False: there is none.
+    bool take(receive_request& to);
+    ULONG count() const { return end_ - oldest_; }
+    void clear() { oldest_ = end_; }
+
+private:
+    struct slot {
+        ULONGLONG wr_id;
+        ULONG segment_count;
+    };
+
+    std::unique_ptr<slot[]> slots_;
+    std::unique_ptr<ib_local_ds_t[]> segments_;
+    ULONG depth_ = 0;
+    ULONG mask_ = 0;
+    ULONG max_segments_ = 0;
+    ULONG oldest_ = 0;
+    ULONG end_ = 0;
+};
+
+} // namespace irpverbs::hca_software::transport

@@ -1,0 +1,128 @@
+#include "requester.hpp"
+
+#include "acknowledgement.hpp"
+
+namespace irpverbs::hca_software::transport {
+
+namespace {
+
+IB_WC_OPCODE opcode_of_completion(ib_wr_type_t type) {
+    switch (type) {
+    case WR_RDMA_WRITE:
+        return IB_WC_RDMA_WRITE;
+    case WR_RDMA_READ:
+        return IB_WC_RDMA_READ;
+    case WR_COMPARE_SWAP:
+        return IB_WC_COMPARE_AND_SWAP;
+    case WR_FETCH_ADD:
+        return IB_WC_FETCH_AND_ADD;
+    case WR_LOCAL_INV:
+        return IB_WC_LOCAL_INVALIDATE;
+    default:
+        return IB_WC_SEND;
+    }
+}
+
+} // namespace
+
+void requester::start() {
+    next_ = next_number_ = unacknowledged_ = sent_end_ = psn(shared_.attr.sq_psn);
+    current_ = queue_.oldest();
+    sequence_ = credit_limit_ = reads_ = unrequested_ = 0;
+    unlimited_ = !shared_.is_reliable();
+    retries_left_ = shared_.attr.retry_cnt;
+    rnr_retries_left_ = shared_.attr.rnr_retry_cnt;
+    recovering_ = false;
+    rnr_until_ = deadline_ = 0;
+}
+
+NTSTATUS requester::post(const ib_send_wr_t& what) {
+    return queue_.post(what, shared_.is_datagram());
+}
+
+void requester::rewind() {
+    current_ = queue_.oldest();
+    next_ = unacknowledged_;
+    unrequested_ = 0;
+}
+
+void requester::retry() {
+    if (retries_left_ == 0) return fail(IB_WC_RETRY_EXCEEDED);
+    --retries_left_;
+    rewind();
+    restart_timer();
+}
+
+// Every response behind the lost one shows the loss, and counts once.
+void requester::implied_nak() {
+    if (recovering_) return;
+    recovering_ = true;
+    retry();
+}
+
+void requester::timer_expired() {
+    timer_ = 0;
+    const machine_time now = shared_.owner.now();
+    if (!shared_.sends()) return;
+    if (rnr_until_ != 0) {
+        if (rnr_until_ <= now) {
+            rnr_until_ = 0;
+            restart_timer();
+        }
+    } else if (unacknowledged_ != sent_end_ && deadline_ != 0 && deadline_ <= now) {
+        retry();
+    }
+}
+
+void requester::restart_timer() {
+    const machine_time wait = acknowledge_timeout(shared_.attr.local_ack_timeout);
+    deadline_ = wait != 0 ? shared_.owner.now() + wait : 0;
+}
+
+// A timer that is set too early is set again when it expires: that costs less than setting it with
+// every packet.
+void requester::request_timer() {
+    if (!shared_.sends()) return;
+    machine_time due = rnr_until_;
+    if (due == 0 && unacknowledged_ != sent_end_) due = deadline_;
+    if (due == 0 || (timer_ != 0 && timer_ <= due)) return;
+    timer_ = due;
+    shared_.owner.set_timer(due);
+}
+
+void requester::fail(IB_WC_STATUS status) {
+    complete_oldest(status);
+    shared_.fail(shared_.is_reliable() ? IB_QPS_ERROR : IB_QPS_SQERR);
+}
+
+void requester::complete_oldest(IB_WC_STATUS status) {
+    const send_request& what = queue_[queue_.oldest()];
+    if (what.started && what.is_read_or_atomic()) --reads_;
+    const bool reported =
+        status != IB_WC_SUCCESS || shared_.attr.sq_signaled || what.is_option(IB_SEND_OPT_SIGNALED);
+    IB_WC entry{};
+    entry.WrId = what.wr_id;
+    entry.Status = status;
+    entry.Opcode = opcode_of_completion(what.type);
+    entry.ByteCount = static_cast<ULONG>(what.length);
+    entry.QpNumber = shared_.attr.num;
+    queue_.complete_oldest();
+    if (reported) shared_.owner.complete_send(entry);
+}
+
+void requester::flush() {
+    while (!queue_.is_empty())
+        complete_oldest(IB_WC_FLUSHED);
+    reset();
+}
+
+void requester::reset() {
+    queue_.clear();
+    current_ = queue_.oldest();
+    next_ = unacknowledged_ = sent_end_ = next_number_;
+    reads_ = 0;
+    rnr_until_ = deadline_ = 0;
+    recovering_ = false;
+}
+
+} // namespace irpverbs::hca_software::transport

@@ -1,0 +1,100 @@
+// The requester: the half of a queue pair that executes the work requests of its send queue.
+#pragma once
+
+#include "endpoint.hpp"
+#include "send_queue.hpp"
+
+namespace irpverbs::hca_software::transport {
+
+/// True if sequence number `one` is greater than `other`, both of 24 bits.
+inline bool is_beyond(ULONG one, ULONG other) {
+    const ULONG ahead = (one - other) & psn::mask;
+    return ahead != 0 && ahead < psn::half;
+}
+
+/// Guarded by the lock of the queue pair. Source: IBA 9.7 (reliable service), 9.8 (unreliable).
+class requester {
+public:
+    explicit requester(endpoint& shared) : shared_(shared) {}
+
+    bool allocate() { return queue_.allocate(shared_.attr); }
+
+    /// Begins with the packet number of the attributes.
+    void start();
+    NTSTATUS post(const ib_send_wr_t& what);
+    /// Transmits packets until there is nothing to send, or the carrier is full.
+    void run();
+    /// Receives a response.
+    void receive(const packet& what);
+    void timer_expired();
+    /// Completes all work requests IB_WC_FLUSHED.
+    void flush();
+    /// Drops all work requests.
+    void reset();
+    /// True if no work request has been started that is not completed.
+    bool is_drained() const { return queue_.is_empty() || !queue_[queue_.oldest()].started; }
+    psn next_number() const { return next_number_; }
+
+private:
+    enum class step { done, blocked };
+
+    bool is_outstanding(psn number) const {
+        return number.since(unacknowledged_) < sent_end_.since(unacknowledged_);
+    }
+
+    // ---- sending
+    step send_next();
+    bool may_start(const send_request& what) const;
+    bool has_credit(const send_request& what) const;
+    IB_WC_STATUS check(const send_request& what) const;
+    step start(send_request& what);
+    step execute_locally(send_request& what);
+    step send_packet(send_request& what);
+    bool is_window_full(const send_request& what) const;
+    bool add_payload(const send_request& what, ULONGLONG offset, ULONG size, packet& to) const;
+    packet read_packet(const send_request& what) const;
+    packet atomic_packet(const send_request& what) const;
+    bool data_packet(const send_request& what, packet& made);
+    void advance(const send_request& what);
+
+    // ---- responses
+    bool acknowledge_until(psn end);
+    void on_acknowledge(const packet& what);
+    void on_rnr_nak(psn number, UCHAR timer_code);
+    void on_nak(psn number, UCHAR why);
+    void on_read_response(const packet& what);
+    void on_atomic_response(const packet& what);
+    send_request* awaited_by(const packet& what);
+    void update_credits(const acknowledge_header& from);
+    void progress_to(psn number);
+
+    // ---- errors and time
+    void retry();
+    void implied_nak();
+    void rewind();
+    void restart_timer();
+    void request_timer();
+    void fail(IB_WC_STATUS status);
+    void complete_oldest(IB_WC_STATUS status);
+
+    endpoint& shared_;
+    send_queue queue_;
+    ULONG current_ = 0;      // the request whose packet is next
+    psn next_;               // the number of that packet
+    psn next_number_;        // of the next request that is started
+    psn unacknowledged_;     // the oldest packet without an answer
+    psn sent_end_;           // the packet behind the last that was sent
+    ULONG sequence_ = 0;     // SSN of the last request that was started
+    ULONG credit_limit_ = 0; // LSN: requests up to it have a receive
+    bool unlimited_ = false; // the peer gives no credits
+    ULONG reads_ = 0;        // reads and atomics without their response
+    ULONG unrequested_ = 0;  // packets since the last that requested an acknowledgement
+    UCHAR retries_left_ = 0;
+    UCHAR rnr_retries_left_ = 0;
+    bool recovering_ = false;    // a lost response is known, and requested again
+    machine_time rnr_until_ = 0; // 0: the peer is ready
+    machine_time deadline_ = 0;  // of an answer; 0: none
+    machine_time timer_ = 0;     // the time for which the timer is set; 0: none
+};
+
+} // namespace irpverbs::hca_software::transport

@@ -1,0 +1,189 @@
+#include "responder.hpp"
+
+#include "acknowledgement.hpp"
+
+namespace irpverbs::hca_software::transport {
+
+namespace {
+
+constexpr ULONG atomic_size = 8;
+
+bool is_atomic(operation what) {
+    return what == operation::compare_swap || what == operation::fetch_add;
+}
+
+} // namespace
+
+void responder::start() {
+    expected_ = psn(shared_.attr.rq_psn);
+    messages_ = 0;
+    nak_sent_ = established_ = false;
+    message_ = {};
+    reply_.reset();
+    resources_.resize(shared_.attr.resp_res);
+}
+
+void responder::receive(const packet& what) {
+    if (!shared_.receives() || service_of(what.opcode) != shared_.service()) return;
+    if (shared_.is_datagram()) return receive_datagram(what);
+    report_established();
+    if (shared_.is_reliable()) return receive_reliable(what);
+    receive_unreliable(what);
+}
+
+// Source: IBA 10.3.1.5 (the first packet of a connection in RTR).
+void responder::report_established() {
+    if (established_ || shared_.state != IB_QPS_RTR) return;
+    established_ = true;
+    shared_.owner.report(IB_AE_COMMUNICATION_ESTABLISHED);
+}
+
+// ---- reliable
+
+void responder::receive_reliable(const packet& what) {
+    if (what.number == expected_) return receive_expected(what);
+    if (what.number.is_before(expected_)) return receive_duplicate(what);
+    if (nak_sent_) return;
+    nak_sent_ = true;
+    reply_ = {expected_, wrong_sequence};
+}
+
+// Source: IBA 9.7.4.1 (order of the checks).
+void responder::receive_expected(const packet& what) {
+    const opcode_row& row = what.row();
+    if (!is_next(row)) return send_nak(invalid_request, IB_WC_LOCAL_QP_OPERATION_ERROR);
+    if (!is_granted(row.what)) return send_nak(invalid_request, IB_WC_LOCAL_QP_OPERATION_ERROR);
+    if (row.what == operation::read) return execute_read(what);
+    if (is_atomic(row.what)) return execute_atomic(what);
+    execute_write_or_send(what);
+}
+
+bool responder::is_next(const opcode_row& row) const {
+    if (row.what == operation::reserved) return false;
+    return row.is_first() ? message_.what == operation::reserved : message_.what == row.what;
+}
+
+bool responder::is_granted(operation what) const {
+    const ib_access_t granted = shared_.attr.access_ctrl;
+    if (what == operation::write) return (granted & IB_AC_RDMA_WRITE) != 0;
+    if (what == operation::read) return (granted & IB_AC_RDMA_READ) != 0;
+    return !is_atomic(what) || (granted & IB_AC_ATOMIC) != 0;
+}
+
+void responder::execute_write_or_send(const packet& what) {
+    if (!has_receive_for(what.row())) return send_rnr_nak();
+    const outcome result = execute(what);
+    if (result.nak != 0) return send_nak(result.nak, result.of_receive);
+    finish(what);
+    if (!shared_.failed) accept(what);
+}
+
+void responder::accept(const packet& what) {
+    if (what.ack_request || nak_sent_) reply_ = {expected_, 0};
+    nak_sent_ = false;
+    ++expected_;
+}
+
+void responder::execute_read(const packet& what) {
+    const rdma_header& from = what.rdma;
+    read_resource* place = resources_.next_free();
+    if (place == nullptr || from.length > max_message)
+        return send_nak(invalid_request, IB_WC_LOCAL_QP_OPERATION_ERROR);
+    if (from.length != 0 &&
+        shared_.memory.find(from.rkey, from.address, from.length, IB_AC_RDMA_READ) == nullptr)
+        return send_nak(no_access, IB_WC_LOCAL_PROTECTION_ERROR);
+    const psn end = expected_ + (packets_of(from.length, shared_.mtu()) - 1);
+    *place = {};
+    place->what = operation::read;
+    place->pending = true;
+    place->address = from.address;
+    place->rkey = from.rkey;
+    place->length = from.length;
+    place->first_number = place->begin = place->next = expected_;
+    place->last_number = place->end = end;
+    add_resource(end + 1);
+}
+
+void responder::execute_atomic(const packet& what) {
+    const atomic_header& on = what.atomic;
+    read_resource* place = resources_.next_free();
+    if (place == nullptr || on.address % atomic_size != 0)
+        return send_nak(invalid_request, IB_WC_LOCAL_QP_OPERATION_ERROR);
+    UCHAR* at = shared_.memory.find(on.rkey, on.address, atomic_size, IB_AC_ATOMIC);
+    ULONGLONG before = 0;
+    if (at == nullptr || !perform(on, what.row().what, at, before))
+        return send_nak(no_access, IB_WC_LOCAL_PROTECTION_ERROR);
+    *place = {};
+    place->what = what.row().what;
+    place->pending = true;
+    place->first_number = place->last_number = expected_;
+    place->result = before;
+    add_resource(expected_ + 1);
+}
+
+// The response acknowledges all earlier packets.
+void responder::add_resource(psn next_expected) {
+    resources_.add();
+    expected_ = next_expected;
+    messages_ = (messages_ + 1) & psn::mask;
+    nak_sent_ = false;
+    reply_.reset();
+}
+
+// A region may begin at any byte, so an aligned address does not promise aligned memory.
+bool responder::perform(const atomic_header& on, operation what, UCHAR* at, ULONGLONG& before) {
+    if (reinterpret_cast<std::uintptr_t>(at) % atomic_size != 0) return false;
+    if (what == operation::compare_swap)
+        return shared_.memory.compare_swap(at, on.compare, on.swap_or_add, before);
+    return shared_.memory.fetch_add(at, on.swap_or_add, before);
+}
+
+// Source: IBA 9.7.1.1 (duplicate requests).
+void responder::receive_duplicate(const packet& what) {
+    const opcode_row& row = what.row();
+    if (row.what == operation::read) return replay_read(what);
+    if (is_atomic(row.what)) return replay_atomic(what);
+    if (row.what == operation::reserved || reply_) return;
+    reply_ = {expected_ - 1, 0};
+}
+
+// A repeated read requests the rest of the one that is remembered. Its key may have become invalid
+// since.
+void responder::replay_read(const packet& what) {
+    read_resource* known = resources_.find(what.number);
+    if (known == nullptr || !known->reads()) return;
+    const ULONGLONG done = ULONGLONG{what.number.since(known->first_number)} * shared_.mtu();
+    const rdma_header& from = what.rdma;
+    const ULONGLONG rest = known->length - done;
+    const bool ends_packet = from.length == rest || from.length % shared_.mtu() == 0;
+    if (from.address != known->address + done || from.length > rest || !ends_packet) return;
+    if (from.length != 0 &&
+        shared_.memory.find(from.rkey, from.address, from.length, IB_AC_RDMA_READ) == nullptr)
+        return;
+    known->rkey = from.rkey;
+    known->begin = known->next = what.number;
+    known->end = what.number + (packets_of(from.length, shared_.mtu()) - 1);
+    known->pending = true;
+}
+
+void responder::replay_atomic(const packet& what) {
+    read_resource* known = resources_.find(what.number);
+    if (known != nullptr && known->what == what.row().what) known->pending = true;
+}
+
+void responder::send_rnr_nak() {
+    nak_sent_ = true;
+    reply_ = {expected_, rnr_nak_syndrome(shared_.attr.rnr_nak_timeout)};
+}
+
+// The NAK is sent, after the responses in front of it, although the state is an error.
+void responder::send_nak(UCHAR why, IB_WC_STATUS of_receive) {
+    reply_ = {expected_, why};
+    if (has_receive_)
+        complete_receive(of_receive);
+    else
+        shared_.owner.report(why == no_access ? IB_AE_WQ_ACCESS_ERROR : IB_AE_WQ_REQUEST_ERROR);
+    shared_.fail(IB_QPS_ERROR);
+}
+
+} // namespace irpverbs::hca_software::transport

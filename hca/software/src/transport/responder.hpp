@@ -1,0 +1,108 @@
+// The responder: the half of a queue pair that executes the requests of its peer.
+#pragma once
+
+#include "endpoint.hpp"
+#include "read_resources.hpp"
+#include "receive_queue.hpp"
+
+#include <optional>
+
+namespace irpverbs::hca_software::transport {
+
+/// Guarded by the lock of the queue pair. Source: IBA 9.7 (reliable service), 9.8 (unreliable).
+class responder {
+public:
+    explicit responder(endpoint& shared) : shared_(shared) {}
+
+    bool allocate(ULONG most_reads) {
+        return queue_.allocate(shared_.attr) && resources_.allocate(most_reads);
+    }
+
+    /// Begins with the packet number of the attributes.
+    void start();
+    NTSTATUS post(const ib_recv_wr_t& what) { return queue_.post(what); }
+    /// Receives a request.
+    void receive(const packet& what);
+    /// Transmits responses until all are sent, or the carrier is full.
+    void run();
+    /// Completes all receives IB_WC_FLUSHED, beginning with the one of the current message.
+    void flush();
+    /// Drops all receives.
+    void reset();
+    /// Drops the responses that are not yet sent.
+    void drop_responses();
+    psn expected() const { return expected_; }
+
+private:
+    /// A response without data; acknowledgements coalesce into the newest.
+    struct reply {
+        psn number;
+        UCHAR syndrome;
+    };
+
+    /// The operation of which packets are received.
+    struct message {
+        operation what = operation::reserved; // reserved: none
+        bool dropped = false;                 // unreliable: the rest of it is ignored
+        ULONGLONG received = 0;               // bytes
+        rdma_header target;                   // of a write
+    };
+
+    // ---- reliable
+    void receive_reliable(const packet& what);
+    void receive_expected(const packet& what);
+    void execute_write_or_send(const packet& what);
+    void execute_read(const packet& what);
+    void execute_atomic(const packet& what);
+    void add_resource(psn next_expected);
+    bool perform(const atomic_header& on, operation what, UCHAR* at, ULONGLONG& before);
+    void receive_duplicate(const packet& what);
+    void replay_read(const packet& what);
+    void replay_atomic(const packet& what);
+    bool is_next(const opcode_row& row) const;
+    bool is_granted(operation what) const;
+    void send_rnr_nak();
+    void send_nak(UCHAR why, IB_WC_STATUS of_receive);
+    void accept(const packet& what);
+
+    // ---- unreliable
+    void receive_unreliable(const packet& what);
+    bool begin_unreliable(const packet& what);
+    void receive_datagram(const packet& what);
+
+    // ---- all services
+    struct outcome {
+        UCHAR nak = 0; // 0: executed
+        IB_WC_STATUS of_receive = IB_WC_SUCCESS;
+    };
+    bool ensure_receive();
+    bool has_receive_for(const opcode_row& row);
+    bool has_right_length(const packet& what) const;
+    outcome execute(const packet& what);
+    outcome execute_send(const packet& what);
+    outcome execute_write(const packet& what);
+    void finish(const packet& what);
+    void complete_receive(const packet& what);
+    void complete_receive(IB_WC_STATUS status);
+    void report_established();
+
+    // ---- responses
+    bool send_read_packet(read_resource& from);
+    bool send_atomic(read_resource& from);
+    bool send_reply();
+    acknowledge_header acknowledgement() const;
+
+    endpoint& shared_;
+    receive_queue queue_;
+    read_resources resources_;
+    receive_request receive_;
+    bool has_receive_ = false; // `receive_` is taken from the queue, and not completed
+    message message_;
+    psn expected_;
+    ULONG messages_ = 0;    // MSN
+    bool nak_sent_ = false; // the expected packet has been requested again
+    bool established_ = false;
+    std::optional<reply> reply_; // to be sent, after the responses of reads and atomics
+};
+
+} // namespace irpverbs::hca_software::transport

@@ -1,0 +1,183 @@
+// The execution of requests: the payload, its memory and its receive, in all services; and the
+// rules of the unreliable ones.
+#include "acknowledgement.hpp"
+#include "responder.hpp"
+
+namespace irpverbs::hca_software::transport {
+
+namespace {
+
+bool writes(const opcode_row& row) { return row.what == operation::write; }
+
+} // namespace
+
+// ---- unreliable
+
+// A lost packet costs its message, whose receive then serves the next. Source: IBA 9.8.2.2.
+void responder::receive_unreliable(const packet& what) {
+    const opcode_row& row = what.row();
+    const bool is_wrong = what.number != expected_ || !is_next(row);
+    if (is_wrong && row.is_first()) message_ = {};
+    expected_ = what.number + 1;
+    if (row.what == operation::reserved || (is_wrong && !row.is_first())) message_.dropped = true;
+    if (row.is_first()) message_.dropped = !is_granted(row.what);
+    if (!message_.dropped) message_.dropped = !begin_unreliable(what);
+    if (message_.dropped) {
+        if (row.is_last()) message_ = {};
+        return;
+    }
+    finish(what);
+}
+
+// False: the message is dropped.
+bool responder::begin_unreliable(const packet& what) {
+    if (!has_receive_for(what.row())) return false;
+    const outcome result = execute(what);
+    if (result.nak == failed_operation) {
+        complete_receive(result.of_receive);
+        shared_.fail(IB_QPS_ERROR);
+    }
+    return result.nak == 0;
+}
+
+// The first 40 bytes of a datagram's receive are those of a global route header. Source: IBA
+// 11.4.1.2.
+void responder::receive_datagram(const packet& what) {
+    constexpr ULONG route_size = 40;
+    if (what.row().what != operation::send || what.datagram.qkey != shared_.attr.qkey) return;
+    if (what.content.size() > 128u << shared_.attr.path_mtu || !ensure_receive()) return;
+    if (receive_.length < route_size + what.content.size()) return;
+    if (!scatter(shared_.memory, receive_.list(), route_size, what.content)) {
+        complete_receive(IB_WC_LOCAL_PROTECTION_ERROR);
+        return shared_.fail(IB_QPS_ERROR);
+    }
+    message_.received = route_size + what.content.size();
+    complete_receive(what);
+    message_ = {};
+}
+
+// ---- all services
+
+bool responder::ensure_receive() {
+    if (!has_receive_) has_receive_ = queue_.take(receive_);
+    return has_receive_;
+}
+
+// A write with immediate takes its receive when it has succeeded: one that fails consumes none.
+// Source: IBA C10-87.
+bool responder::has_receive_for(const opcode_row& row) {
+    if (row.what == operation::send) return !row.is_first() || ensure_receive();
+    return !row.has(has_immediate) || has_receive_ || queue_.count() != 0;
+}
+
+bool responder::has_right_length(const packet& what) const {
+    const ULONG size = what.content.size();
+    switch (what.row().payload) {
+    case payload_rule::full:
+        return size == shared_.mtu();
+    case payload_rule::not_empty:
+        return size != 0 && size <= shared_.mtu();
+    default:
+        return size <= shared_.mtu();
+    }
+}
+
+responder::outcome responder::execute(const packet& what) {
+    if (!has_right_length(what)) return {invalid_request, IB_WC_LOCAL_LENGTH_ERROR};
+    if (what.row().is_first()) message_ = {what.row().what, false, 0, what.rdma};
+    return writes(what.row()) ? execute_write(what) : execute_send(what);
+}
+
+responder::outcome responder::execute_send(const packet& what) {
+    const ULONGLONG end = message_.received + what.content.size();
+    if (end > max_message || end > receive_.length)
+        return {invalid_request, IB_WC_LOCAL_LENGTH_ERROR};
+    if (!scatter(shared_.memory, receive_.list(), message_.received, what.content))
+        return {failed_operation, IB_WC_LOCAL_PROTECTION_ERROR};
+    message_.received = end;
+    return {};
+}
+
+// The whole range is checked with the first packet, and each part when it is written: the region
+// may end between two packets.
+responder::outcome responder::execute_write(const packet& what) {
+    const rdma_header& target = message_.target;
+    const ULONGLONG end = message_.received + what.content.size();
+    const bool fits = what.row().is_last() ? end == target.length : end < target.length;
+    if (target.length > max_message || !fits) return {invalid_request, IB_WC_LOCAL_LENGTH_ERROR};
+    if (target.length != 0) {
+        const UCHAR* whole =
+            shared_.memory.find(target.rkey, target.address, target.length, IB_AC_RDMA_WRITE);
+        UCHAR* at = shared_.memory.find(target.rkey, target.address + message_.received,
+                                        what.content.size(), IB_AC_RDMA_WRITE);
+        if (whole == nullptr || at == nullptr || !copy_payload(shared_.memory, at, what.content))
+            return {no_access, IB_WC_LOCAL_PROTECTION_ERROR};
+    }
+    message_.received = end;
+    return {};
+}
+
+void responder::finish(const packet& what) {
+    if (!what.row().is_last()) return;
+    messages_ = (messages_ + 1) & psn::mask;
+    const bool consumes = what.row().what == operation::send || what.row().has(has_immediate);
+    if (consumes && ensure_receive()) complete_receive(what);
+    message_ = {};
+}
+
+void responder::complete_receive(const packet& what) {
+    const opcode_row& row = what.row();
+    IB_WC entry{};
+    entry.WrId = receive_.wr_id;
+    entry.Opcode = writes(row) ? IB_WC_RECEIVE_RDMA_WRITE_WITH_IMMEDIATE : IB_WC_RECEIVE;
+    entry.ByteCount = static_cast<ULONG>(message_.received);
+    entry.QpNumber = shared_.attr.num;
+    entry.SourceQp = shared_.is_datagram() ? what.datagram.from_qp : shared_.attr.dest_num;
+    if (row.has(has_immediate)) {
+        entry.Flags = IB_WC_IMMEDIATE_PRESENT;
+        entry.Immediate = what.immediate;
+    }
+    if (row.has(has_invalidate)) {
+        // Source: IBA 10.6.5.2; the requester does not learn of a key that is wrong.
+        if (!shared_.memory.invalidate(what.invalidated_rkey)) {
+            complete_receive(IB_WC_LOCAL_QP_OPERATION_ERROR);
+            reply_.reset();
+            return shared_.fail(IB_QPS_ERROR);
+        }
+        entry.Flags = IB_WC_INVALIDATED;
+        entry.Immediate = what.invalidated_rkey;
+    }
+    if (what.solicited) entry.Flags |= IB_WC_SOLICITED;
+    has_receive_ = false;
+    shared_.owner.complete_receive(entry);
+}
+
+void responder::complete_receive(IB_WC_STATUS status) {
+    IB_WC entry{};
+    entry.WrId = receive_.wr_id;
+    entry.Status = status;
+    entry.QpNumber = shared_.attr.num;
+    has_receive_ = false;
+    shared_.owner.complete_receive(entry);
+}
+
+void responder::flush() {
+    if (has_receive_) complete_receive(IB_WC_FLUSHED);
+    while (ensure_receive())
+        complete_receive(IB_WC_FLUSHED);
+    message_ = {};
+}
+
+void responder::reset() {
+    queue_.clear();
+    has_receive_ = false;
+    message_ = {};
+    drop_responses();
+}
+
+void responder::drop_responses() {
+    reply_.reset();
+    resources_.clear();
+}
+
+} // namespace irpverbs::hca_software::transport
