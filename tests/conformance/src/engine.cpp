@@ -108,11 +108,27 @@ void register_case(const settings& chosen, const test_case& which, bool simulate
 
 std::vector<const test_case*> all_cases() {
     std::vector<const test_case*> all;
-    for (const std::span<const test_case>& part :
-         {open_cases, close_cases, query_cases, modify_cases, completion_queue_cases,
-          cq_results_cases, completion_event_cases, event_cases, event_race_cases, fatal_cases,
-          fatal_race_cases, mad_agent_cases, datagram_cases, mad_qp_cases, mad_route_cases,
-          memory_cases, queue_pair_cases, cancel_cases, level_cases, user_cases, law_cases})
+    for (const std::span<const test_case>& part : {open_cases,
+                                                   close_cases,
+                                                   query_cases,
+                                                   modify_cases,
+                                                   completion_queue_cases,
+                                                   cq_results_cases,
+                                                   completion_event_cases,
+                                                   event_cases,
+                                                   event_race_cases,
+                                                   fatal_cases,
+                                                   fatal_race_cases,
+                                                   mad_agent_cases,
+                                                   datagram_cases,
+                                                   mad_qp_cases,
+                                                   mad_route_cases,
+                                                   memory_cases,
+                                                   queue_pair_cases,
+                                                   cancel_cases,
+                                                   level_cases,
+                                                   user_cases,
+                                                   law_cases})
         for (const test_case& each : part)
             all.push_back(&each);
     return all;

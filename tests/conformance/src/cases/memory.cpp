@@ -6,6 +6,7 @@
 
 namespace irpverbs::conformance {
 
+namespace memory_group {
 namespace {
 
 using buffer = std::array<UCHAR, 256>;
@@ -190,7 +191,8 @@ constexpr test_case cases[] = {
 };
 
 } // namespace
+} // namespace memory_group
 
-const std::span<const test_case> memory_cases = cases;
+const std::span<const test_case> memory_cases = memory_group::cases;
 
 } // namespace irpverbs::conformance

@@ -6,6 +6,7 @@
 
 namespace irpverbs::conformance {
 
+namespace queue_pair_group {
 namespace {
 
 constexpr ib_qp_type_t rc = IB_QPT_RELIABLE_CONN;
@@ -344,7 +345,8 @@ constexpr test_case cases[] = {
 };
 
 } // namespace
+} // namespace queue_pair_group
 
-const std::span<const test_case> queue_pair_cases = cases;
+const std::span<const test_case> queue_pair_cases = queue_pair_group::cases;
 
 } // namespace irpverbs::conformance
