@@ -112,6 +112,24 @@ TEST_F(TransportErrors, LocalError_CompletesBehindEarlierRequests) {
     EXPECT_EQ(one.sent[1].Status, ULONG{IB_WC_LOCAL_PROTECTION_ERROR});
 }
 
+TEST_F(TransportErrors, RegionInvalidatedBetweenPacketsOfSend_CompletesBehindEarlierRequests) {
+    post_receives(1000);
+    region& ending = one.memory.add(1000);
+    ib_local_ds_t segment = segment_of(ending, 1000);
+    EXPECT_EQ(one.send(work_request(WR_SEND, word, 1)), STATUS_SUCCESS);
+    pair.run();
+    pair.on_transmit = [&](const packet& what) {
+        if (what.row().where == first) ending.key = 0;
+    };
+    EXPECT_EQ(one.send(remote_request(WR_RDMA_WRITE, word, remote, 0, 2)), STATUS_SUCCESS);
+    EXPECT_EQ(one.send(work_request(WR_SEND, segment, 3)), STATUS_SUCCESS);
+    EXPECT_EQ(ending.key, 0u);
+    pair.run();
+    ASSERT_EQ(one.sent.size(), 3u);
+    EXPECT_EQ(one.sent[1].Status, ULONG{IB_WC_SUCCESS});
+    EXPECT_EQ(one.sent[2].Status, ULONG{IB_WC_LOCAL_PROTECTION_ERROR});
+}
+
 TEST_F(TransportErrors, AtomicOfOtherLength_LocalLength) {
     send_with_followers(remote_request(WR_FETCH_ADD, part, remote));
     expect_first_failed(one.sent, IB_WC_LOCAL_LENGTH_ERROR);

@@ -1,4 +1,4 @@
-// A responder that receives packets of no correct requester, with right CRCs: it touches registered
+// A queue pair that receives packets of no correct peer, with right CRCs: it touches registered
 // memory only, and there only with the rights that were granted.
 #include "simulated_pair.hpp"
 
@@ -12,7 +12,7 @@ constexpr unsigned packets = 500;
 
 class hostile_peer {
 public:
-    explicit hostile_peer(std::uint64_t seed) : pair_(seed) {
+    hostile_peer(std::uint64_t seed, ib_qp_type_t type) : pair_(seed, type) {
         pair_.connect();
         pair_.on_transmit = [this](const packet& what) { check(what); };
         pair_.drop = [](const packet&) { return true; };
@@ -30,6 +30,7 @@ public:
         for (unsigned i = 0; i < packets; ++i) {
             if (self().engine->state() == IB_QPS_ERROR) self().connect();
             if (chance().fires("receive", 4)) self().receive(i, *regions_[5], 300);
+            if (is_reliable() && chance().fires("request", 4)) post();
             const std::vector<UCHAR> content(4096, 0xEE);
             pair_.inject(self(), draw(content));
         }
@@ -46,12 +47,31 @@ private:
     simulated_end& self() { return pair_.two(); }
     choices& chance() { return pair_.chance; }
 
+    bool is_reliable() { return self().attr.qp_type == IB_QPT_RELIABLE_CONN; }
+
+    // Responses of the peer answer these, or do not.
+    void post() {
+        constexpr ib_wr_type_t types[] = {WR_SEND, WR_RDMA_READ, WR_FETCH_ADD, WR_COMPARE_SWAP};
+        const ib_wr_type_t type = types[chance().pick(4, "type")];
+        const bool is_long = type == WR_SEND || type == WR_RDMA_READ;
+        ib_local_ds_t segment = segment_of(*regions_[5], is_long ? 300 : 8);
+        self().send(remote_request(type, segment, *regions_[5]));
+    }
+
     packet draw(const std::vector<UCHAR>& content) {
+        constexpr UCHAR services[] = {0x00, 0x20, 0x00, 0x60};
         packet made;
-        made.opcode = static_cast<UCHAR>(chance().pick(0x20, "opcode"));
+        made.opcode =
+            static_cast<UCHAR>(services[self().attr.qp_type] | chance().pick(0x20, "opcode"));
+        made.datagram = {self().attr.qkey, 5};
         made.to_qp = self().attr.num;
         made.number = self().engine->expected_number() + chance().pick(4, "psn") - 1;
         if (chance().fires("right psn", 2)) made.number = self().engine->expected_number();
+        if (is_reliable() && chance().fires("response", 3)) {
+            made.opcode = static_cast<UCHAR>(0x0D + chance().pick(6, "response opcode"));
+            made.number = self().engine->next_number() - chance().pick(6, "psn of response");
+            made.acknowledge.syndrome = static_cast<UCHAR>(chance().pick(256, "syndrome"));
+        }
         made.ack_request = chance().fires("ack", 2);
         const region& at = *regions_[chance().pick(6, "region")];
         const ULONG key = at.key ^ (chance().fires("key", 8) ? 1u : 0u);
@@ -87,11 +107,17 @@ private:
     std::vector<region*> regions_;
 };
 
-TEST(HostileRequests, OnlyGrantedMemoryIsTouched) {
-    for (std::uint64_t seed = 1; seed <= seeds && !testing::Test::HasFailure(); ++seed) {
+class HostilePackets : public testing::TestWithParam<ib_qp_type_t> {};
+
+TEST_P(HostilePackets, OnlyGrantedMemoryIsTouched) {
+    for (std::uint64_t seed = 1; seed <= seeds && !HasFailure(); ++seed) {
         SCOPED_TRACE(seed);
-        hostile_peer(seed).attack();
+        hostile_peer(seed, GetParam()).attack();
     }
 }
+
+INSTANTIATE_TEST_SUITE_P(On, HostilePackets,
+                         testing::Values(IB_QPT_RELIABLE_CONN, IB_QPT_UNRELIABLE_CONN,
+                                         IB_QPT_UNRELIABLE_DGRM));
 
 } // namespace

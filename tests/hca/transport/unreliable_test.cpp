@@ -100,6 +100,33 @@ TEST_P(UnreliableConnection, PacketLost_MessageIsLostAndNextArrives) {
     EXPECT_EQ(two.received[0].ByteCount, 700u);
 }
 
+// Messages that arrive are whole, and in the order in which they were sent unless packets overtake
+// one another.
+TEST_P(UnreliableConnection, CarrierWithFaults_NoMessageIsMixed) {
+    for (std::uint64_t seed = 1; seed <= 300 && !HasFailure(); ++seed) {
+        SCOPED_TRACE(seed);
+        simulated_pair faulty(seed, IB_QPT_UNRELIABLE_CONN);
+        faulty.faults = {10, 10, 10, 10, seed % 2 != 0 ? machine_time{100} : machine_time{0}};
+        region& source = faulty.one().memory.add(16 * 700);
+        region& sink = faulty.two().memory.add(16 * 700);
+        faulty.connect();
+        for (unsigned i = 0; i < 16; ++i) {
+            EXPECT_EQ(faulty.two().receive(i, sink, 700, ULONGLONG{i} * 700), STATUS_SUCCESS);
+            std::fill_n(source.bytes.begin() + i * 700, 700, static_cast<UCHAR>(i + 1));
+            ib_local_ds_t segment = segment_of(source, 300 + 25 * i, ULONGLONG{i} * 700);
+            EXPECT_EQ(faulty.one().send(work_request(WR_SEND, segment, i)), STATUS_SUCCESS);
+        }
+        faulty.run();
+        EXPECT_EQ(faulty.one().sent.size(), 16u);
+        for (const IB_WC& each : faulty.two().received) {
+            const auto at = sink.bytes.begin() + static_cast<std::ptrdiff_t>(each.WrId * 700);
+            const unsigned message = *at - 1u;
+            EXPECT_EQ(each.ByteCount, 300 + 25 * message);
+            EXPECT_EQ(std::count(at, at + each.ByteCount, *at), each.ByteCount);
+        }
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(On, UnreliableConnection, ::testing::Values(IB_QPT_UNRELIABLE_CONN));
 
 class UnreliableDatagram : public UnreliableTransport {};

@@ -41,7 +41,8 @@ struct endpoint {
     }
 };
 
-inline constexpr ULONG max_message = 1u << 31; // bytes
+inline constexpr ULONG max_message = 1u << 31; // bytes, as the next
+inline constexpr ULONG atomic_size = 8;
 
 inline ULONG packets_of(ULONG length, ULONG mtu) {
     return length == 0 ? 1 : (length - 1) / mtu + 1;

@@ -13,14 +13,14 @@ using enum payload_rule;
 constexpr std::size_t opcodes = 0x20; // of a service
 
 /// Sizes of the extension headers, by bit.
-constexpr std::array<UCHAR, 7> sizes{8, 16, 28, 4, 8, 4, 4};
+constexpr std::array<UCHAR, 7> extension_sizes{8, 16, 28, 4, 8, 4, 4};
 
 constexpr opcode_row row(operation what, position where, payload_rule payload,
                          unsigned extensions = 0) {
     opcode_row made{what, where, static_cast<UCHAR>(extensions), payload, 0};
-    for (std::size_t bit = 0; bit < sizes.size(); ++bit)
+    for (std::size_t bit = 0; bit < extension_sizes.size(); ++bit)
         if ((extensions >> bit & 1) != 0)
-            made.header_size = static_cast<UCHAR>(made.header_size + sizes[bit]);
+            made.header_size = static_cast<UCHAR>(made.header_size + extension_sizes[bit]);
     return made;
 }
 

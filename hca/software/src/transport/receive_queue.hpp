@@ -19,7 +19,7 @@ struct receive_request {
 
 class receive_queue {
 public:
-    /// False: no memory.
+    /// False: no memory, or more segments than max_pieces.
     bool allocate(const ib_qp_attr_t& sizes);
 
     /// STATUS_INVALID_PARAMETER: too many segments. STATUS_INSUFFICIENT_RESOURCES: the queue is

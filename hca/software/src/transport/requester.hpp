@@ -51,10 +51,12 @@ private:
     step execute_locally(send_request& what);
     step send_packet(send_request& what);
     bool is_window_full(const send_request& what) const;
-    bool add_payload(const send_request& what, ULONGLONG offset, ULONG size, packet& to) const;
+    bool add_payload(const send_request& what, packet& to) const;
+    step transmit(const send_request& what, const packet& made);
+    step fail_memory();
     packet read_packet(const send_request& what) const;
     packet atomic_packet(const send_request& what) const;
-    bool data_packet(const send_request& what, packet& made);
+    packet data_packet(const send_request& what) const;
     void advance(const send_request& what);
 
     // ---- responses

@@ -6,12 +6,6 @@
 
 namespace irpverbs::hca_software::transport {
 
-namespace {
-
-constexpr ULONG atomic_size = 8;
-
-} // namespace
-
 void requester::receive(const packet& what) {
     if (!shared_.sends() || !shared_.is_reliable()) return;
     const opcode_row& row = what.row();

@@ -9,7 +9,6 @@ namespace {
 
 constexpr ULONG max_unacknowledged = 128; // packets of requests
 constexpr ULONG acknowledge_interval = 32;
-constexpr ULONG atomic_size = 8;
 constexpr ib_qkey_t own_qkey = 0x80000000;
 
 trailer trailer_of(const send_request& what) {
@@ -99,27 +98,31 @@ bool requester::is_window_full(const send_request& what) const {
 
 requester::step requester::send_packet(send_request& what) {
     if (is_window_full(what)) return step::blocked;
-    packet made;
-    if (what.type == WR_RDMA_READ)
-        made = read_packet(what);
-    else if (what.is_atomic())
-        made = atomic_packet(what);
-    else if (!data_packet(what, made)) {
-        fail(IB_WC_LOCAL_PROTECTION_ERROR);
-        return step::blocked;
-    }
+    if (what.type == WR_RDMA_READ) return transmit(what, read_packet(what));
+    if (what.is_atomic()) return transmit(what, atomic_packet(what));
+    packet made = data_packet(what);
+    return add_payload(what, made) ? transmit(what, made) : fail_memory();
+}
+
+requester::step requester::transmit(const send_request& what, const packet& made) {
     switch (shared_.owner.transmit(made)) {
     case transmission::later:
         return step::blocked;
     case transmission::unmapped:
-        fail(IB_WC_LOCAL_PROTECTION_ERROR);
-        return step::blocked;
+        return fail_memory();
     case transmission::sent:
         break;
     }
     unrequested_ = made.ack_request ? 0 : unrequested_ + 1;
     advance(what);
     return step::done;
+}
+
+// Memory that was accessible when the request was started no longer is; earlier requests complete
+// first.
+requester::step requester::fail_memory() {
+    if (current_ == queue_.oldest()) fail(IB_WC_LOCAL_PROTECTION_ERROR);
+    return step::blocked;
 }
 
 packet requester::read_packet(const send_request& what) const {
@@ -142,22 +145,22 @@ packet requester::atomic_packet(const send_request& what) const {
     return made;
 }
 
-bool requester::add_payload(const send_request& what, ULONGLONG offset, ULONG size,
-                            packet& to) const {
+// False: a key is no longer valid.
+bool requester::add_payload(const send_request& what, packet& to) const {
+    const ULONGLONG offset = ULONGLONG{next_.since(what.first_number)} * shared_.mtu();
+    const auto size = static_cast<ULONG>(std::min<ULONGLONG>(what.length - offset, shared_.mtu()));
     if (!what.is_option(IB_SEND_OPT_INLINE))
         return gather(shared_.memory, queue_.segments_of(current_), offset, size, to.content);
     to.content.append({queue_.inline_bytes(current_) + offset, size});
     return true;
 }
 
-// False: a key is no longer valid.
-bool requester::data_packet(const send_request& what, packet& made) {
-    const ULONGLONG offset = ULONGLONG{next_.since(what.first_number)} * shared_.mtu();
-    const auto size = static_cast<ULONG>(std::min<ULONGLONG>(what.length - offset, shared_.mtu()));
+packet requester::data_packet(const send_request& what) const {
     const bool is_last = next_ == what.last_number;
     const position where = position_of(next_ == what.first_number, is_last);
     const operation kind = what.type == WR_RDMA_WRITE ? operation::write : operation::send;
-    made = shared_.new_packet(kind, where, next_, is_last ? trailer_of(what) : trailer::none);
+    packet made =
+        shared_.new_packet(kind, where, next_, is_last ? trailer_of(what) : trailer::none);
     if ((where & first) != 0 && kind == operation::write)
         made.rdma = {what.remote.vaddr, what.remote.rkey, static_cast<ULONG>(what.length)};
     made.immediate = what.immediate;
@@ -171,7 +174,7 @@ bool requester::data_packet(const send_request& what, packet& made) {
         made.datagram = {(what.to_qkey & own_qkey) != 0 ? shared_.attr.qkey : what.to_qkey,
                          shared_.attr.num};
     }
-    return add_payload(what, offset, size, made);
+    return made;
 }
 
 // Unreliable services complete a request when it is sent.

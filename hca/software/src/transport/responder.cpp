@@ -6,8 +6,6 @@ namespace irpverbs::hca_software::transport {
 
 namespace {
 
-constexpr ULONG atomic_size = 8;
-
 bool is_atomic(operation what) {
     return what == operation::compare_swap || what == operation::fetch_add;
 }

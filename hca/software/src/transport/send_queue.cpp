@@ -16,7 +16,8 @@ bool send_queue::allocate(const ib_qp_attr_t& sizes) {
     requests_.reset(new (std::nothrow) send_request[slots]);
     segments_.reset(new (std::nothrow) ib_local_ds_t[slots * max_segments_]);
     inline_.reset(new (std::nothrow) UCHAR[slots * max_inline_]);
-    return requests_ != nullptr && segments_ != nullptr && inline_ != nullptr;
+    return requests_ != nullptr && segments_ != nullptr && inline_ != nullptr &&
+           max_segments_ <= max_pieces;
 }
 
 void send_queue::copy_operation(const ib_send_wr_t& what, bool is_datagram, send_request& to) {

@@ -39,7 +39,7 @@ struct send_request {
 /// Requests have running numbers; one stays in its place until it is completed.
 class send_queue {
 public:
-    /// False: no memory.
+    /// False: no memory, or more segments than max_pieces.
     bool allocate(const ib_qp_attr_t& sizes);
 
     /// Posts one work request of a type that the queue pair has. STATUS_INVALID_PARAMETER: too many
