@@ -2,7 +2,7 @@
    result from a driver that completes at once, and from one that pends. */
 #include <irp/wdm.h>
 
-static NTSTATUS Answer(PDEVICE_OBJECT Device, PIRP Irp) { /* a driver: one dispatch routine */
+static NTSTATUS Complete(PDEVICE_OBJECT Device, PIRP Irp) { /* a driver: one dispatch routine */
     UNREFERENCED_PARAMETER(Device);
     Irp->IoStatus.Status = STATUS_SUCCESS;
     Irp->IoStatus.Information = 42;
@@ -37,16 +37,16 @@ static void CompleteLater(PKDPC Dpc, PVOID Context, PVOID Irp, PVOID Unused) {
     UNREFERENCED_PARAMETER(Dpc);
     UNREFERENCED_PARAMETER(Context);
     UNREFERENCED_PARAMETER(Unused);
-    Answer(NULL, (PIRP)Irp);
+    Complete(NULL, (PIRP)Irp);
 }
-static NTSTATUS AnswerLater(PDEVICE_OBJECT Device, PIRP Irp) {
+static NTSTATUS DispatchPending(PDEVICE_OBJECT Device, PIRP Irp) {
     UNREFERENCED_PARAMETER(Device);
     IoMarkIrpPending(Irp);
     KeInsertQueueDpc(&laterDpc, Irp, NULL);
     return STATUS_PENDING;
 }
 
-static int IsAnswered(PDRIVER_DISPATCH Dispatch) {
+static int ResultArrives(PDRIVER_DISPATCH Dispatch) {
     DRIVER_OBJECT driver = {0};
     PDEVICE_OBJECT device;
     ULONG_PTR result = 0;
@@ -62,5 +62,5 @@ static int IsAnswered(PDRIVER_DISPATCH Dispatch) {
 
 int main(void) {
     KeInitializeDpc(&laterDpc, CompleteLater, NULL);
-    return IsAnswered(Answer) && IsAnswered(AnswerLater) ? 0 : 1;
+    return ResultArrives(Complete) && ResultArrives(DispatchPending) ? 0 : 1;
 }

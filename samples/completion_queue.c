@@ -13,7 +13,7 @@ typedef struct {
 } EXTENSION;
 
 /* Completes the waiting requests, the newest first, each with the square of its number. */
-static void Answer(PKDPC Dpc, PVOID Context, PVOID Argument1, PVOID Argument2) {
+static void CompleteWaiting(PKDPC Dpc, PVOID Context, PVOID Argument1, PVOID Argument2) {
     EXTENSION* extension = Context;
     UNREFERENCED_PARAMETER(Dpc);
     UNREFERENCED_PARAMETER(Argument1);
@@ -93,7 +93,7 @@ int main(void) {
     extension = device->DeviceExtension;
     KeInitializeSpinLock(&extension->Lock);
     InitializeListHead(&extension->Waiting);
-    KeInitializeThreadedDpc(&extension->Dpc, Answer, extension);
+    KeInitializeThreadedDpc(&extension->Dpc, CompleteWaiting, extension);
     if (!NT_SUCCESS(IoCreateIoCompletion(&port, 0))) return 1;
     if (!NT_SUCCESS(IoAssociateDevice(device, port, device))) return 1;
 

@@ -58,9 +58,9 @@ asio::awaitable<int> run_queries(DEVICE_OBJECT* device) {
     constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
     int good = 0;
 
-    const ULONG_PTR answer = co_await irp::call(device, query(21), asio::use_awaitable);
-    std::printf("twice 21 is %zu\n", static_cast<std::size_t>(answer));
-    good += answer == 42;
+    const ULONG_PTR result = co_await irp::call(device, query(21), asio::use_awaitable);
+    std::printf("twice 21 is %zu\n", static_cast<std::size_t>(result));
+    good += result == 42;
 
     const auto [late, nothing] = co_await irp::call(device, query(0), irp::within(20ms, as_result));
     std::printf("with a deadline: %s\n", late.message().c_str());

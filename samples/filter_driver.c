@@ -44,7 +44,7 @@ static NTSTATUS Done(PDEVICE_OBJECT DeviceObject, PIRP Irp, PVOID Context) {
     return STATUS_MORE_PROCESSING_REQUIRED;
 }
 
-static NTSTATUS Ask(PDEVICE_OBJECT Device, ULONG Number, ULONG_PTR* Answer) {
+static NTSTATUS Ask(PDEVICE_OBJECT Device, ULONG Number, ULONG_PTR* Result) {
     KEVENT done;
     NTSTATUS status;
     PIRP irp = IoAllocateIrp(Device->StackSize, FALSE);
@@ -56,7 +56,7 @@ static NTSTATUS Ask(PDEVICE_OBJECT Device, ULONG Number, ULONG_PTR* Answer) {
     IoCallDriver(Device, irp);
     KeWaitForSingleObject(&done, Executive, KernelMode, FALSE, NULL);
     status = irp->IoStatus.Status;
-    *Answer = irp->IoStatus.Information;
+    *Result = irp->IoStatus.Information;
     IoFreeIrp(irp);
     return status;
 }
@@ -67,7 +67,7 @@ int main(void) {
     PDEVICE_OBJECT bottom;
     PDEVICE_OBJECT filter;
     FILTER_EXTENSION* extension;
-    ULONG_PTR answer = 0;
+    ULONG_PTR result = 0;
     int good;
 
     bottomDriver.MajorFunction[IRP_MJ_INTERNAL_DEVICE_CONTROL] = BottomDispatch;
@@ -80,9 +80,9 @@ int main(void) {
     extension = filter->DeviceExtension;
     extension->Lower = IoAttachDeviceToDeviceStack(filter, bottom);
 
-    good = Ask(filter, 21, &answer) == STATUS_SUCCESS && answer == 42;
-    printf("twice 21 is %lu\n", (unsigned long)answer);
-    good = good && Ask(filter, 0, &answer) == STATUS_INVALID_PARAMETER;
+    good = Ask(filter, 21, &result) == STATUS_SUCCESS && result == 42;
+    printf("twice 21 is %lu\n", (unsigned long)result);
+    good = good && Ask(filter, 0, &result) == STATUS_INVALID_PARAMETER;
     printf("the filter saw %d succeed and %d fail\n", (int)extension->Succeeded,
            (int)extension->Failed);
     good = good && extension->Succeeded == 1 && extension->Failed == 1;

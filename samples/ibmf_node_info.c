@@ -55,10 +55,10 @@ static int Show(ib_guid_t Guid) {
         status = Ask(handle, message);
         if (status == IBMF_SUCCESS) {
             const UCHAR* node = (const UCHAR*)message->im_msgbufs_recv.im_bufs_cl_data;
-            unsigned long long answered = GuidAt(node + NODE_GUID_AT);
-            printf("HCA %016llx: node %016llx, %u port(s)\n", (unsigned long long)Guid, answered,
+            unsigned long long received = GuidAt(node + NODE_GUID_AT);
+            printf("HCA %016llx: node %016llx, %u port(s)\n", (unsigned long long)Guid, received,
                    node[3]);
-            if (answered != Guid) status = IBMF_FAILURE;
+            if (received != Guid) status = IBMF_FAILURE;
         }
         ibmf_free_msg(handle, &message);
     }

@@ -205,27 +205,27 @@ asio::awaitable<query_round> path_survey::query_all(bool show) {
     for (const destination& each : all_)
         queries.push_back(query(each));
     const double begun = now();
-    auto [order, errors, answers] =
+    auto [order, errors, responses] =
         co_await asio::experimental::make_parallel_group(std::move(queries))
             .async_wait(asio::experimental::wait_for_all(), asio::use_awaitable);
     query_round result{.milliseconds = now() - begun};
     saa::query_stats(session_, after);
     result.sent = after.ss_queries - before.ss_queries;
     constexpr std::size_t shown = 8;
-    for (std::size_t i = 0; i < answers.size(); ++i) {
-        if (errors[i] && !is_no_path(answers[i].status))
+    for (std::size_t i = 0; i < responses.size(); ++i) {
+        if (errors[i] && !is_no_path(responses[i].status))
             throw std::runtime_error(all_[i].name + ": " + errors[i].message());
-        ++(answers[i].records.empty() ? result.without : result.reached);
+        ++(responses[i].records.empty() ? result.without : result.reached);
         if (!show || i >= shown) continue;
-        if (answers[i].records.empty()) {
+        if (responses[i].records.empty()) {
             std::printf("   %-20s no path\n", all_[i].name.c_str());
             continue;
         }
-        const sa_path_record_t& path = answers[i].records[0];
+        const sa_path_record_t& path = responses[i].records[0];
         std::printf("   %-20s LID %-5u SL %u  MTU %s  rate %s\n", all_[i].name.c_str(), path.DLID,
                     path.SL, value_in(path, "Mtu").c_str(), value_in(path, "Rate").c_str());
     }
-    if (show && answers.size() > shown) std::printf("   ...\n");
+    if (show && responses.size() > shown) std::printf("   ...\n");
     std::printf("   paths to %u, none to %u; %.2f ms; queries to the SA: %" PRIu64 "\n",
                 result.reached, result.without, result.milliseconds, result.sent);
     co_return result;
@@ -266,7 +266,7 @@ asio::awaitable<ib_gid_t> path_survey::change(bool mend) {
     const auto forgotten = [](const ibmf_saa_path_cache_stats_t& cache) {
         return cache.pc_gid_in_service + cache.pc_gid_out_of_service;
     };
-    std::printf("   invalidated before the report: %" PRIu64 " of %" PRIu64 " cached answers\n",
+    std::printf("   invalidated before the report: %" PRIu64 " of %" PRIu64 " cached responses\n",
                 forgotten(after) - forgotten(before), before.pc_entries);
     co_return who;
 }

@@ -217,7 +217,7 @@ void add_mad(CLI::App& parent, program_options& chosen) {
     command->callback([&chosen, parsed] {
         const mad_options options{parsed->from.port(), make_mad_request(parsed->request),
                                   parsed->times};
-        chosen.run = [options](session& here) { return show_answer(here, options); };
+        chosen.run = [options](session& here) { return show_response(here, options); };
     });
 }
 

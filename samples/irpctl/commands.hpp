@@ -81,7 +81,7 @@ struct stats_options {
 asio::awaitable<void> show_devices(session& here, bool with_limits);
 asio::awaitable<void> show_port(session& here, port_choice which);
 asio::awaitable<void> show_events(session& here, event_options options);
-asio::awaitable<void> show_answer(session& here, mad_options options);
+asio::awaitable<void> show_response(session& here, mad_options options);
 asio::awaitable<void> show_pings(session& here, ping_options options);
 asio::awaitable<void> show_statistics(session& here, stats_options options);
 asio::awaitable<void> list_records(session& here);

@@ -82,12 +82,12 @@ asio::awaitable<outcome> datagram_client::exchange(const mad_request& what, std:
     IB_MAD_SEND send = sending(bytes, what, lid);
     send.ResponseTimeout = static_cast<ULONG>(time_limit.count() / ticks_per_millisecond);
     const std::uint64_t begun = now_in_ticks();
-    const ci::mad_stream answers = agent_.datagrams();
+    const ci::mad_stream responses = agent_.datagrams();
     co_await ci::send_mad(agent_, send, asio::use_awaitable);
     for (;;) {
         const auto gone = static_cast<LONGLONG>(now_in_ticks() - begun);
         const irp::ticks left(std::max(time_limit.count() - gone, LONGLONG{0}));
-        auto [error, came] = co_await answers.next(irp::within(left, as_result));
+        auto [error, came] = co_await responses.next(irp::within(left, as_result));
         const NTSTATUS status = irpverbs::dispatch::status_of(error);
         if (status == STATUS_IO_TIMEOUT) co_return outcome{};
         if (status == STATUS_CANCELLED) co_return outcome{std::nullopt, true};

@@ -23,8 +23,8 @@ std::uint16_t lid_for(const mad_request& request, const open_port& from) {
     return lid;
 }
 
-failure unanswered(std::uint16_t lid, const timeouts& times) {
-    return failure(fmt::format("{}: no answer within {} ms, asked {} times; --timeout and "
+failure no_response(std::uint16_t lid, const timeouts& times) {
+    return failure(fmt::format("{}: no response within {} ms, asked {} times; --timeout and "
                                "--retries allow more time",
                                lid == IB_LID_PERMISSIVE ? "that route" : fmt::format("LID {}", lid),
                                times.milliseconds, times.retries + 1));
@@ -41,7 +41,7 @@ exchange(const open_port& from, const mad_options& options, std::uint16_t lid) {
     }
     co_await asio::this_coro::reset_cancellation_state();
     co_await client.close();
-    if (!last.response && !last.interrupted) throw unanswered(lid, options.times);
+    if (!last.response && !last.interrupted) throw no_response(lid, options.times);
     co_return std::move(last.response);
 }
 
@@ -88,24 +88,24 @@ void print(const json::object& output) {
 
 } // namespace
 
-asio::awaitable<void> show_answer(session& here, mad_options options) {
+asio::awaitable<void> show_response(session& here, mad_options options) {
     std::optional<mad_response> got;
-    const bool answered = has_response(options.request.header.method);
+    const bool expects_response = has_response(options.request.header.method);
     co_await with_port(here, options.from, [&](const open_port& from) -> asio::awaitable<void> {
         expect_lids(from);
         const std::uint16_t lid = lid_for(options.request, from);
-        if (!answered)
+        if (!expects_response)
             co_await send_only(from, options.request, lid);
         else if (options.request.is_for_the_sa())
             got = co_await query_sa(from, options, lid);
         else
             got = co_await exchange(from, options, lid);
     });
-    if (!answered) {
+    if (!expects_response) {
         if (here.json())
             print_json({{"sent", true}});
         else
-            print_line("sent; this method has no answer");
+            print_line("sent; this method has no response");
         co_return;
     }
     if (!got) {

@@ -86,7 +86,7 @@ private:
     mad_request request_;
     std::uint64_t sent_ = 0;
     std::uint64_t refused_ = 0;
-    round_trips answered_;
+    round_trips responses_;
 };
 
 asio::awaitable<void> ping_run::run() {
@@ -109,7 +109,7 @@ asio::awaitable<void> ping_run::run() {
     print_totals(client.late());
     co_await asio::this_coro::reset_cancellation_state();
     co_await client.close();
-    if (sent_ != 0 && answered_.count() == 0)
+    if (sent_ != 0 && responses_.count() == 0)
         throw failure(
             fmt::format("LID {} did not answer; irpctl ping --timeout allows more time", lid_));
 }
@@ -123,16 +123,16 @@ asio::awaitable<bool> ping_run::wait_for(asio::steady_timer& due) {
 
 void ping_run::print_result(const outcome& how) {
     json::object output{{"sequence", sent_}, {"lid", lid_}, {"answered", how.response.has_value()}};
-    std::string line = fmt::format("no answer from LID {}: sequence {}", lid_, sent_);
+    std::string line = fmt::format("no response from LID {}: sequence {}", lid_, sent_);
     if (how.response) {
         const double took = static_cast<double>(how.response->ticks) / 1e4;
         const std::uint16_t status = how.response->header.status;
-        answered_.add(took);
+        responses_.add(took);
         if (status != 0) ++refused_;
         output["milliseconds"] = took;
         output["status"] = fmt::format("0x{:04x}", status);
         line =
-            fmt::format("answer from LID {}: sequence {}, {:.3f} ms{}", how.response->from_lid,
+            fmt::format("response from LID {}: sequence {}, {:.3f} ms{}", how.response->from_lid,
                         sent_, took, status != 0 ? fmt::format(", status 0x{:04x}", status) : "");
     }
     if (here_.json())
@@ -142,11 +142,11 @@ void ping_run::print_result(const outcome& how) {
 }
 
 void ping_run::print_totals(std::uint64_t late) const {
-    const std::uint64_t lost = sent_ - answered_.count();
-    const json::object times = answered_.output();
+    const std::uint64_t lost = sent_ - responses_.count();
+    const json::object times = responses_.output();
     if (here_.json())
         return print_json({{"sent", sent_},
-                           {"answered", answered_.count()},
+                           {"answered", responses_.count()},
                            {"refused", refused_},
                            {"lost", lost},
                            {"late", late},
@@ -154,8 +154,8 @@ void ping_run::print_totals(std::uint64_t late) const {
     const double share =
         sent_ == 0 ? 0 : 100.0 * static_cast<double>(lost) / static_cast<double>(sent_);
     print_line(fmt::format("{} sent, {} answered ({} refused), {} lost ({:.1f}%), {} late", sent_,
-                           answered_.count(), refused_, lost, share, late));
-    if (answered_.count() == 0) return;
+                           responses_.count(), refused_, lost, share, late));
+    if (responses_.count() == 0) return;
     const auto part = [&](const char* name) { return times.at(name).as_double(); };
     print_line(
         fmt::format("round trip: min {:.3f}, average {:.3f}, max {:.3f}, deviation {:.3f} ms",

@@ -34,7 +34,7 @@ struct completion_ring {
 BENCH_OPAQUE NTSTATUS post_to_ring(PDEVICE_OBJECT device, PIRP irp) {
     auto* ring = static_cast<completion_ring*>(context_of(device));
     IoMarkIrpPending(irp);
-    ring->entries[ring->filled++] = {irp, 0, static_cast<ULONG>(answer)};
+    ring->entries[ring->filled++] = {irp, 0, static_cast<ULONG>(result_information)};
     return STATUS_PENDING;
 }
 
@@ -54,7 +54,7 @@ void ring_32(run& sample) {
         ring.drain();
     }
     sample.stop();
-    expect(sum == operations * answer, "ours/ring_32");
+    expect(sum == operations * result_information, "ours/ring_32");
 }
 
 // The limit of ring_32: the same writes to the same memory and the same two calls through tables,
@@ -109,7 +109,7 @@ void bare_ring_32(run& sample) {
     sample.stop();
     for (const auto& each : packets)
         IoReuseIrp(each->irp(), STATUS_SUCCESS);
-    expect(sum == operations * answer, "ours/ring_bare_32");
+    expect(sum == operations * result_information, "ours/ring_bare_32");
 }
 
 // Entries without IRPs, posted one by one and removed as one batch.

@@ -72,7 +72,7 @@ void await_pended(run& sample) {
     while (place.release()) {
     }
     sample.stop();
-    expect(sum == sample.operations() * answer, "ours/coroutine");
+    expect(sum == sample.operations() * result_information, "ours/coroutine");
     sender.handle.destroy();
 }
 

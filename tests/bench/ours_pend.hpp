@@ -14,7 +14,8 @@ struct pended_irp {
         PIRP irp = pended;
         pended = nullptr;
         if (irp == nullptr) return false;
-        if (IoSetCancelRoutine(irp, nullptr) != nullptr) complete(irp, STATUS_SUCCESS, answer);
+        if (IoSetCancelRoutine(irp, nullptr) != nullptr)
+            complete(irp, STATUS_SUCCESS, result_information);
         return true;
     }
 };
@@ -36,7 +37,7 @@ void pend(run& sample) {
         place.release();
     }
     sample.stop();
-    expect(sum == operations * answer, "ours/pend");
+    expect(sum == operations * result_information, "ours/pend");
 }
 
 } // namespace irpverbs::bench

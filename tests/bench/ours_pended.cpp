@@ -28,7 +28,7 @@ void pend_chain(run& sample) {
     while (place.release()) {
     }
     sample.stop();
-    expect(chain.sum == sample.operations() * answer, "ours/pend_chain");
+    expect(chain.sum == sample.operations() * result_information, "ours/pend_chain");
 }
 
 } // namespace

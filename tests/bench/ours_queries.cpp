@@ -22,7 +22,8 @@ constexpr std::size_t data_at = ibmf::rmpp_data_offset + ibmf::sa_header::size;
 
 using datagram = std::array<std::uint8_t, IB_MAD_SIZE>;
 
-/// An HCA of one port. It stores requests until answer_all(), and answers each with its own record.
+/// An HCA of one port. It stores requests until respond_to_all(), and answers each with its own
+/// record.
 class responder_hca {
 public:
     responder_hca() {
@@ -33,7 +34,7 @@ public:
         HCA_DEVICE description;
         HCA_DEVICE_INIT(&description);
         description.Operations = &operations_;
-        description.Name = "answering";
+        description.Name = "responder";
         description.NodeGuid = here;
         description.PortCount = 1;
         description.ExtensionSize = sizeof(responder_hca*);
@@ -47,21 +48,21 @@ public:
     responder_hca(const responder_hca&) = delete;
     responder_hca& operator=(const responder_hca&) = delete;
 
-    /// Answers all requests, also the ones that the answers cause.
-    void answer_all() {
-        for (; answered_ < asked_.size(); ++answered_) {
-            datagram answer = asked_[answered_];
-            answer[3] |= MAD_RESPONSE_BIT;
+    /// Answers all requests, also the ones that the responses cause.
+    void respond_to_all() {
+        for (; responded_ < asked_.size(); ++responded_) {
+            datagram response = asked_[responded_];
+            response[3] |= MAD_RESPONSE_BIT;
             IB_MAD_RECEIVED received{};
             received.From.Lid = sm_lid;
             received.From.Qp = 1;
             received.From.QKey = IB_QP1_QKEY;
-            received.Data = answer.data();
+            received.Data = response.data();
             received.Length = IB_MAD_SIZE;
             HcaReportMad(agent_, &received);
         }
         asked_.clear();
-        answered_ = 0;
+        responded_ = 0;
     }
 
 private:
@@ -95,7 +96,7 @@ private:
     DEVICE_OBJECT* fdo_ = nullptr;
     HCA_MAD_AGENT* agent_ = nullptr;
     std::vector<datagram> asked_;
-    std::size_t answered_ = 0;
+    std::size_t responded_ = 0;
 };
 
 sa_path_record_t path_wanted(std::uint64_t index) {
@@ -116,7 +117,7 @@ public:
         expect(ibmf_sa_session_open(here, 0, nullptr, IBMF_VERSION, IBMF_SAA_SESSION_NO_OFFLOAD,
                                     &session_) == IBMF_SUCCESS,
                "ibmf_sa_session_open");
-        hca_.answer_all(); // ClassPortInfo
+        hca_.respond_to_all(); // ClassPortInfo
     }
     ~access_side() { ibmf_sa_session_close(&session_, 0); }
     access_side(const access_side&) = delete;
@@ -125,24 +126,24 @@ public:
     void ask(std::uint64_t index) {
         sa_path_record_t wanted = path_wanted(index);
         ibmf_saa_access_args_t args{SA_PATHRECORD_ATTRID, IBMF_SAA_RETRIEVE, components, &wanted,
-                                    sizeof wanted,        answered,          this};
+                                    sizeof wanted,        on_response,       this};
         std::size_t length = 0;
         void* result = nullptr;
         ibmf_sa_access(session_, &args, 0, &length, &result);
     }
-    void answer_all() { hca_.answer_all(); }
-    std::uint64_t answered_queries() const { return answered_queries_; }
+    void respond_to_all() { hca_.respond_to_all(); }
+    std::uint64_t completed_queries() const { return completed_queries_; }
 
 private:
-    static void answered(void* context, std::size_t length, char* result, int) {
+    static void on_response(void* context, std::size_t length, char* result, int) {
         auto& self = *static_cast<access_side*>(context);
-        if (length == sizeof(sa_path_record_t)) ++self.answered_queries_;
+        if (length == sizeof(sa_path_record_t)) ++self.completed_queries_;
         std::free(result);
     }
 
     responder_hca hca_;
     ibmf_saa_handle_t session_ = nullptr;
-    std::uint64_t answered_queries_ = 0;
+    std::uint64_t completed_queries_ = 0;
 };
 
 /// Queries by IBMF, with messages that the client allocated beforehand.
@@ -177,11 +178,11 @@ public:
                     ibmf::sa_header{0, 0, components});
         saa::pack(path_wanted(index), std::span(by.bytes).subspan(data_at));
         ibmf_retrans_t times{3, 5'000'000, 500'000, 0};
-        ibmf_msg_transport(client_, IBMF_QP_HANDLE_DEFAULT, by.message, &times, answered, this,
+        ibmf_msg_transport(client_, IBMF_QP_HANDLE_DEFAULT, by.message, &times, on_response, this,
                            IBMF_MSG_TRANS_FLAG_SEQ);
     }
-    void answer_all() { hca_.answer_all(); }
-    std::uint64_t answered_queries() const { return answered_queries_; }
+    void respond_to_all() { hca_.respond_to_all(); }
+    std::uint64_t completed_queries() const { return completed_queries_; }
 
     static constexpr std::size_t most = 64;
 
@@ -206,15 +207,15 @@ private:
         to.ia_p_key = IB_PKEY_DEFAULT_FULL;
         to.ia_q_key = IB_QP1_QKEY;
     }
-    static void answered(ibmf_handle_t, ibmf_msg_t* message, void* context) {
+    static void on_response(ibmf_handle_t, ibmf_msg_t* message, void* context) {
         if (message->im_msg_status == IBMF_SUCCESS)
-            ++static_cast<ibmf_side*>(context)->answered_queries_;
+            ++static_cast<ibmf_side*>(context)->completed_queries_;
     }
 
     responder_hca hca_;
     ibmf_handle_t client_ = nullptr;
     std::vector<pending_query> queries_;
-    std::uint64_t answered_queries_ = 0;
+    std::uint64_t completed_queries_ = 0;
 };
 
 /// More transactions than rest in IBMF's table before their slots are used again.
@@ -227,7 +228,7 @@ void ask_for_paths(run& sample, std::size_t batch) {
     const auto ask_batch = [&] {
         for (std::size_t i = 0; i < batch; ++i)
             by.ask(i);
-        by.answer_all();
+        by.respond_to_all();
     };
     std::uint64_t before = 0;
     for (; before < warming_up; before += batch)
@@ -237,7 +238,7 @@ void ask_for_paths(run& sample, std::size_t batch) {
     for (std::uint64_t done = 0; done < operations; done += batch)
         ask_batch();
     sample.stop();
-    expect(by.answered_queries() == operations + before, "all are answered");
+    expect(by.completed_queries() == operations + before, "all are answered");
 }
 
 } // namespace

@@ -37,7 +37,7 @@ private:
     static void drain(PRKDPC, PVOID context, PVOID, PVOID) {
         auto* self = static_cast<csq_driver*>(context);
         while (PIRP irp = IoCsqRemoveNextIrp(&self->csq_, nullptr))
-            complete(irp, STATUS_SUCCESS, answer);
+            complete(irp, STATUS_SUCCESS, result_information);
     }
 
     IO_CSQ csq_;
@@ -59,10 +59,10 @@ public:
     static NTSTATUS dispatch(PDEVICE_OBJECT device, PIRP irp);
 
 private:
-    static void answer_one(irp::pending_irp request, void*) {
-        std::move(request).complete(STATUS_SUCCESS, answer);
+    static void complete_one(irp::pending_irp request, void*) {
+        std::move(request).complete(STATUS_SUCCESS, result_information);
     }
-    irp::cancel_safe_queue queue_{answer_one, nullptr};
+    irp::cancel_safe_queue queue_{complete_one, nullptr};
 };
 
 BENCH_OPAQUE NTSTATUS queue_driver::dispatch(PDEVICE_OBJECT device, PIRP irp) {
@@ -87,7 +87,7 @@ void queue_and_dpc(run& sample) {
         KeLowerIrql(before);
     }
     sample.stop();
-    expect(sum == operations * answer, "queue and DPC");
+    expect(sum == operations * result_information, "queue and DPC");
 }
 
 BENCH_OPAQUE NTSTATUS count_cancelled(PDEVICE_OBJECT, PIRP irp, PVOID context) {

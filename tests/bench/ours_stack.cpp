@@ -50,7 +50,7 @@ BENCH_OPAQUE NTSTATUS count_and_keep(PDEVICE_OBJECT, PIRP irp, PVOID context) {
 }
 
 BENCH_OPAQUE NTSTATUS complete_at_once(PDEVICE_OBJECT, PIRP irp) {
-    complete(irp, STATUS_SUCCESS, answer);
+    complete(irp, STATUS_SUCCESS, result_information);
     return STATUS_SUCCESS;
 }
 

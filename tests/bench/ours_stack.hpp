@@ -10,7 +10,7 @@
 
 namespace irpverbs::bench {
 
-inline constexpr ULONG_PTR answer = 42; // IoStatus.Information of the drivers here
+inline constexpr ULONG_PTR result_information = 42; // IoStatus.Information of the drivers here
 
 // A bottom device whose driver has one dispatch routine, and filters above it. Each filter sets a
 // completion routine that passes the pending mark on.

@@ -28,7 +28,7 @@ struct query_buffer {
 
 class hardware {
 public:
-    BENCH_OPAQUE std::size_t answer(const query_buffer& buffer) {
+    BENCH_OPAQUE std::size_t execute(const query_buffer& buffer) {
         const dispatch::detail::spin_guard guard(lock_);
         const std::size_t size = std::min(buffer.size, kept_.size());
         std::memcpy(buffer.into, kept_.data(), size);
@@ -60,7 +60,7 @@ public:
     BENCH_OPAQUE static NTSTATUS dispatch(PDEVICE_OBJECT device, PIRP irp) {
         irp::pending_irp request(irp);
         const query_buffer buffer = buffer_in(request.stack());
-        const std::size_t bytes = static_cast<prompt*>(context_of(device))->below_.answer(buffer);
+        const std::size_t bytes = static_cast<prompt*>(context_of(device))->below_.execute(buffer);
         return std::move(request).complete(STATUS_SUCCESS, bytes);
     }
 
@@ -75,14 +75,14 @@ public:
     }
 
 private:
-    static void answer(irp::pending_irp request, void* self) {
+    static void execute(irp::pending_irp request, void* self) {
         const query_buffer buffer = buffer_in(request.stack());
-        const std::size_t bytes = static_cast<pending*>(self)->below_.answer(buffer);
+        const std::size_t bytes = static_cast<pending*>(self)->below_.execute(buffer);
         std::move(request).complete(STATUS_SUCCESS, bytes);
     }
 
     hardware below_;
-    irp::cancel_safe_queue queue_{answer, this};
+    irp::cancel_safe_queue queue_{execute, this};
 };
 
 BENCH_OPAQUE void query(PDEVICE_OBJECT device, PIRP irp, const query_buffer& buffer,
@@ -106,7 +106,7 @@ using completion = void (*)(void* context, NTSTATUS status, std::size_t bytes);
 class prompt {
 public:
     BENCH_OPAQUE NTSTATUS query(const query_buffer& buffer, std::size_t& bytes, completion, void*) {
-        bytes = below_.answer(buffer);
+        bytes = below_.execute(buffer);
         return STATUS_SUCCESS;
     }
 
@@ -157,7 +157,7 @@ private:
         while (request* each = self.next()) {
             const request known = *each;
             ExFreeToNPagedLookasideList(&self.requests_, each);
-            known.done(known.context, STATUS_SUCCESS, self.below_.answer(known.buffer));
+            known.done(known.context, STATUS_SUCCESS, self.below_.execute(known.buffer));
         }
     }
 
@@ -188,7 +188,7 @@ namespace style_function {
 class prompt {
 public:
     BENCH_OPAQUE NTSTATUS query(const query_buffer& buffer, std::size_t& bytes) {
-        bytes = below_.answer(buffer);
+        bytes = below_.execute(buffer);
         return STATUS_SUCCESS;
     }
 
@@ -208,7 +208,7 @@ public:
         KeSetImportanceDpc(&dpc, importance_);
         KeInsertQueueDpc(&dpc, nullptr, nullptr);
         KeWaitForSingleObject(&given, Executive, KernelMode, FALSE, nullptr);
-        bytes = below_.answer(buffer);
+        bytes = below_.execute(buffer);
         return STATUS_SUCCESS;
     }
 
@@ -250,7 +250,7 @@ void measure_queries(run& sample, KIRQL level, const Call& call) {
     for (std::uint64_t i = 0; i < operations; ++i)
         once();
     sample.stop();
-    expect(sum == (operations + 1) * got.size(), "a style's answers");
+    expect(sum == (operations + 1) * got.size(), "a style's results");
 }
 
 template <class Provider>

@@ -18,7 +18,7 @@ void levels(run& sample) {
     for (std::uint64_t i = 0; i < operations; ++i)
         request.send(count_and_keep, &sum);
     sample.stop();
-    expect(sum == operations * answer, "ours/sync");
+    expect(sum == operations * result_information, "ours/sync");
 }
 
 // The book-keeping of NT's I/O manager for each request: while it is outstanding, the packet is in
@@ -50,7 +50,7 @@ void nt_book_keeping(run& sample) {
         IoReleaseRemoveLock(&books.in_use, irp);
     }
     sample.stop();
-    expect(sum == operations * answer, "ours/sync_nt");
+    expect(sum == operations * result_information, "ours/sync_nt");
 }
 
 void from_lookaside(run& sample) {
@@ -64,7 +64,7 @@ void from_lookaside(run& sample) {
         IoFreeIrp(irp);
     }
     sample.stop();
-    expect(sum == operations * answer, "ours/sync_lookaside");
+    expect(sum == operations * result_information, "ours/sync_lookaside");
 }
 
 } // namespace

@@ -33,7 +33,7 @@ private:
     SLIST_HEADER list_;
 };
 
-void complete_with_answer(PIRP irp) { complete(irp, STATUS_SUCCESS, answer); }
+void complete_with_result(PIRP irp) { complete(irp, STATUS_SUCCESS, result_information); }
 
 // A driver with its own thread: the dispatch routine pushes the packet, the thread completes it.
 BENCH_OPAQUE NTSTATUS to_worker(PDEVICE_OBJECT device, PIRP irp) {
@@ -63,7 +63,7 @@ void window(run& sample) {
             std::uint64_t sent = 0, come = 0;
             for (; sent < Outstanding && sent < operations; ++sent)
                 packets[sent]->send(to_origin, &back);
-            const auto answered = [&](PIRP irp) {
+            const auto completed = [&](PIRP irp) {
                 ++come;
                 if (sent == operations) return;
                 ++sent;
@@ -71,12 +71,12 @@ void window(run& sample) {
                 packet::send_prepared(stack.top(), irp, to_origin, &back);
             };
             while (come < operations)
-                if (!back.take_all(answered)) relax_processor();
+                if (!back.take_all(completed)) relax_processor();
             over = true;
         },
         [&] {
             while (!over.load(std::memory_order_relaxed))
-                if (!out.take_all(complete_with_answer)) relax_processor();
+                if (!out.take_all(complete_with_result)) relax_processor();
         });
 }
 
@@ -108,21 +108,21 @@ void round_trip_sleeping(run& sample) {
     sleeping_worker worker;
     const device_stack stack(to_sleeping_worker, 0, &worker);
     packet request(stack.top());
-    KEVENT answered;
-    KeInitializeEvent(&answered, SynchronizationEvent, FALSE);
+    KEVENT completed;
+    KeInitializeEvent(&completed, SynchronizationEvent, FALSE);
     const std::uint64_t operations = sample.operations();
     on_two_processors(
         sample,
         [&] {
             for (std::uint64_t i = 0; i < operations; ++i) {
-                request.send(set_event, &answered);
-                wait_for(answered);
+                request.send(set_event, &completed);
+                wait_for(completed);
             }
         },
         [&] {
             for (std::uint64_t i = 0; i < operations; ++i) {
                 wait_for(worker.filled);
-                worker.out.take_all(complete_with_answer);
+                worker.out.take_all(complete_with_result);
             }
         });
 }
@@ -142,7 +142,8 @@ void own_requests(run& sample) {
     const std::uint64_t operations = sample.operations();
     on_two_processors(
         sample, [&] { here.send(operations); }, [&] { there.send(operations); });
-    expect(here.sum == operations * answer && there.sum == here.sum, "ours/own_requests");
+    expect(here.sum == operations * result_information && there.sum == here.sum,
+           "ours/own_requests");
 }
 
 } // namespace

@@ -23,13 +23,13 @@ public:
         set_due(*fresh, locked.clock_upper_bound() + time_out);
         return fresh->slot.key;
     }
-    void answer(std::uint32_t key) {
+    void respond(std::uint32_t key) {
         guard locked(*this);
         transaction* const found = find(key);
         expect(found != nullptr, "a transaction is found");
         PIRP const irp = claim(*found);
         release(*found);
-        locked.complete(irp, STATUS_SUCCESS, bench::answer);
+        locked.complete(irp, STATUS_SUCCESS, bench::result_information);
     }
 
 private:
@@ -58,7 +58,7 @@ public:
     ours& operator=(const ours&) = delete;
     ~ours() {
         for (std::size_t i = 0; i < keys_.size(); ++i)
-            answer(i);
+            respond(i);
         table_.stop_timers();
         for (PIRP each : packets_)
             IoFreeIrp(each);
@@ -72,9 +72,9 @@ public:
         IoSetCompletionRoutine(irp, count_and_keep, &sum_, TRUE, TRUE, TRUE);
         IoCallDriver(stack_.top(), irp);
     }
-    void answer(std::size_t index) { table_.answer(keys_[index]); }
+    void respond(std::size_t index) { table_.respond(keys_[index]); }
     void turn() {}
-    std::uint64_t answered() const { return sum_ / bench::answer; }
+    std::uint64_t responses() const { return sum_ / bench::result_information; }
 
 private:
     exchange table_;

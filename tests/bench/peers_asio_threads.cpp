@@ -14,7 +14,7 @@ struct side {
     asio::executor_work_guard<asio::io_context::executor_type> work{context.get_executor()};
 };
 
-// One request at a time, posted to the other context, and its answer posted back.
+// One request at a time, posted to the other context, and its response posted back.
 struct volley {
     side here, there;
     std::uint64_t left;
@@ -51,7 +51,7 @@ void round_trip_spinning(run& sample) {
         sample, [&] { spin(ball.here); }, [&] { spin(ball.there); });
 }
 
-// Up to 64 requests are outstanding; each answer sends the next request.
+// Up to 64 requests are outstanding; each response sends the next request.
 struct window {
     side here, there;
     std::uint64_t to_send, to_come;
@@ -61,9 +61,9 @@ struct window {
 
     void send() {
         --to_send;
-        asio::post(there.context, [this] { asio::post(here.context, [this] { answered(); }); });
+        asio::post(there.context, [this] { asio::post(here.context, [this] { on_response(); }); });
     }
-    void answered() {
+    void on_response() {
         --to_come;
         if (to_send) send();
     }

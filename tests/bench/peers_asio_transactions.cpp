@@ -21,21 +21,21 @@ public:
     void begin(std::size_t index) {
         const std::uint64_t id = ++last_id_;
         ids_[index] = id;
-        async_pend(context_, pended_, [this](error_code, std::size_t) { ++answered_; });
+        async_pend(context_, pended_, [this](error_code, std::size_t) { ++responses_; });
         asio::steady_timer& timer = timers_[index];
         timer.expires_after(std::chrono::seconds(4000));
         timer.async_wait([](error_code) {});
         waiting_.emplace(id, &timer);
     }
     // The oldest one is answered, which is the first of the list.
-    void answer(std::size_t index) {
+    void respond(std::size_t index) {
         const auto found = waiting_.find(ids_[index]);
         found->second->cancel();
         waiting_.erase(found);
         pended_.pop()->complete({}, 42);
     }
     void turn() { context_.poll(); }
-    std::uint64_t answered() const { return answered_; }
+    std::uint64_t responses() const { return responses_; }
 
 private:
     asio::io_context context_;
@@ -45,7 +45,7 @@ private:
     std::vector<asio::steady_timer> timers_;
     std::unordered_map<std::uint64_t, asio::steady_timer*> waiting_;
     std::uint64_t last_id_ = 0;
-    std::uint64_t answered_ = 0;
+    std::uint64_t responses_ = 0;
 };
 
 } // namespace

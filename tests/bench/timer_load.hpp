@@ -10,22 +10,23 @@
 
 namespace irpverbs::bench {
 
-enum class answers { in_order, at_random };
+enum class completions { in_order, at_random };
 
 // Timers has Timers(count), arm(index, nanoseconds from the beginning), cancel(index), turn().
 template <class Timers>
 class timer_load {
 public:
-    timer_load(std::size_t count, answers order) : timers_(count), count_(count), order_(order) {
+    timer_load(std::size_t count, completions order)
+        : timers_(count), count_(count), order_(order) {
         for (std::size_t i = 0; i < count; ++i)
             timers_.arm(i, deadline());
         for (std::size_t i = 0; i < 2 * count; ++i)
             step(); // reaches the steady state, which is measured
     }
     void step() {
-        const std::size_t answered = order_ == answers::in_order ? next() : random();
-        timers_.cancel(answered);
-        timers_.arm(answered, deadline());
+        const std::size_t completed = order_ == completions::in_order ? next() : random();
+        timers_.cancel(completed);
+        timers_.arm(completed, deadline());
         timers_.turn();
     }
 
@@ -43,7 +44,7 @@ private:
 
     Timers timers_;
     std::size_t count_, next_ = 0;
-    answers order_;
+    completions order_;
     std::uint64_t now_ = 0, state_ = 0x9E3779B97F4A7C15ull;
 };
 
@@ -54,12 +55,12 @@ void add_timer_load(catalog& all, const std::string& owner) {
     struct kind {
         const char* name;
         std::size_t count;
-        answers order;
+        completions order;
     };
-    for (const kind& each : {kind{"timer_in_order_1e3", 1'000, answers::in_order},
-                             kind{"timer_random_1e3", 1'000, answers::at_random},
-                             kind{"timer_in_order_1e6", 1'000'000, answers::in_order},
-                             kind{"timer_random_1e6", 1'000'000, answers::at_random}}) {
+    for (const kind& each : {kind{"timer_in_order_1e3", 1'000, completions::in_order},
+                             kind{"timer_random_1e3", 1'000, completions::at_random},
+                             kind{"timer_in_order_1e6", 1'000'000, completions::in_order},
+                             kind{"timer_random_1e6", 1'000'000, completions::at_random}}) {
         auto load = std::make_shared<std::unique_ptr<timer_load<Timers>>>();
         all.add(owner + "/" + each.name, "cancel one timer and arm the next among as many",
                 [load, each](run& sample) {

@@ -11,7 +11,7 @@ namespace irpverbs::bench {
 
 inline constexpr std::uint32_t outstanding_ids = 1000;
 
-// Engine has Engine(count), begin(index), answer(index), turn(), answered().
+// Engine has Engine(count), begin(index), respond(index), turn(), responses().
 template <class Engine>
 class transaction_load {
 public:
@@ -23,11 +23,11 @@ public:
     }
     void step() {
         next_ = next_ + 1 == count_ ? 0 : next_ + 1;
-        engine_.answer(next_);
+        engine_.respond(next_);
         engine_.turn();
         engine_.begin(next_);
     }
-    std::uint64_t answered() const { return engine_.answered(); }
+    std::uint64_t responses() const { return engine_.responses(); }
 
 private:
     Engine engine_;
@@ -49,12 +49,12 @@ void add_transaction_load(catalog& all, const std::string& owner) {
                             sample.population(each.count));
                     transaction_load<Engine>& steady = **load;
                     const std::uint64_t operations = sample.operations();
-                    const std::uint64_t before = steady.answered();
+                    const std::uint64_t before = steady.responses();
                     sample.start();
                     for (std::uint64_t i = 0; i < operations; ++i)
                         steady.step();
                     sample.stop();
-                    expect(steady.answered() - before >= operations / 2, "answers arrive");
+                    expect(steady.responses() - before >= operations / 2, "responses arrive");
                 });
     }
 }

@@ -115,7 +115,7 @@ struct filtered {
     DRIVER_OBJECT upper_driver{};
     DEVICE_OBJECT* lower = nullptr;
     DEVICE_OBJECT* upper = nullptr;
-    IRP* parked = nullptr;
+    IRP* pended = nullptr;
     KEVENT done{};
 
     filtered(PDRIVER_DISPATCH below, PDRIVER_DISPATCH above) {
@@ -139,9 +139,9 @@ struct filtered {
     filtered& operator=(const filtered&) = delete;
 };
 
-NTSTATUS park_below(DEVICE_OBJECT* device, IRP* irp) {
+NTSTATUS pend_below(DEVICE_OBJECT* device, IRP* irp) {
     IoMarkIrpPending(irp);
-    state_of<filtered>(device).parked = irp;
+    state_of<filtered>(device).pended = irp;
     return STATUS_PENDING;
 }
 
@@ -156,14 +156,14 @@ std::optional<std::string> through_a_filter(filtered& stack) {
     IoGetNextIrpStackLocation(irp)->MajorFunction = IRP_MJ_INTERNAL_DEVICE_CONTROL;
     IoSetCompletionRoutine(irp, note_completion, &completions, TRUE, TRUE, TRUE);
     IoCallDriver(stack.upper, irp);
-    if (stack.parked != nullptr) complete(stack.parked, STATUS_SUCCESS);
+    if (stack.pended != nullptr) complete(stack.pended, STATUS_SUCCESS);
     IoFreeIrp(irp);
     if (completions != 1) return "completed " + std::to_string(completions) + " times";
     return std::nullopt;
 }
 
 std::optional<std::string> does_not_pass_pending_on(sim_machine&) {
-    filtered stack(park_below, [](DEVICE_OBJECT* device, IRP* irp) {
+    filtered stack(pend_below, [](DEVICE_OBJECT* device, IRP* irp) {
         IoCopyCurrentIrpStackLocationToNext(irp);
         IoSetCompletionRoutine(
             irp, [](DEVICE_OBJECT*, IRP*, void*) -> NTSTATUS { return STATUS_CONTINUE_COMPLETION; },
@@ -174,7 +174,7 @@ std::optional<std::string> does_not_pass_pending_on(sim_machine&) {
 }
 
 std::optional<std::string> marks_and_skips(sim_machine&) {
-    filtered stack(park_below, [](DEVICE_OBJECT* device, IRP* irp) -> NTSTATUS {
+    filtered stack(pend_below, [](DEVICE_OBJECT* device, IRP* irp) -> NTSTATUS {
         IoMarkIrpPending(irp);
         IoSkipCurrentIrpStackLocation(irp);
         IoCallDriver(state_of<filtered>(device).lower, irp);
@@ -200,7 +200,7 @@ std::optional<std::string> hides_the_lower_status(sim_machine&) {
 // The completion routine signals only for an IRP that did not pend, and the filter waits for one
 // that did.
 std::optional<std::string> waits_for_a_signal_that_is_not_sent(sim_machine& sim) {
-    filtered stack(park_below, [](DEVICE_OBJECT* device, IRP* irp) -> NTSTATUS {
+    filtered stack(pend_below, [](DEVICE_OBJECT* device, IRP* irp) -> NTSTATUS {
         auto& its = state_of<filtered>(device);
         IoCopyCurrentIrpStackLocationToNext(irp);
         IoSetCompletionRoutine(
@@ -223,9 +223,9 @@ std::optional<std::string> waits_for_a_signal_that_is_not_sent(sim_machine& sim)
     IoSetCompletionRoutine(irp, note_completion, &completions, TRUE, TRUE, TRUE);
     sim.spawn("send", [&] { IoCallDriver(stack.upper, irp); });
     sim.spawn("complete", [&] {
-        while (stack.parked == nullptr)
+        while (stack.pended == nullptr)
             sim.yield();
-        complete(stack.parked, STATUS_SUCCESS);
+        complete(stack.pended, STATUS_SUCCESS);
     });
     sim.run();
     IoFreeIrp(irp);

@@ -49,10 +49,10 @@ struct late_marker {
     KDPC dpc;
 
     late_marker() {
-        KeInitializeDpc(&dpc, answer, nullptr);
+        KeInitializeDpc(&dpc, complete_pended, nullptr);
         KeSetTargetProcessorDpc(&dpc, 1);
     }
-    static void answer(KDPC*, void*, void* irp, void*) {
+    static void complete_pended(KDPC*, void*, void* irp, void*) {
         complete(static_cast<IRP*>(irp), STATUS_SUCCESS);
     }
     static NTSTATUS dispatch(DEVICE_OBJECT* device, IRP* irp) {
@@ -123,14 +123,14 @@ std::optional<std::string> frees_what_a_timer_uses(sim_machine& sim) {
         KTIMER timer;
         KDPC dpc;
         bool alive = true;
-        bool used_dead = false;
+        bool used_after_free = false;
     } state;
     KeInitializeTimer(&state.timer);
     KeInitializeDpc(
         &state.dpc,
         [](KDPC*, void* context, void*, void*) {
             auto& its = *static_cast<holder*>(context);
-            its.used_dead = its.used_dead || !its.alive;
+            its.used_after_free = its.used_after_free || !its.alive;
         },
         &state);
     LARGE_INTEGER due;
@@ -144,7 +144,7 @@ std::optional<std::string> frees_what_a_timer_uses(sim_machine& sim) {
         state.alive = false;
     });
     sim.run();
-    if (state.used_dead) return "a timer's DPC ran over freed memory";
+    if (state.used_after_free) return "a timer's DPC ran over freed memory";
     return std::nullopt;
 }
 

@@ -53,12 +53,12 @@ bool arm(queue_driver& driver, IRP* irp) {
 
 NTSTATUS pend(DEVICE_OBJECT* device, IRP* irp) {
     auto& driver = state_of<queue_driver>(device);
-    bool parked = false;
+    bool pended = false;
     {
         const lock_scope guard(driver.guard);
-        parked = arm(driver, irp);
+        pended = arm(driver, irp);
     }
-    if (!parked) complete(irp, STATUS_CANCELLED);
+    if (!pended) complete(irp, STATUS_CANCELLED);
     return STATUS_PENDING;
 }
 
@@ -128,18 +128,18 @@ std::optional<std::string> marks_after_it_is_out(sim_machine& sim) {
         sim,
         [](DEVICE_OBJECT* device, IRP* irp) -> NTSTATUS {
             auto& driver = state_of<queue_driver>(device);
-            bool parked = true;
+            bool pended = true;
             {
                 const lock_scope guard(driver.guard);
                 link(driver, irp);
                 IoSetCancelRoutine(irp, cancel_queued);
                 if (cancel_requested(irp) && IoSetCancelRoutine(irp, nullptr) != nullptr) {
                     unlink(irp);
-                    parked = false;
+                    pended = false;
                 }
             }
             IoMarkIrpPending(irp);
-            if (!parked) complete(irp, STATUS_CANCELLED);
+            if (!pended) complete(irp, STATUS_CANCELLED);
             return STATUS_PENDING;
         },
         serve);
@@ -168,14 +168,14 @@ std::optional<std::string> drains_only_what_was_empty(sim_machine& sim) {
     fixture it(
         [](DEVICE_OBJECT* device, IRP* irp) -> NTSTATUS {
             auto& its = state_of<queue_driver>(device);
-            bool parked = false;
+            bool pended = false;
             bool was_empty = false;
             {
                 const lock_scope guard(its.guard);
                 was_empty = IsListEmpty(&its.list);
-                parked = arm(its, irp);
+                pended = arm(its, irp);
             }
-            if (!parked) complete(irp, STATUS_CANCELLED);
+            if (!pended) complete(irp, STATUS_CANCELLED);
             if (was_empty) KeInsertQueueDpc(&its.drain, nullptr, nullptr);
             return STATUS_PENDING;
         },
@@ -298,7 +298,7 @@ std::optional<std::string> refers_after_it_is_out(sim_machine& sim) {
         &driver);
     bool freed_early = false;
     sim.spawn("fetch", [&] { it.send(0); });
-    sim.spawn("answer", [&] {
+    sim.spawn("complete", [&] {
         if (IRP* irp = pop(driver)) {
             sim.yield();
             freed_early = InterlockedDecrement(&driver.references) == 0;

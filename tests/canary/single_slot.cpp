@@ -12,7 +12,7 @@ using irpverbs::dispatch::sim_machine;
 // A slot for one pending request, and an event that completes it.
 struct slot_driver {
     lock guard;
-    IRP* parked = nullptr;
+    IRP* pended = nullptr;
     bool event_came = false;
 };
 
@@ -20,7 +20,7 @@ void publish(slot_driver& driver, IRP* irp) {
     IoMarkIrpPending(irp);
     irp->Tail.Overlay.DriverContext[0] = &driver;
     const lock_scope guard(driver.guard);
-    driver.parked = irp;
+    driver.pended = irp;
 }
 
 slot_driver& driver_of(IRP* irp) {
@@ -29,14 +29,14 @@ slot_driver& driver_of(IRP* irp) {
 
 IRP* take(slot_driver& driver) {
     const lock_scope guard(driver.guard);
-    return std::exchange(driver.parked, nullptr);
+    return std::exchange(driver.pended, nullptr);
 }
 
 // Empties the slot if it has that request.
 bool take_if(slot_driver& driver, IRP* irp) {
     const lock_scope guard(driver.guard);
-    if (driver.parked != irp) return false;
-    driver.parked = nullptr;
+    if (driver.pended != irp) return false;
+    driver.pended = nullptr;
     return true;
 }
 
@@ -50,14 +50,14 @@ void event(slot_driver& driver) {
     IRP* irp = nullptr;
     {
         const lock_scope guard(driver.guard);
-        if (driver.parked != nullptr && IoSetCancelRoutine(driver.parked, nullptr) != nullptr)
-            irp = std::exchange(driver.parked, nullptr);
+        if (driver.pended != nullptr && IoSetCancelRoutine(driver.pended, nullptr) != nullptr)
+            irp = std::exchange(driver.pended, nullptr);
     }
     if (irp != nullptr) complete(irp, STATUS_SUCCESS);
 }
 
 // Pend and cancel race. Nothing happens afterwards, so a request that still pends is lost.
-std::optional<std::string> park_and_cancel(sim_machine& sim, PDRIVER_DISPATCH dispatch) {
+std::optional<std::string> pend_and_cancel(sim_machine& sim, PDRIVER_DISPATCH dispatch) {
     slot_driver driver;
     fixture it(dispatch, &driver);
     sim.spawn("pend", [&] { it.send(0); });
@@ -68,7 +68,7 @@ std::optional<std::string> park_and_cancel(sim_machine& sim, PDRIVER_DISPATCH di
 }
 
 std::optional<std::string> never_looks_at_cancel(sim_machine& sim) {
-    return park_and_cancel(sim, [](DEVICE_OBJECT* device, IRP* irp) -> NTSTATUS {
+    return pend_and_cancel(sim, [](DEVICE_OBJECT* device, IRP* irp) -> NTSTATUS {
         publish(state_of<slot_driver>(device), irp);
         IoSetCancelRoutine(irp, cancel_pending);
         return STATUS_PENDING;
@@ -76,7 +76,7 @@ std::optional<std::string> never_looks_at_cancel(sim_machine& sim) {
 }
 
 std::optional<std::string> arms_before_it_publishes(sim_machine& sim) {
-    return park_and_cancel(sim, [](DEVICE_OBJECT* device, IRP* irp) -> NTSTATUS {
+    return pend_and_cancel(sim, [](DEVICE_OBJECT* device, IRP* irp) -> NTSTATUS {
         irp->Tail.Overlay.DriverContext[0] = &state_of<slot_driver>(device);
         IoMarkIrpPending(irp);
         IoSetCancelRoutine(irp, cancel_pending);
@@ -90,12 +90,12 @@ std::optional<std::string> arms_before_it_publishes(sim_machine& sim) {
 void cancel_under_locks(DEVICE_OBJECT*, IRP* irp) {
     slot_driver& driver = driver_of(irp);
     KeAcquireSpinLockAtDpcLevel(&driver.guard.word);
-    if (std::exchange(driver.parked, nullptr) == irp) complete(irp, STATUS_CANCELLED);
+    if (std::exchange(driver.pended, nullptr) == irp) complete(irp, STATUS_CANCELLED);
     KeReleaseSpinLockFromDpcLevel(&driver.guard.word);
     IoReleaseCancelSpinLock(irp->CancelIrql);
 }
 
-NTSTATUS park_armed(DEVICE_OBJECT* device, IRP* irp, PDRIVER_CANCEL routine) {
+NTSTATUS pend_armed(DEVICE_OBJECT* device, IRP* irp, PDRIVER_CANCEL routine) {
     publish(state_of<slot_driver>(device), irp);
     IoSetCancelRoutine(irp, routine);
     if (cancel_requested(irp) && IoSetCancelRoutine(irp, nullptr) != nullptr)
@@ -104,8 +104,8 @@ NTSTATUS park_armed(DEVICE_OBJECT* device, IRP* irp, PDRIVER_CANCEL routine) {
 }
 
 std::optional<std::string> cancels_under_two_locks(sim_machine& sim) {
-    return park_and_cancel(sim, [](DEVICE_OBJECT* device, IRP* irp) {
-        return park_armed(device, irp, cancel_under_locks);
+    return pend_and_cancel(sim, [](DEVICE_OBJECT* device, IRP* irp) {
+        return pend_armed(device, irp, cancel_under_locks);
     });
 }
 
@@ -120,7 +120,7 @@ void cancel_whatever_is_there(DEVICE_OBJECT*, IRP* irp) {
 std::optional<std::string> cancels_the_wrong_request(sim_machine& sim) {
     slot_driver driver;
     fixture it([](DEVICE_OBJECT* device,
-                  IRP* irp) { return park_armed(device, irp, cancel_whatever_is_there); },
+                  IRP* irp) { return pend_armed(device, irp, cancel_whatever_is_there); },
                &driver);
     sim.spawn("serve", [&] {
         it.send(0);
@@ -137,18 +137,18 @@ std::optional<std::string> cancels_the_wrong_request(sim_machine& sim) {
     return it.verdict();
 }
 
-std::optional<std::string> answers_without_asking_who_owns(sim_machine& sim) {
+std::optional<std::string> completes_without_checking_the_owner(sim_machine& sim) {
     slot_driver driver;
     fixture it(
-        [](DEVICE_OBJECT* device, IRP* irp) { return park_armed(device, irp, cancel_pending); },
+        [](DEVICE_OBJECT* device, IRP* irp) { return pend_armed(device, irp, cancel_pending); },
         &driver);
     sim.spawn("pend", [&] { it.send(0); });
     sim.spawn("cancel", [&] { it.cancel(0); });
-    sim.spawn("answer", [&] {
+    sim.spawn("complete", [&] {
         IRP* irp = nullptr;
         {
             const lock_scope guard(driver.guard);
-            irp = driver.parked;
+            irp = driver.pended;
         }
         if (irp == nullptr) return;
         IoSetCancelRoutine(irp, nullptr);
@@ -170,7 +170,7 @@ void cancel_and_drop(DEVICE_OBJECT*, IRP* irp) {
 std::optional<std::string> drops_another_request(sim_machine& sim) {
     slot_driver driver;
     fixture it(
-        [](DEVICE_OBJECT* device, IRP* irp) { return park_armed(device, irp, cancel_and_drop); },
+        [](DEVICE_OBJECT* device, IRP* irp) { return pend_armed(device, irp, cancel_and_drop); },
         &driver);
     sim.spawn("re-arm", [&] {
         it.send(0);
@@ -221,7 +221,7 @@ std::optional<std::string> inverts_the_cancel_lock(sim_machine& sim) {
             const lock_scope guard(its.guard);
             KIRQL level = PASSIVE_LEVEL;
             IoAcquireCancelSpinLock(&level);
-            its.parked = irp;
+            its.pended = irp;
             IoSetCancelRoutine(irp, [](DEVICE_OBJECT*, IRP* mine) {
                 slot_driver& owner = driver_of(mine);
                 const bool taken = take_if(owner, mine);
@@ -263,10 +263,10 @@ const std::vector<defect>& single_slot_defects() {
          found_by::outcome,
          cancels_the_wrong_request,
          {"CancelRoutineOwnsIrp", "DoubleCompletion"}},
-        {"answers_without_asking_who_owns",
+        {"completes_without_checking_the_owner",
          "WinOF al_proxy.c __proxy_pnp_cb",
          found_by::outcome,
-         answers_without_asking_who_owns,
+         completes_without_checking_the_owner,
          {"DoubleCompletion", "CancelRoutineOwnsIrp"}},
         {"drops_another_request",
          "WinOF al_proxy.c __cancel_rearm_pnp",

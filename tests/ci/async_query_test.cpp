@@ -18,7 +18,7 @@ using irpverbs::testing::call_result;
 using irpverbs::testing::fake_hca;
 
 // Answers with a port of gid_count GIDs; GID n has the GUID n.
-NTSTATUS answer(IRP* irp, ULONG gid_count) {
+NTSTATUS complete_query(IRP* irp, ULONG gid_count) {
     const auto& asked = IoGetCurrentIrpStackLocation(irp)->Parameters.Others;
     std::vector<ib_gid_t> all(gid_count);
     for (ULONG i = 0; i < gid_count; ++i)
@@ -49,7 +49,7 @@ protected:
         ci::query_port(ca, 1, std::forward<Token>(token));
     }
     // Pends the query until the IRP is cancelled, or the test answers it.
-    NTSTATUS park(IRP* irp) {
+    NTSTATUS pend(IRP* irp) {
         pended = irp;
         IoMarkIrpPending(irp);
         IoSetCancelRoutine(irp, [](DEVICE_OBJECT*, IRP* cancelled) {
@@ -64,9 +64,9 @@ protected:
         IoSetCancelRoutine(pended, nullptr);
         return std::exchange(pended, nullptr);
     }
-    void answer_pended(ULONG gid_count) {
+    void complete_pended(ULONG gid_count) {
         IRP* irp = take_pended();
-        const NTSTATUS status = answer(irp, gid_count);
+        const NTSTATUS status = complete_query(irp, gid_count);
         HcaComplete(irp, status, irp->IoStatus.Information);
     }
 
@@ -75,7 +75,7 @@ protected:
     ci::channel_adapter ca;
     IRP* pended = nullptr;
     ULONG asked = 0;
-    call_result<ci::port_attributes> answered;
+    call_result<ci::port_attributes> outcome;
 };
 
 void expect_gids(const ci::port_attributes& port, std::size_t count) {
@@ -89,76 +89,78 @@ void expect_gids(const ci::port_attributes& port, std::size_t count) {
 }
 
 TEST_P(AsyncPortQuery, TableOfUsualSize_QueriedOnce) {
-    hca.on_query = [&](IRP* irp) { return ++asked, answer(irp, 2); };
-    query(answered.handler());
-    EXPECT_EQ(answered.status(), STATUS_SUCCESS);
-    expect_gids(answered.result(), 2);
+    hca.on_query = [&](IRP* irp) { return ++asked, complete_query(irp, 2); };
+    query(outcome.handler());
+    EXPECT_EQ(outcome.status(), STATUS_SUCCESS);
+    expect_gids(outcome.result(), 2);
     EXPECT_EQ(asked, 1u);
 }
 
 TEST_P(AsyncPortQuery, TableLargerThanBuffer_QueriedAgainWithNeededSize) {
-    hca.on_query = [&](IRP* irp) { return ++asked, answer(irp, 1000); };
-    query(answered.handler());
-    EXPECT_EQ(answered.status(), STATUS_SUCCESS);
-    expect_gids(answered.result(), 1000);
+    hca.on_query = [&](IRP* irp) { return ++asked, complete_query(irp, 1000); };
+    query(outcome.handler());
+    EXPECT_EQ(outcome.status(), STATUS_SUCCESS);
+    expect_gids(outcome.result(), 1000);
     EXPECT_EQ(asked, 2u);
 }
 
 TEST_P(AsyncPortQuery, TableGrowsBetweenQueries_ReturnsFinalTable) {
-    hca.on_query = [&](IRP* irp) { return ++asked, answer(irp, asked < 5 ? 100 * asked : 400); };
-    query(answered.handler());
-    EXPECT_EQ(answered.status(), STATUS_SUCCESS);
-    expect_gids(answered.result(), 400);
+    hca.on_query = [&](IRP* irp) {
+        return ++asked, complete_query(irp, asked < 5 ? 100 * asked : 400);
+    };
+    query(outcome.handler());
+    EXPECT_EQ(outcome.status(), STATUS_SUCCESS);
+    expect_gids(outcome.result(), 400);
     EXPECT_EQ(asked, 5u);
 }
 
 TEST_P(AsyncPortQuery, EachVerbPends_ReturnsWholeTable) {
-    hca.on_query = [&](IRP* irp) { return park(irp); };
-    query(answered.handler());
+    hca.on_query = [&](IRP* irp) { return pend(irp); };
+    query(outcome.handler());
     {
         const irpverbs::testing::at_dispatch_level raised;
-        answer_pended(1000);
+        complete_pended(1000);
     }
-    EXPECT_FALSE(answered.done());
-    answer_pended(1000);
-    EXPECT_EQ(answered.status(), STATUS_SUCCESS);
-    expect_gids(answered.result(), 1000);
+    EXPECT_FALSE(outcome.done());
+    complete_pended(1000);
+    EXPECT_EQ(outcome.status(), STATUS_SUCCESS);
+    expect_gids(outcome.result(), 1000);
 }
 
 TEST_P(AsyncPortQuery, DriverFails_ReturnsErrorAndNoTable) {
     hca.on_query = [](IRP*) { return STATUS_IO_DEVICE_ERROR; };
-    query(answered.handler());
-    EXPECT_EQ(answered.status(), STATUS_IO_DEVICE_ERROR);
-    EXPECT_TRUE(answered.result().empty());
+    query(outcome.handler());
+    EXPECT_EQ(outcome.status(), STATUS_IO_DEVICE_ERROR);
+    EXPECT_TRUE(outcome.result().empty());
 }
 
 // A driver that keeps reporting a wrong size is not queried for ever.
 TEST_P(AsyncPortQuery, ReportedSizeInsufficient_ReturnsBufferOverflow) {
     hca.on_query = [&](IRP* irp) {
         ++asked;
-        answer(irp, 1);
+        complete_query(irp, 1);
         return STATUS_BUFFER_OVERFLOW;
     };
-    query(answered.handler());
-    EXPECT_EQ(answered.status(), STATUS_BUFFER_OVERFLOW);
+    query(outcome.handler());
+    EXPECT_EQ(outcome.status(), STATUS_BUFFER_OVERFLOW);
     EXPECT_EQ(asked, 1u);
 }
 
 TEST_P(AsyncPortQuery, CancelDuringSecondVerb_CompletesCancelled) {
-    hca.on_query = [&](IRP* irp) { return park(irp); };
+    hca.on_query = [&](IRP* irp) { return pend(irp); };
     asio::cancellation_signal cancel;
-    query(asio::bind_cancellation_slot(cancel.slot(), answered.handler()));
-    answer_pended(1000); // the library queries again
+    query(asio::bind_cancellation_slot(cancel.slot(), outcome.handler()));
+    complete_pended(1000); // the library queries again
     cancel.emit(asio::cancellation_type::terminal);
-    EXPECT_EQ(answered.status(), STATUS_CANCELLED);
-    EXPECT_TRUE(answered.result().empty());
+    EXPECT_EQ(outcome.status(), STATUS_CANCELLED);
+    EXPECT_TRUE(outcome.result().empty());
 }
 
 TEST_P(AsyncPortQuery, DeadlineAcrossRepeatedVerbs_CompletesWithTimeout) {
-    hca.on_query = [&](IRP* irp) { return park(irp); };
-    query(irp::within(5ms, answered.handler()));
-    if (simulated()) answer_pended(1000); // real time may have passed already
-    EXPECT_EQ(answered.status(), STATUS_IO_TIMEOUT);
+    hca.on_query = [&](IRP* irp) { return pend(irp); };
+    query(irp::within(5ms, outcome.handler()));
+    if (simulated()) complete_pended(1000); // real time may have passed already
+    EXPECT_EQ(outcome.status(), STATUS_IO_TIMEOUT);
 }
 
 IRPVERBS_ON_BOTH_MACHINES(AsyncPortQuery);

@@ -49,7 +49,7 @@ public:
             EXPECT_EQ(poll(), STATUS_SUCCESS);
         ASSERT_NE(straight, 0u);
     }
-    void die() const { HcaReportFatal(hca_.fdo); }
+    void fail() const { HcaReportFatal(hca_.fdo); }
     /// Revokes the direct poll under the lock, and calls `function` before it releases the lock.
     template <class Function>
     void revoke(const Function& function) {
@@ -152,11 +152,11 @@ TEST_F(DirectPoll, OfferRevoked_PollsCallDriverAgain) {
     EXPECT_EQ(hca.by_driver, 33u); // earlier polls no longer count
 }
 
-TEST_F(DirectPoll, HcaDead_ReturnsForcedClosedWithoutPolling) {
+TEST_F(DirectPoll, HcaFailed_ReturnsForcedClosedWithoutPolling) {
     offering hca;
     hca.poll_until_it_is_straight();
     const unsigned before = hca.by_driver;
-    hca.die();
+    hca.fail();
     for (int i = 0; i < 100; ++i)
         EXPECT_EQ(hca.poll(), STATUS_FILE_FORCED_CLOSED);
     EXPECT_EQ(hca.taken, 0u);

@@ -36,13 +36,13 @@ TEST_P(UserDataCapture, BuffersChangedDuringVerb_DriverUsesCopy) {
     ASSERT_EQ(CiCaptureUserData(&user, mode(), &shadow), STATUS_SUCCESS);
     std::strcpy(input, "changed");
     EXPECT_STREQ(static_cast<const char*>(shadow->pInputBuffer), "command");
-    std::strcpy(static_cast<char*>(shadow->pOutputBuffer), "answer");
+    std::strcpy(static_cast<char*>(shadow->pOutputBuffer), "output");
     shadow->OutputSize = 7;
     EXPECT_STREQ(output, "before");
     SIZE_T returned = 0;
     EXPECT_EQ(CiReturnUserData(shadow, mode(), &returned), STATUS_SUCCESS);
     EXPECT_EQ(returned, 7u);
-    EXPECT_STREQ(output, "answer");
+    EXPECT_STREQ(output, "output");
 }
 
 TEST_P(UserDataCapture, OverlappingBuffers_InputUnaffectedByOutput) {
@@ -50,10 +50,10 @@ TEST_P(UserDataCapture, OverlappingBuffers_InputUnaffectedByOutput) {
     const CI_UDATA user{both, both, sizeof(both), sizeof(both)};
     CI_UDATA* shadow = nullptr;
     ASSERT_EQ(CiCaptureUserData(&user, mode(), &shadow), STATUS_SUCCESS);
-    std::strcpy(static_cast<char*>(shadow->pOutputBuffer), "answer");
+    std::strcpy(static_cast<char*>(shadow->pOutputBuffer), "output");
     EXPECT_STREQ(static_cast<const char*>(shadow->pInputBuffer), "command");
     EXPECT_EQ(CiReturnUserData(shadow, mode(), nullptr), STATUS_SUCCESS);
-    EXPECT_STREQ(both, "answer");
+    EXPECT_STREQ(both, "output");
 }
 
 TEST_P(UserDataCapture, OutputLargerThanBuffer_TruncatedWithOverflow) {

@@ -20,7 +20,7 @@ def run(*command):
 
 
 class Manners(unittest.TestCase):
-    def test_a_wrong_command_line_is_2_and_says_what_is_wrong(self):
+    def test_wrong_command_line_exits_2_and_names_the_error(self):
         for options in (["--no-such"], ["--machine", "neither"], ["--variant", "fast"],
                         ["--filter", "No.Such*"], ["--hca", "software:/no/such/file"],
                         ["--seeds", "0"], ["--hca", "nothing"],
@@ -31,16 +31,16 @@ class Manners(unittest.TestCase):
             self.assertEqual(seen.returncode, 2, options)
             self.assertTrue(seen.stderr, options)
 
-    def test_help_is_0(self):
+    def test_help_exits_0(self):
         self.assertEqual(run(PROGRAM, "--help").returncode, 0)
 
-    def test_an_hca_that_is_missing_is_skipped_unless_required(self):
+    def test_missing_hca_is_skipped_unless_required(self):
         seen = run(PROGRAM, "--hca", "rdma:absent", "--filter", "OpenCa.*")
         self.assertEqual(seen.returncode, 0)
         self.assertIn("skip  OpenCa.Success_ReturnsIbCa/real: no ", seen.stdout)
         self.assertEqual(run(PROGRAM, "--hca", "rdma:absent", "--require-hca").returncode, 1)
 
-    def test_results_that_are_not_written_are_1_and_a_line(self):
+    def test_unwritable_results_exit_1_with_a_line(self):
         one = [PROGRAM, "--filter", "OpenCa.Success_ReturnsIbCa"]
         with tempfile.TemporaryDirectory() as folder:
             link = pathlib.Path(folder) / "full"
@@ -54,7 +54,7 @@ class Manners(unittest.TestCase):
         self.assertEqual(seen.returncode, 1)
         self.assertEqual(len(seen.stderr.splitlines()), 1, seen.stderr)
 
-    def test_an_interruption_ends_the_run_with_a_summary(self):
+    def test_interruption_ends_the_run_with_a_summary(self):
         for number in (signal.SIGINT, signal.SIGTERM):
             with tempfile.TemporaryDirectory() as folder:
                 file = pathlib.Path(folder) / "report.xml"
@@ -70,7 +70,7 @@ class Manners(unittest.TestCase):
             not_run = [case for case in cases if case.find("skipped") is not None]
             self.assertIn(str(len(not_run)), rest[-1])
 
-    def test_a_case_that_is_skipped_fails_when_required(self):
+    def test_skipped_case_fails_when_required(self):
         blocking = [PROGRAM, "--variant", "blocking", "--filter", "EveryVerb.DispatchLevel_Completes"]
         self.assertEqual(run(*blocking).returncode, 0)
         self.assertEqual(run(*blocking, "--require", "EveryVerb.*").returncode, 1)
@@ -88,7 +88,7 @@ class Manners(unittest.TestCase):
 
 
 class Defects(unittest.TestCase):
-    def test_each_is_found_by_the_case_that_is_meant_to(self):
+    def test_each_defect_is_found_by_its_case(self):
         lines = [line.split() for line in run(PLANTED, "--defects").stdout.splitlines()]
         planted = [line for line in lines if len(line) == 2]
         self.assertGreater(len(planted), 25)
@@ -103,7 +103,7 @@ class Defects(unittest.TestCase):
                 else:
                     self.assertIn(f"FAIL  {case}/simulated", seen.stdout)
 
-    def test_without_a_defect_nothing_is_found(self):
+    def test_no_defect_finds_nothing(self):
         seen = run(PLANTED, "--hca", "planted:nothing", "--machine", "simulated", "--seeds", "20",
                    "--require", "*")
         self.assertEqual(seen.returncode, 0, seen.stdout)

@@ -37,8 +37,8 @@ std::vector<std::unique_ptr<choices>> one_of_each() {
     return all;
 }
 
-// Tests that a seed yields the same answers in every version and with every compiler.
-TEST(random_choices, golden_answers_of_seed_58) {
+// Tests that a seed yields the same choices in every version and with every compiler.
+TEST(RandomChoices, Seed58_YieldsGoldenChoices) {
     random_choices source(58);
     ask_everything(source, 3);
     const trace_t golden{2,         4, 0, 0, 2339445773, 2609770478, 1,         5, 0, 1, 3340295138,
@@ -46,7 +46,7 @@ TEST(random_choices, golden_answers_of_seed_58) {
     EXPECT_EQ(source.trace(), golden);
 }
 
-TEST(pct_choices, golden_answers_of_seed_58) {
+TEST(PctChoices, Seed58_YieldsGoldenChoices) {
     pct_choices source(58, 3, 10);
     ask_everything(source, 3);
     const trace_t golden{2,         5, 0, 0, 3340295138, 279352938,  2,         2, 0, 1, 2791244420,
@@ -56,7 +56,7 @@ TEST(pct_choices, golden_answers_of_seed_58) {
 
 // Tests that equal construction yields equal runs, and that the fingerprint differs between
 // sources.
-TEST(choices, the_same_source_twice_is_the_same_run) {
+TEST(Choices, EqualConstruction_YieldsEqualRuns) {
     auto first = one_of_each();
     auto second = one_of_each();
     for (std::size_t i = 0; i < first.size(); ++i) {
@@ -73,13 +73,13 @@ TEST(choices, the_same_source_twice_is_the_same_run) {
 
 // Tests that the fingerprint covers the future draws: sources may differ although their traces are
 // equal.
-TEST(choices, fingerprint_of_different_sources_differs_before_their_choices) {
+TEST(Choices, DifferentSources_FingerprintsDiffer) {
     EXPECT_NE(random_choices(1).next_draw_fingerprint(), random_choices(2).next_draw_fingerprint());
     EXPECT_NE(replay_choices(trace_t{1}).next_draw_fingerprint(),
               replay_choices(trace_t{2}).next_draw_fingerprint());
 }
 
-TEST(choices, restart_is_like_a_new_object) {
+TEST(Choices, Restart_EqualsANewObject) {
     random_choices random(1);
     pct_choices pct(1, 4, 30);
     ask_everything(random, 5);
@@ -96,8 +96,8 @@ TEST(choices, restart_is_like_a_new_object) {
     EXPECT_EQ(pct.actor_decisions(), 5u);
 }
 
-// Tests that a choice with one possible answer is not recorded as a decision.
-TEST(choices, one_possible_answer_consumes_nothing) {
+// Tests that a draw with one possible choice is not recorded as a decision.
+TEST(Choices, OnePossibleChoice_ConsumesNothing) {
     for (auto& source : one_of_each()) {
         const std::uint64_t before = source->next_draw_fingerprint();
         const std::array<actor_id, 1> alone{4};
@@ -112,7 +112,7 @@ TEST(choices, one_possible_answer_consumes_nothing) {
     }
 }
 
-TEST(choices, answers_stay_in_range) {
+TEST(Choices, AnyCount_ChoicesStayInRange) {
     for (auto& source : one_of_each()) {
         const std::array<actor_id, 3> three{5, 0, 2};
         for (std::uint32_t n = 2; n < 70000; n = n * 3 - 1) {
@@ -123,7 +123,7 @@ TEST(choices, answers_stay_in_range) {
     }
 }
 
-TEST(choices, a_fault_fires_about_once_in_so_many_times) {
+TEST(Choices, OddsOfAFault_AreMet) {
     random_choices random(3);
     pct_choices pct(3, 3, 100);
     for (choices* source : {static_cast<choices*>(&random), static_cast<choices*>(&pct)}) {
@@ -135,7 +135,7 @@ TEST(choices, a_fault_fires_about_once_in_so_many_times) {
     }
 }
 
-TEST(choices, a_random_walk_is_even) {
+TEST(Choices, RandomWalk_IsEven) {
     random_choices source(11);
     const std::array<actor_id, 3> three{0, 1, 2};
     std::array<int, 3> taken{};
@@ -145,8 +145,8 @@ TEST(choices, a_random_walk_is_even) {
         EXPECT_NEAR(count, 10000, 400);
 }
 
-// Tests that replaying the trace of any strategy yields the same answers.
-TEST(choices, every_trace_replays) {
+// Tests that replaying the trace of any strategy yields the same choices.
+TEST(Choices, TraceReplayed_YieldsTheSameChoices) {
     for (auto& source : one_of_each()) {
         std::vector<decision> log;
         source->log_to(&log);
@@ -161,7 +161,7 @@ TEST(choices, every_trace_replays) {
     }
 }
 
-TEST(choices, log_of_choices_lists_deviations) {
+TEST(Choices, Log_ListsDeviations) {
     replay_choices source(trace_t{2, 0, 1, 7});
     std::vector<decision> log;
     source.log_to(&log);
@@ -183,7 +183,7 @@ TEST(choices, log_of_choices_lists_deviations) {
 
 // --- PCT ---------------------------------------------------------------------------------------
 
-TEST(pct_choices, without_changes_no_actor_is_preempted) {
+TEST(PctChoices, NoPriorityChanges_NoActorIsPreempted) {
     for (std::uint64_t seed = 0; seed < 200; ++seed) {
         pct_choices source(seed, 1, 20);
         EXPECT_EQ(run_toy(source, counters(4, 5)).preemptions, 0u);
@@ -193,7 +193,7 @@ TEST(pct_choices, without_changes_no_actor_is_preempted) {
 
 // Tests that a run of the expected length has exactly depth-1 priority changes, each at most one
 // preemption.
-TEST(pct_choices, depth_says_how_many_changes) {
+TEST(PctChoices, ExpectedLength_ChangesPriorityDepthMinusOneTimes) {
     for (std::uint32_t depth = 1; depth <= 6; ++depth) {
         std::size_t most_preemptions = 0;
         for (std::uint64_t seed = 0; seed < 200; ++seed) {
@@ -207,7 +207,7 @@ TEST(pct_choices, depth_says_how_many_changes) {
     }
 }
 
-TEST(pct_choices, a_change_may_come_at_the_first_decision) {
+TEST(PctChoices, FirstDecision_MayChangePriority) {
     const std::array<actor_id, 2> two{0, 1};
     pct_choices unchanged(5, 1, 1), changed(5, 2, 1);
     unchanged.pick(2, "as many draws as the plan of the other one");
@@ -215,7 +215,7 @@ TEST(pct_choices, a_change_may_come_at_the_first_decision) {
     EXPECT_EQ(changed.priority_changes(), 1u);
 }
 
-TEST(pct_choices, every_actor_may_come_first) {
+TEST(PctChoices, FirstActor_IsAnyEquallyOften) {
     std::map<actor_id, int> first;
     for (std::uint64_t seed = 0; seed < 3000; ++seed) {
         pct_choices source(seed, 1, 10);
@@ -233,7 +233,7 @@ std::vector<actor_body> spinners(bool& flag) {
 }
 
 // Tests that a yield lets the others run. The second half shows that they starve without it.
-TEST(pct_choices, a_spinning_actor_does_not_starve_others) {
+TEST(PctChoices, ActorSpins_OthersMakeProgress) {
     bool flag = false;
     int starved = 0;
     for (std::uint64_t seed = 0; seed < 300; ++seed) {
@@ -270,7 +270,7 @@ enumeration enumerate(const std::function<toy_run(choices&)>& run,
     return result;
 }
 
-TEST(exhaustive_choices, two_actors_interleave_in_binomially_many_ways) {
+TEST(ExhaustiveChoices, TwoActors_InterleaveInBinomiallyManyWays) {
     const std::array<std::uint64_t, 7> binomial{1, 2, 6, 20, 70, 252, 924}; // C(2k, k)
     for (int k = 1; k < 7; ++k) {
         const auto all = enumerate([&](choices& c) { return run_toy(c, counters(2, k)); });
@@ -279,13 +279,13 @@ TEST(exhaustive_choices, two_actors_interleave_in_binomially_many_ways) {
     }
 }
 
-TEST(exhaustive_choices, three_actors_interleave_in_multinomially_many_ways) {
+TEST(ExhaustiveChoices, ThreeActors_InterleaveInMultinomiallyManyWays) {
     EXPECT_EQ(enumerate([](choices& c) { return run_toy(c, counters(3, 2)); }).runs, 90u);
     EXPECT_EQ(enumerate([](choices& c) { return run_toy(c, counters(3, 3)); }).runs, 1680u);
 }
 
 // Tests that a bound keeps exactly the schedules with at most that many preemptions.
-TEST(exhaustive_choices, a_preemption_bound_counts_preemptions) {
+TEST(ExhaustiveChoices, PreemptionBound_LimitsPreemptions) {
     const auto run = [](choices& c) { return run_toy(c, counters(3, 3)); };
     const enumeration all = enumerate(run);
     EXPECT_EQ(all.by_preemptions.at(0), 6u); // 3! orders
@@ -299,7 +299,7 @@ TEST(exhaustive_choices, a_preemption_bound_counts_preemptions) {
     EXPECT_EQ(expected, 1680u);
 }
 
-TEST(exhaustive_choices, values_and_faults_branch_and_draws_do_not) {
+TEST(ExhaustiveChoices, ValuesAndFaults_BranchAndDrawsDoNot) {
     exhaustive_choices source;
     std::set<trace_t> seen;
     std::set<std::uint64_t> draws;
@@ -316,7 +316,7 @@ TEST(exhaustive_choices, values_and_faults_branch_and_draws_do_not) {
     EXPECT_EQ(draws.size(), 1u);
 }
 
-TEST(exhaustive_choices, a_program_without_choices_has_one_leaf) {
+TEST(ExhaustiveChoices, ProgramWithoutChoices_RunsOnce) {
     exhaustive_choices source;
     EXPECT_EQ(source.runs(), 0u);
     EXPECT_FALSE(source.next());
@@ -325,7 +325,7 @@ TEST(exhaustive_choices, a_program_without_choices_has_one_leaf) {
 
 // Tests that a program that spins ends, and that every order of the actors that make progress
 // occurs.
-TEST(exhaustive_choices, spinning_ends) {
+TEST(ExhaustiveChoices, ProgramThatSpins_Ends) {
     bool flag = false;
     const auto all = enumerate([&](choices& c) { return run_toy(c, spinners(flag), 100); });
     EXPECT_GT(all.runs, 1u);
@@ -333,7 +333,7 @@ TEST(exhaustive_choices, spinning_ends) {
 }
 
 // Tests that fairness loses no outcome: a spinning actor sees each value that the other one writes.
-TEST(exhaustive_choices, one_who_spins_is_woken_at_every_step_of_the_other) {
+TEST(ExhaustiveChoices, ActorSpins_SeesEachStepOfTheOther) {
     std::set<int> seen;
     int value = 0;
     exhaustive_choices source;
@@ -350,7 +350,7 @@ TEST(exhaustive_choices, one_who_spins_is_woken_at_every_step_of_the_other) {
 }
 
 // Tests that an actor that yields does not run next: the state cannot have changed.
-TEST(exhaustive_choices, one_who_yields_lets_another_one_run) {
+TEST(ExhaustiveChoices, ActorYields_AnotherRuns) {
     bool flag = false;
     const auto all = enumerate([&](choices& c) {
         flag = false;
@@ -362,7 +362,7 @@ TEST(exhaustive_choices, one_who_yields_lets_another_one_run) {
 }
 
 // Tests that an actor that waits for another one waits for one step of it, not for its end.
-TEST(exhaustive_choices, one_who_spun_twice_waits_for_one_step_of_the_other) {
+TEST(ExhaustiveChoices, ActorSpunTwice_WaitsForOneStepOfTheOther) {
     int value = 0;
     const auto all = enumerate([&](choices& c) {
         value = 0;
@@ -380,7 +380,7 @@ TEST(exhaustive_choices, one_who_spun_twice_waits_for_one_step_of_the_other) {
     EXPECT_FALSE(starts_with({0, 2, 0, 2, 0})) << "a third time without a step of actor 1";
 }
 
-TEST(exhaustive_choices, reports_that_another_source_decides) {
+TEST(ExhaustiveChoices, OtherSourceDecides_Throws) {
     exhaustive_choices source;
     source.pick(2, "a");
     source.pick(2, "b");
@@ -396,9 +396,9 @@ TEST(exhaustive_choices, reports_that_another_source_decides) {
     EXPECT_THROW(ended_early.next(), std::logic_error);
 }
 
-// --- answers from a script or input --------------------------------------------------------------
+// --- choices from a script or input --------------------------------------------------------------
 
-TEST(replay_choices, goes_on_whatever_the_script_says) {
+TEST(ReplayChoices, ScriptDoesNotFit_RunContinues) {
     const std::array<actor_id, 2> two{0, 1};
     replay_choices source(trace_t{99, 7, 7});
     EXPECT_EQ(source.pick_actor(two, true, false), 1u);
@@ -415,7 +415,7 @@ TEST(replay_choices, goes_on_whatever_the_script_says) {
     EXPECT_EQ(source.trace(), (trace_t{1, 4, 1, 0, 0, 0, 0, 0, 0}));
 }
 
-TEST(replay_choices, restart_takes_a_new_script) {
+TEST(ReplayChoices, Restart_TakesANewScript) {
     replay_choices source(trace_t{9});
     source.pick(5, "value");
     source.restart(trace_t{3, 2});
@@ -426,7 +426,7 @@ TEST(replay_choices, restart_takes_a_new_script) {
 }
 
 // Tests that the default continuation ends programs that spin, even with an empty script.
-TEST(replay_choices, past_the_end_those_who_wait_take_turns) {
+TEST(ReplayChoices, PastTheEnd_WaitingActorsTakeTurns) {
     bool flag = false;
     replay_choices replay(trace_t{});
     const toy_run first = run_toy(replay, spinners(flag), 20);
@@ -437,13 +437,13 @@ TEST(replay_choices, past_the_end_those_who_wait_take_turns) {
     EXPECT_TRUE(run_toy(bytes, spinners(flag), 20).finished);
 }
 
-TEST(replay_choices, past_the_end_no_actor_is_preempted) {
+TEST(ReplayChoices, PastTheEnd_NoActorIsPreempted) {
     replay_choices source(trace_t{});
     EXPECT_EQ(run_toy(source, counters(3, 3)).schedule,
               (std::vector<actor_id>{0, 0, 0, 1, 1, 1, 2, 2, 2}));
 }
 
-TEST(byte_choices, takes_as_many_bytes_as_an_answer_needs) {
+TEST(ByteChoices, Choice_TakesAsManyBytesAsItNeeds) {
     const std::array<std::uint8_t, 16> input{5, 0x34, 0x12, 1, 2, 1, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8};
     byte_choices source(input);
     EXPECT_EQ(source.pick(4, "value"), 1u);
@@ -456,8 +456,8 @@ TEST(byte_choices, takes_as_many_bytes_as_an_answer_needs) {
     EXPECT_TRUE(source.exhausted());
 }
 
-// Tests that any input is a run, and that default answers follow the end of the input.
-TEST(byte_choices, exhausts_safely) {
+// Tests that any input is a run, and that default choices follow the end of the input.
+TEST(ByteChoices, InputExhausted_RunContinues) {
     const std::array<std::uint8_t, 6> input{0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
     for (std::size_t length = 0; length <= input.size(); ++length) {
         byte_choices source(std::span<const std::uint8_t>(input).first(length));

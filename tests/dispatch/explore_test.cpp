@@ -135,8 +135,8 @@ TEST_F(ScheduleExplorer, FoundFailure_IsShrunkAndReported) {
     const explore_failure& failure = summary.failure.value();
     EXPECT_LT(failure.trace.size(), failure.decisions_found);
     std::size_t preemptions = 0;
-    for (const std::uint32_t answer : failure.trace)
-        preemptions += answer != 0;
+    for (const std::uint32_t choice : failure.trace)
+        preemptions += choice != 0;
     EXPECT_LE(preemptions, 2u) << failure.report;
     EXPECT_NE(failure.report.find("an update was lost"), std::string::npos);
     EXPECT_NE(failure.report.find("replay: IRPVERBS_STRATEGY=replay:"), std::string::npos);

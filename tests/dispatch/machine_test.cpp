@@ -143,7 +143,7 @@ TEST(AsioMachine, ShouldInjectAndReplayLine_AreInactive) {
 
 // The kernel's tick may be late on a machine that shares its processors: at least one of the tries
 // has a tick in time.
-TEST(AsioMachine, LateTime_ReachesInterruptTime) {
+TEST(AsioMachine, ClockUpperBound_ReachesInterruptTime) {
     asio_machine machine({.processors = 1});
     int tries = 10'000'000;
     for (std::uint64_t before = 1, late = 0; late < before && tries > 0; --tries) {

@@ -23,13 +23,13 @@ void pass_rare_elsewhere() { IRPVERBS_PROBE("test.rare"); }
 void (*volatile reach_rare)() = pass_rare;
 void (*volatile reach_rare_elsewhere)() = pass_rare_elsewhere;
 
-class probes : public ::testing::Test {
+class Probes : public ::testing::Test {
 protected:
-    probes() { probe::reset(); }
+    Probes() { probe::reset(); }
 };
 
 // Tests that a probe is registered before it is reached, which makes "never hit" reportable.
-TEST_F(probes, are_known_from_the_start) {
+TEST_F(Probes, ProgramStart_AllAreKnown) {
     const auto all = probe::all();
     const auto rare = std::find_if(all.begin(), all.end(), [](const probe::state& s) {
         return std::string_view(s.name) == "test.rare";
@@ -40,14 +40,14 @@ TEST_F(probes, are_known_from_the_start) {
     EXPECT_GT(rare->line, 0u);
 }
 
-TEST_F(probes, count_their_hits) {
+TEST_F(Probes, Hits_AreCounted) {
     pass_common(5);
     EXPECT_EQ(probe::hits("test.common"), 5u);
     EXPECT_EQ(probe::hits("test.rare"), 0u);
     EXPECT_EQ(probe::hits("test.no_such_probe"), 0u);
 }
 
-TEST_F(probes, of_one_name_add_up) {
+TEST_F(Probes, OneNameTwice_HitsAddUp) {
     reach_rare();
     reach_rare_elsewhere();
     EXPECT_EQ(probe::hits("test.rare"), 2u);
@@ -55,7 +55,7 @@ TEST_F(probes, of_one_name_add_up) {
 
 // Tests that a required probe that no code contains counts as missing too: it may have been
 // renamed.
-TEST_F(probes, a_campaign_learns_what_it_never_reached) {
+TEST_F(Probes, RequiredProbes_NeverHitAreReturned) {
     pass_common(1);
     const std::array<std::string_view, 3> required{"test.common", "test.rare",
                                                    "test.no_such_probe"};
@@ -65,20 +65,20 @@ TEST_F(probes, a_campaign_learns_what_it_never_reached) {
     EXPECT_EQ(probe::never_hit(required), (std::vector<std::string_view>{"test.no_such_probe"}));
 }
 
-TEST_F(probes, reset_starts_again) {
+TEST_F(Probes, Reset_ClearsHits) {
     pass_common(3);
     probe::reset();
     EXPECT_EQ(probe::hits("test.common"), 0u);
 }
 
-TEST_F(probes, are_listed_by_name) {
+TEST_F(Probes, List_IsSortedByName) {
     const auto all = probe::all();
     EXPECT_TRUE(std::is_sorted(all.begin(), all.end(), [](const auto& a, const auto& b) {
         return std::string_view(a.name) < std::string_view(b.name);
     }));
 }
 
-TEST_F(probes, can_be_hit_from_any_thread) {
+TEST_F(Probes, HitsOfTwoThreads_AreSafe) {
     std::thread other([] { pass_common(1000); });
     pass_common(1000);
     other.join();
@@ -86,7 +86,7 @@ TEST_F(probes, can_be_hit_from_any_thread) {
     EXPECT_LE(probe::hits("test.common"), 2000u);
 }
 
-TEST_F(probes, leave_when_their_code_is_unloaded) {
+TEST_F(Probes, CodeUnloaded_ProbeIsRemoved) {
     {
         probe local("test.local", "nowhere", 1);
         local.hit();

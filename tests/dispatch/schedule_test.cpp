@@ -54,13 +54,13 @@ std::vector<trace_t> samples() {
     for (std::uint32_t length = 1; length < 60; ++length) {
         trace_t trace;
         for (std::uint32_t i = 0; i < length; ++i)
-            trace.push_back(random.pick(2 + length % 5 * length, "answer"));
+            trace.push_back(random.pick(2 + length % 5 * length, "choice"));
         all.push_back(trace);
     }
     return all;
 }
 
-TEST(ReplayString, reads_back_what_was_written) {
+TEST(ReplayString, TraceWritten_IsReadBack) {
     for (const trace_t& trace : samples()) {
         const std::string text = to_replay_string(trace);
         EXPECT_EQ(from_replay_string(text), trace);
@@ -74,7 +74,7 @@ TEST(ReplayString, EarlierBuildsStrings_StayReadable) {
     EXPECT_EQ(to_replay_string(trace_t{0, 2, 0, 0, 0, 1, 1}), "r1.IkTwa92ksB");
 }
 
-TEST(ReplayString, is_short) {
+TEST(ReplayString, ShortTrace_IsShort) {
     random_choices random(5);
     const std::array<actor_id, 3> three{0, 1, 2};
     for (int i = 0; i < 30; ++i)
@@ -86,7 +86,7 @@ TEST(ReplayString, is_short) {
 }
 
 // Tests that every truncation and every change of one character is detected.
-TEST(ReplayString, a_damaged_string_is_refused) {
+TEST(ReplayString, DamagedString_IsRefused) {
     for (const trace_t& trace : samples()) {
         const std::string text = to_replay_string(trace);
         if (text.size() > 40) continue; // long strings would repeat this slowly
@@ -109,7 +109,7 @@ TEST(ReplayString, a_damaged_string_is_refused) {
     }
 }
 
-TEST(ReplayString, many_changes_at_once_are_refused) {
+TEST(ReplayString, ManyChangesAtOnce_AreRefused) {
     const std::string text = to_replay_string(trace_t{1, 0, 2, 2, 0, 0, 1, 7, 0, 0, 0, 0, 3});
     random_choices random(6);
     for (int i = 0; i < 20000; ++i) {
@@ -140,7 +140,7 @@ TEST(ReplayString, many_changes_at_once_are_refused) {
 }
 
 // Tests that contents are checked even when the checksum is right, and never exhaust the memory.
-TEST(ReplayString, made_up_contents_are_refused_or_written_the_same_way) {
+TEST(ReplayString, ForgedContents_AreRefusedOrWrittenEqually) {
     random_choices random(4);
     int good = 0;
     for (int i = 0; i < 20000; ++i) {
@@ -156,7 +156,7 @@ TEST(ReplayString, made_up_contents_are_refused_or_written_the_same_way) {
 }
 
 // Tests that reading and writing both enforce the limit at the same length.
-TEST(ReplayString, the_longest_trace) {
+TEST(ReplayString, LongestTrace_IsReadBackAndALongerOneRefused) {
     static_assert(max_replay_length == 1 << 20);
     std::string run(20, '0');
     run += "100000000000000000001"; // max_replay_length zeros
@@ -168,7 +168,7 @@ TEST(ReplayString, the_longest_trace) {
     EXPECT_THROW(to_replay_string(trace_t(max_replay_length + 1)), std::length_error);
 }
 
-TEST(ReplayString, says_where_it_is_wrong) {
+TEST(ReplayString, BadString_ErrorHasItsPosition) {
     EXPECT_EQ(refused_at(""), 0u);
     EXPECT_EQ(refused_at("r2.AAAAAAAAA"), 1u);
     EXPECT_EQ(refused_at("r1."), 3u);
@@ -191,7 +191,7 @@ std::string message_for(const char* seed, const char* strategy) {
     return "";
 }
 
-TEST(schedule, nothing_set_means_the_defaults) {
+TEST(ScheduleOptions, NothingSet_YieldsDefaults) {
     const schedule_options plain = parse_schedule({});
     EXPECT_EQ(plain.strategy, strategy::random);
     EXPECT_EQ(plain.seed, 0u);
@@ -202,7 +202,7 @@ TEST(schedule, nothing_set_means_the_defaults) {
     EXPECT_EQ(parse_schedule({.seed = "5"}, pct).seed, 5u);
 }
 
-TEST(schedule, reads_every_strategy) {
+TEST(ScheduleOptions, EveryStrategy_IsRead) {
     EXPECT_EQ(parse_schedule({.seed = "18446744073709551615", .strategy = "random"}).seed,
               18446744073709551615u);
     const schedule_options pct = parse_schedule({.strategy = "pct:5:70"});
@@ -219,7 +219,7 @@ TEST(schedule, reads_every_strategy) {
     EXPECT_EQ(parse_schedule({.strategy = replay.c_str()}).script, (trace_t{1, 2}));
 }
 
-TEST(schedule, bad_text_is_reported_with_the_expected_form) {
+TEST(ScheduleOptions, BadText_IsReportedWithTheExpectedForm) {
     EXPECT_EQ(message_for("5x", nullptr), "IRPVERBS_SEED=5x: expected a decimal number "
                                           "0..18446744073709551615 at character 2");
     EXPECT_EQ(message_for(nullptr, "luck"),
@@ -236,7 +236,7 @@ TEST(schedule, bad_text_is_reported_with_the_expected_form) {
         EXPECT_NE(message_for(nullptr, bad), "") << bad;
 }
 
-TEST(schedule, bad_replay_string_is_reported_with_its_position) {
+TEST(ScheduleOptions, BadReplayString_IsReportedWithItsPosition) {
     try {
         parse_schedule({.strategy = "replay:r1.AB"});
         FAIL();
@@ -248,7 +248,7 @@ TEST(schedule, bad_replay_string_is_reported_with_its_position) {
 
 // Tests that the printed line determines the whole run: parsed over other defaults, it yields the
 // same run.
-TEST(schedule, the_line_repeats_the_run) {
+TEST(ScheduleOptions, ReplayLine_RepeatsTheRun) {
     schedule_options pct{.strategy = strategy::pct, .seed = 58, .depth = 4, .expected_steps = 9};
     EXPECT_EQ(replay_line(pct), "IRPVERBS_SEED=58 IRPVERBS_STRATEGY=pct:4:9");
     const schedule_options read = parse_schedule({.seed = "58", .strategy = "pct:4:9"});
@@ -273,7 +273,7 @@ TEST(schedule, the_line_repeats_the_run) {
     EXPECT_EQ(replay_line(replay), line);
 }
 
-TEST(schedule, makes_the_strategy_that_was_asked_for) {
+TEST(ScheduleOptions, NamedStrategy_IsMade) {
     const auto made = [](const char* text) {
         return make_choices(parse_schedule({.strategy = text}));
     };

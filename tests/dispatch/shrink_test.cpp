@@ -12,16 +12,16 @@ namespace {
 using trace_t = std::vector<std::uint32_t>;
 using trace_view = std::span<const std::uint32_t>;
 
-trace_t noise(std::uint64_t seed, std::uint32_t length, std::uint32_t answers) {
+trace_t noise(std::uint64_t seed, std::uint32_t length, std::uint32_t count) {
     random_choices random(seed);
     for (std::uint32_t i = 0; i < length; ++i)
-        random.pick(answers, "noise");
+        random.pick(count, "noise");
     return random.trace();
 }
 
 std::uint32_t at(trace_view trace, std::size_t i) { return i < trace.size() ? trace[i] : 0; }
 
-TEST(shrink, one_answer_that_matters) {
+TEST(Shrink, OneRelevantChoice_IsKept) {
     trace_t trace = noise(1, 200, 5);
     trace[77] = 3;
     const shrunk result = shrink(trace, [](trace_view t) { return at(t, 77) == 3; });
@@ -32,14 +32,14 @@ TEST(shrink, one_answer_that_matters) {
     EXPECT_TRUE(result.finished);
 }
 
-TEST(shrink, a_run_that_fails_anyway_needs_no_answers) {
+TEST(Shrink, AnyRunFails_TraceIsEmpty) {
     const shrunk result = shrink(noise(2, 100, 5), [](trace_view) { return true; });
     EXPECT_TRUE(result.trace.empty());
     EXPECT_LE(result.reruns, 3u);
 }
 
 // Tests that a long tail is cut before costlier reductions are tried.
-TEST(shrink, a_long_tail_costs_little) {
+TEST(Shrink, LongTail_IsCutInFewReruns) {
     trace_t trace = noise(9, 20000, 5);
     trace[3] = 1;
     const shrunk result = shrink(trace, [](trace_view t) { return at(t, 3) == 1; });
@@ -47,7 +47,7 @@ TEST(shrink, a_long_tail_costs_little) {
     EXPECT_LE(result.reruns, 60u);
 }
 
-TEST(shrink, two_answers_that_matter_together) {
+TEST(Shrink, TwoRelevantChoices_AreKept) {
     trace_t trace = noise(3, 300, 4);
     trace[20] = trace[250] = 2;
     const auto fails = [](trace_view t) { return at(t, 20) >= 1 && at(t, 250) >= 2; };
@@ -58,13 +58,13 @@ TEST(shrink, two_answers_that_matter_together) {
     EXPECT_EQ(result.trace, minimal);
 }
 
-// Tests that blocks in the middle are removed when the position of an answer does not matter.
-TEST(shrink, three_ones_anywhere) {
+// Tests that blocks in the middle are removed when the position of a choice does not matter.
+TEST(Shrink, PositionIrrelevant_BlocksAreRemoved) {
     const auto fails = [](trace_view t) { return std::count(t.begin(), t.end(), 1u) >= 3; };
     EXPECT_EQ(shrink(noise(4, 150, 3), fails).trace, (trace_t{1, 1, 1}));
 }
 
-TEST(shrink, values_go_down_to_the_least_that_fails) {
+TEST(Shrink, Values_AreLoweredToTheLeastThatFails) {
     const auto fails = [](trace_view t) { return at(t, 1) >= 12345; };
     EXPECT_EQ(shrink(trace_t{9, 4000000000, 7}, fails).trace, (trace_t{0, 12345}));
     const auto sum = [](trace_view t) {
@@ -75,7 +75,7 @@ TEST(shrink, values_go_down_to_the_least_that_fails) {
     EXPECT_EQ(std::count(result.trace.begin(), result.trace.end(), 0u), 0);
 }
 
-TEST(shrink, failure_that_does_not_recur_is_reported) {
+TEST(Shrink, FailureDoesNotRecur_IsReported) {
     const trace_t trace = noise(6, 20, 3);
     const shrunk result = shrink(trace, [](trace_view) { return false; });
     EXPECT_FALSE(result.reproduced);
@@ -84,7 +84,7 @@ TEST(shrink, failure_that_does_not_recur_is_reported) {
 }
 
 // Tests that the budget is kept, and that the result still fails and is no larger.
-TEST(shrink, the_budget_binds) {
+TEST(Shrink, Budget_IsKept) {
     const trace_t trace = noise(7, 400, 6);
     const auto fails = [](trace_view t) { return std::count(t.begin(), t.end(), 5u) >= 20; };
     for (std::size_t budget = 0; budget < 200; budget += 7) {
@@ -100,7 +100,7 @@ TEST(shrink, the_budget_binds) {
     EXPECT_EQ(shrink(trace, fails).trace, trace_t(20, 5));
 }
 
-TEST(shrink, is_deterministic) {
+TEST(Shrink, EqualInput_YieldsEqualResult) {
     const trace_t trace = noise(8, 100, 4);
     const auto fails = [](trace_view t) {
         return std::accumulate(t.begin(), t.end(), 0u) % 7 == 3 && !t.empty();
@@ -129,7 +129,7 @@ bool loses_an_update(choices& source) {
 }
 
 // Tests the whole way: found at random, shrunk to the two switches that matter.
-TEST(shrink, a_lost_update_shrinks_to_two_switches) {
+TEST(Shrink, LostUpdate_ShrinksToTwoSwitches) {
     random_choices random(1);
     while (!loses_an_update(random))
         random.restart(random.value64());

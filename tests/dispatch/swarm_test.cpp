@@ -24,7 +24,7 @@ std::vector<bool> visit(swarm& faults, int rounds) {
     return fired;
 }
 
-TEST(swarm, the_same_source_gives_the_same_faults) {
+TEST(Swarm, EqualSource_YieldsEqualFaults) {
     for (std::uint64_t seed = 0; seed < 50; ++seed) {
         random_choices first(seed), second(seed);
         swarm one(first), two(second);
@@ -36,7 +36,7 @@ TEST(swarm, the_same_source_gives_the_same_faults) {
     }
 }
 
-TEST(swarm, sites_stand_in_order_of_first_use) {
+TEST(Swarm, Sites_AreInOrderOfFirstUse) {
     random_choices source(1);
     swarm faults(source);
     for (const char* site : {"b.x", "a.y", "b.x", "c", "a.y"})
@@ -49,7 +49,7 @@ TEST(swarm, sites_stand_in_order_of_first_use) {
 }
 
 // Tests that a site is identified by its text: equal literals may lie at different addresses.
-TEST(swarm, a_site_is_known_by_its_text) {
+TEST(Swarm, EqualTexts_AreOneSite) {
     random_choices source(1);
     swarm faults(source);
     const std::string one = "pool.allocate", two = "pool.allocate";
@@ -59,7 +59,7 @@ TEST(swarm, a_site_is_known_by_its_text) {
 }
 
 // Tests the two draws: a quarter of the sites of three quarters of the kinds, then the odds.
-TEST(swarm, a_site_is_active_in_a_quarter_of_the_runs_that_have_its_kind) {
+TEST(Swarm, Site_IsActiveInAQuarterOfTheRunsWithItsKind) {
     int active = 0, fired_while_active = 0;
     for (std::uint64_t seed = 0; seed < 4000; ++seed) {
         random_choices source(seed);
@@ -77,7 +77,7 @@ TEST(swarm, a_site_is_active_in_a_quarter_of_the_runs_that_have_its_kind) {
     EXPECT_NEAR(fired_while_active, active / 3 * 16, 1200);
 }
 
-TEST(swarm, kinds_are_off_together) {
+TEST(Swarm, SitesOfAKind_AreOffTogether) {
     int runs_with_both = 0, runs_with_one = 0;
     for (std::uint64_t seed = 0; seed < 4000; ++seed) {
         random_choices source(seed);
@@ -90,7 +90,7 @@ TEST(swarm, kinds_are_off_together) {
     EXPECT_NEAR(runs_with_both, 4000 * 3 / 64, 45) << "by itself 1/4 of 1/4 of 3/4";
 }
 
-TEST(swarm, a_kind_that_is_switched_off_draws_nothing) {
+TEST(Swarm, KindDisabled_DrawsNothing) {
     for (std::uint64_t seed = 0; seed < 40; ++seed) {
         random_choices source(seed);
         swarm faults(source);
@@ -102,7 +102,7 @@ TEST(swarm, a_kind_that_is_switched_off_draws_nothing) {
     }
 }
 
-TEST(swarm, a_kind_can_be_switched_off_in_the_middle) {
+TEST(Swarm, KindDisabledDuringTheRun_FiresNoMore) {
     replay_choices source(trace_t{1, 1, 2, 1, 1, 1, 1}); // kind on, site active, weight 1, fires
     swarm faults(source);
     EXPECT_TRUE(faults.fires("pool.allocate", 2));
@@ -111,15 +111,15 @@ TEST(swarm, a_kind_can_be_switched_off_in_the_middle) {
     EXPECT_EQ(source.trace().size(), 4u);
 }
 
-// Tests that default answers mean no faults, on which shrinking and a finished input rely.
-TEST(swarm, an_empty_replay_has_no_faults) {
+// Tests that default choices mean no faults, on which shrinking and a finished input rely.
+TEST(Swarm, EmptyReplay_HasNoFaults) {
     replay_choices source(trace_t{});
     swarm faults(source);
     const auto fired = visit(faults, 10);
     EXPECT_EQ(std::count(fired.begin(), fired.end(), true), 0);
 }
 
-TEST(swarm, odds_of_zero_mean_never_and_large_ones_do_not_overflow) {
+TEST(Swarm, OddsOfZero_NeverFireAndLargeOnesDoNotOverflow) {
     replay_choices source(trace_t{1, 1, 0}); // kind on, site active, the heaviest weight
     swarm faults(source);
     EXPECT_FALSE(faults.fires("pool.allocate", 0));
@@ -141,7 +141,7 @@ std::vector<turn_t> turns(sweep& faults, const std::function<void(choices&)>& ru
     return taken;
 }
 
-TEST(sweep, each_key_once_after_a_run_without_fault) {
+TEST(FaultSweep, Singles_EachKeyOnceAfterARunWithoutFault) {
     sweep faults(sweep::order::singles);
     const auto taken = turns(faults, [&](choices& source) {
         for (const std::uint64_t key : {30u, 10u, 20u, 10u})
@@ -152,7 +152,7 @@ TEST(sweep, each_key_once_after_a_run_without_fault) {
     EXPECT_EQ(faults.keys().size(), 3u);
 }
 
-TEST(sweep, then_each_pair_once) {
+TEST(FaultSweep, Pairs_EachPairOnceAfterTheSingles) {
     sweep faults(sweep::order::pairs);
     const auto taken = turns(faults, [&](choices& source) {
         for (const std::uint64_t key : {1u, 2u, 3u, 4u})
@@ -164,7 +164,7 @@ TEST(sweep, then_each_pair_once) {
 }
 
 // Tests that code paths that only a fault opens are swept too, alone and in pairs.
-TEST(sweep, a_key_seen_only_after_a_fault_gets_its_turn) {
+TEST(FaultSweep, KeySeenOnlyAfterAFault_IsSwept) {
     sweep faults(sweep::order::pairs);
     std::set<std::pair<bool, bool>> seen;
     const auto taken = turns(faults, [&](choices& source) {
@@ -175,7 +175,7 @@ TEST(sweep, a_key_seen_only_after_a_fault_gets_its_turn) {
     EXPECT_TRUE(seen.contains({true, true}));
 }
 
-TEST(sweep, a_key_fires_at_its_first_visit_or_at_every_one) {
+TEST(FaultSweep, VisitsOption_KeyFiresAtFirstOrEveryVisit) {
     for (const auto& [which, expected] :
          {std::pair{sweep::visits::first, 1}, std::pair{sweep::visits::every, 5}}) {
         sweep faults(sweep::order::singles, which);
@@ -189,7 +189,7 @@ TEST(sweep, a_key_fires_at_its_first_visit_or_at_every_one) {
 }
 
 // Tests that the trace alone repeats a run of a sweep.
-TEST(sweep, a_replay_repeats_a_turn) {
+TEST(FaultSweep, Replay_RepeatsARunOfTheSweep) {
     sweep faults(sweep::order::singles);
     const auto run = [](sweep& s, choices& source) {
         std::vector<bool> fired;
@@ -208,7 +208,7 @@ TEST(sweep, a_replay_repeats_a_turn) {
     EXPECT_EQ(run(untouched, replay), (std::vector<bool>{false, true, false}));
 }
 
-TEST(sweep, nothing_to_sweep_is_one_run) {
+TEST(FaultSweep, NoKeys_OneRun) {
     sweep faults(sweep::order::pairs);
     EXPECT_EQ(turns(faults, [](choices&) {}).size(), 1u);
 }

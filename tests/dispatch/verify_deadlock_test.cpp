@@ -41,7 +41,7 @@ void take(spin_locks& locks, std::initializer_list<std::size_t> order) {
         KeReleaseSpinLockFromDpcLevel(&locks[*each]);
 }
 
-TEST(breaks, SelfDeadlock) {
+TEST(SelfDeadlock, Broken_IsReported) {
     findings seen{check::deadlocks, check::locks};
     KSPIN_LOCK lock;
     KeInitializeSpinLock(&lock);
@@ -53,7 +53,7 @@ TEST(breaks, SelfDeadlock) {
     EXPECT_TRUE(seen.all()[0].has_stack("here"));
 }
 
-TEST(keeps, SelfDeadlock) {
+TEST(SelfDeadlock, Kept_IsNotReported) {
     const findings seen{check::deadlocks, check::locks};
     KSPIN_LOCK lock;
     KeInitializeSpinLock(&lock);
@@ -99,7 +99,7 @@ TEST(SelfDeadlockRule, SharedAcquisitionWithinOne_IsReported) {
     EXPECT_EQ(lock, 0);
 }
 
-TEST(breaks, LockOrder) {
+TEST(LockOrder, Broken_IsReported) {
     findings seen{check::deadlocks};
     spin_locks locks;
     take(locks, {0, 1});
@@ -115,7 +115,7 @@ TEST(breaks, LockOrder) {
     EXPECT_EQ(seen.all().size(), 1u) << "reported once";
 }
 
-TEST(keeps, LockOrder) {
+TEST(LockOrder, Kept_IsNotReported) {
     const findings seen{check::deadlocks, check::locks, check::irql};
     spin_locks locks;
     take(locks, {0, 1, 2, 3});

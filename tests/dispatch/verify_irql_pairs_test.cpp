@@ -17,7 +17,7 @@ using dispatch::detail::check;
 
 constexpr ULONG violation = DRIVER_VERIFIER_DETECTED_VIOLATION;
 
-TEST(breaks, IrqlKeRaiseLower) {
+TEST(IrqlKeRaiseLower, Broken_IsReported) {
     findings seen{check::irql};
     KIRQL old = PASSIVE_LEVEL;
     KeRaiseIrql(DISPATCH_LEVEL, &old);
@@ -30,7 +30,7 @@ TEST(breaks, IrqlKeRaiseLower) {
     KeLowerIrql(old);
 }
 
-TEST(keeps, IrqlKeRaiseLower) {
+TEST(IrqlKeRaiseLower, Kept_IsNotReported) {
     const findings seen{check::irql};
     KIRQL old = PASSIVE_LEVEL;
     KeRaiseIrql(PASSIVE_LEVEL, &old);
@@ -52,7 +52,7 @@ TEST(IrqlKeRaiseLowerRule, DpcLowersBelowDispatch_IsReported) {
     EXPECT_TRUE(only_reported(seen, "IrqlKeRaiseLower", violation, 0x31));
 }
 
-TEST(breaks, IrqlKeRaiseLower2) {
+TEST(IrqlKeRaiseLower2, Broken_IsReported) {
     findings seen{check::irql};
     KIRQL outer = PASSIVE_LEVEL;
     KIRQL inner = PASSIVE_LEVEL;
@@ -63,7 +63,7 @@ TEST(breaks, IrqlKeRaiseLower2) {
     EXPECT_TRUE(seen.all()[0].has_stack("raised at"));
 }
 
-TEST(keeps, IrqlKeRaiseLower2) {
+TEST(IrqlKeRaiseLower2, Kept_IsNotReported) {
     const findings seen{check::irql};
     KIRQL outer = PASSIVE_LEVEL;
     KIRQL inner = PASSIVE_LEVEL;
@@ -123,25 +123,25 @@ void keeps_the_levels(wait_function wait) {
     EXPECT_TRUE(nothing_reported(seen));
 }
 
-TEST(breaks, IrqlKeWaitForMultipleObjects) {
+TEST(IrqlKeWaitForMultipleObjects, Broken_IsReported) {
     breaks_at_each_level("IrqlKeWaitForMultipleObjects", wait_for_any);
 }
-TEST(keeps, IrqlKeWaitForMultipleObjects) { keeps_the_levels(wait_for_any); }
-TEST(breaks, IrqlKeWaitForMutexObject) {
+TEST(IrqlKeWaitForMultipleObjects, Kept_IsNotReported) { keeps_the_levels(wait_for_any); }
+TEST(IrqlKeWaitForMutexObject, Broken_IsReported) {
     breaks_at_each_level("IrqlKeWaitForMutexObject", wait_for_one);
 }
-TEST(keeps, IrqlKeWaitForMutexObject) { keeps_the_levels(wait_for_one); }
+TEST(IrqlKeWaitForMutexObject, Kept_IsNotReported) { keeps_the_levels(wait_for_one); }
 
 void pageable() { PAGED_CODE(); }
 
-TEST(breaks, PagedCode) {
+TEST(PagedCode, Broken_IsReported) {
     findings seen{check::irql};
     const at_level raised(DISPATCH_LEVEL);
     pageable();
     EXPECT_TRUE(only_reported(seen, "PagedCode", DRIVER_IRQL_NOT_LESS_OR_EQUAL, 0));
 }
 
-TEST(keeps, PagedCode) {
+TEST(PagedCode, Kept_IsNotReported) {
     const findings seen{check::irql};
     const at_level raised(APC_LEVEL);
     pageable();
@@ -158,7 +158,7 @@ void free_at(KIRQL level, void* block) {
     ExFreePool(block);
 }
 
-TEST(breaks, IrqlExAllocatePool) {
+TEST(IrqlExAllocatePool, Broken_IsReported) {
     findings seen{check::irql};
     ExFreePool(allocate_at(DISPATCH_LEVEL, POOL_FLAG_PAGED));
     EXPECT_TRUE(only_reported(seen, "IrqlExAllocatePool", violation, 0x01));
@@ -167,14 +167,14 @@ TEST(breaks, IrqlExAllocatePool) {
     EXPECT_TRUE(only_reported(seen, "IrqlExAllocatePool", violation, 0x02));
 }
 
-TEST(keeps, IrqlExAllocatePool) {
+TEST(IrqlExAllocatePool, Kept_IsNotReported) {
     const findings seen{check::irql};
     ExFreePool(allocate_at(APC_LEVEL, POOL_FLAG_PAGED));
     ExFreePool(allocate_at(DISPATCH_LEVEL, POOL_FLAG_NON_PAGED));
     EXPECT_TRUE(nothing_reported(seen));
 }
 
-TEST(breaks, IrqlExFree1) {
+TEST(IrqlExFree1, Broken_IsReported) {
     findings seen{check::irql, check::pool};
     free_at(DISPATCH_LEVEL, allocate_at(PASSIVE_LEVEL, POOL_FLAG_PAGED));
     EXPECT_TRUE(only_reported(seen, "IrqlExFree1", violation, 0x11));
@@ -183,7 +183,7 @@ TEST(breaks, IrqlExFree1) {
     EXPECT_TRUE(only_reported(seen, "IrqlExFree1", violation, 0x12));
 }
 
-TEST(keeps, IrqlExFree1) {
+TEST(IrqlExFree1, Kept_IsNotReported) {
     const findings seen{check::irql, check::pool};
     free_at(APC_LEVEL, allocate_at(PASSIVE_LEVEL, POOL_FLAG_PAGED));
     free_at(DISPATCH_LEVEL, allocate_at(PASSIVE_LEVEL, POOL_FLAG_NON_PAGED));

@@ -436,26 +436,26 @@ void rows_of(const std::string& rule, bool wrong) {
     EXPECT_NE(rows, 0) << rule;
 }
 
-TEST(breaks, IrqlKeDispatchLte) { rows_of("IrqlKeDispatchLte", true); }
-TEST(keeps, IrqlKeDispatchLte) { rows_of("IrqlKeDispatchLte", false); }
-TEST(breaks, IrqlDispatch) { rows_of("IrqlDispatch", true); }
-TEST(keeps, IrqlDispatch) { rows_of("IrqlDispatch", false); }
-TEST(breaks, IrqlKeApcLte1) { rows_of("IrqlKeApcLte1", true); }
-TEST(keeps, IrqlKeApcLte1) { rows_of("IrqlKeApcLte1", false); }
-TEST(breaks, IrqlKeApcLte2) { rows_of("IrqlKeApcLte2", true); }
-TEST(keeps, IrqlKeApcLte2) { rows_of("IrqlKeApcLte2", false); }
-TEST(breaks, IrqlExApcLte1) { rows_of("IrqlExApcLte1", true); }
-TEST(keeps, IrqlExApcLte1) { rows_of("IrqlExApcLte1", false); }
-TEST(breaks, IrqlExApcLte2) { rows_of("IrqlExApcLte2", true); }
-TEST(keeps, IrqlExApcLte2) { rows_of("IrqlExApcLte2", false); }
-TEST(breaks, IrqlExPassive) { rows_of("IrqlExPassive", true); }
-TEST(keeps, IrqlExPassive) { rows_of("IrqlExPassive", false); }
-TEST(breaks, IrqlPsPassive) { rows_of("IrqlPsPassive", true); }
-TEST(keeps, IrqlPsPassive) { rows_of("IrqlPsPassive", false); }
-TEST(breaks, IrqlObPassive) { rows_of("IrqlObPassive", true); }
-TEST(keeps, IrqlObPassive) { rows_of("IrqlObPassive", false); }
-TEST(breaks, IrqlZwPassive) { rows_of("IrqlZwPassive", true); }
-TEST(keeps, IrqlZwPassive) { rows_of("IrqlZwPassive", false); }
+TEST(IrqlKeDispatchLte, Broken_IsReported) { rows_of("IrqlKeDispatchLte", true); }
+TEST(IrqlKeDispatchLte, Kept_IsNotReported) { rows_of("IrqlKeDispatchLte", false); }
+TEST(IrqlDispatch, Broken_IsReported) { rows_of("IrqlDispatch", true); }
+TEST(IrqlDispatch, Kept_IsNotReported) { rows_of("IrqlDispatch", false); }
+TEST(IrqlKeApcLte1, Broken_IsReported) { rows_of("IrqlKeApcLte1", true); }
+TEST(IrqlKeApcLte1, Kept_IsNotReported) { rows_of("IrqlKeApcLte1", false); }
+TEST(IrqlKeApcLte2, Broken_IsReported) { rows_of("IrqlKeApcLte2", true); }
+TEST(IrqlKeApcLte2, Kept_IsNotReported) { rows_of("IrqlKeApcLte2", false); }
+TEST(IrqlExApcLte1, Broken_IsReported) { rows_of("IrqlExApcLte1", true); }
+TEST(IrqlExApcLte1, Kept_IsNotReported) { rows_of("IrqlExApcLte1", false); }
+TEST(IrqlExApcLte2, Broken_IsReported) { rows_of("IrqlExApcLte2", true); }
+TEST(IrqlExApcLte2, Kept_IsNotReported) { rows_of("IrqlExApcLte2", false); }
+TEST(IrqlExPassive, Broken_IsReported) { rows_of("IrqlExPassive", true); }
+TEST(IrqlExPassive, Kept_IsNotReported) { rows_of("IrqlExPassive", false); }
+TEST(IrqlPsPassive, Broken_IsReported) { rows_of("IrqlPsPassive", true); }
+TEST(IrqlPsPassive, Kept_IsNotReported) { rows_of("IrqlPsPassive", false); }
+TEST(IrqlObPassive, Broken_IsReported) { rows_of("IrqlObPassive", true); }
+TEST(IrqlObPassive, Kept_IsNotReported) { rows_of("IrqlObPassive", false); }
+TEST(IrqlZwPassive, Broken_IsReported) { rows_of("IrqlZwPassive", true); }
+TEST(IrqlZwPassive, Kept_IsNotReported) { rows_of("IrqlZwPassive", false); }
 
 TEST(IrqlRuleTable, EachRow_HasTestCall) {
     const std::map<std::string, call> calls = all_calls();
@@ -481,7 +481,7 @@ TEST(IrqlRuleTable, StrictSdvIrql_CallAtDispatchIsReported) {
     }
 }
 
-TEST(breaks, IrqlKeReleaseSpinLock) {
+TEST(IrqlKeReleaseSpinLock, Broken_IsReported) {
     rows_of("IrqlKeReleaseSpinLock", true);
     findings seen{check::irql};
     KSPIN_LOCK lock;
@@ -493,7 +493,7 @@ TEST(breaks, IrqlKeReleaseSpinLock) {
     EXPECT_TRUE(seen.all()[0].has_stack("raised at"));
 }
 
-TEST(keeps, IrqlKeReleaseSpinLock) {
+TEST(IrqlKeReleaseSpinLock, Kept_IsNotReported) {
     rows_of("IrqlKeReleaseSpinLock", false);
     const findings seen{check::irql};
     KSPIN_LOCK lock;
@@ -505,7 +505,7 @@ TEST(keeps, IrqlKeReleaseSpinLock) {
     EXPECT_TRUE(nothing_reported(seen));
 }
 
-TEST(breaks, IrqlKeSetEvent) {
+TEST(IrqlKeSetEvent, Broken_IsReported) {
     rows_of("IrqlKeSetEvent", true);
     findings seen{check::irql};
     KEVENT event;
@@ -515,7 +515,7 @@ TEST(breaks, IrqlKeSetEvent) {
     EXPECT_TRUE(only_reported(seen, "IrqlKeSetEvent", violation, 0x00020016));
 }
 
-TEST(keeps, IrqlKeSetEvent) {
+TEST(IrqlKeSetEvent, Kept_IsNotReported) {
     rows_of("IrqlKeSetEvent", false);
     const findings seen{check::irql};
     KEVENT event;

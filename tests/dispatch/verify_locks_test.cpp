@@ -37,7 +37,7 @@ void run_dpc(PKDEFERRED_ROUTINE routine, void* context) {
     KeInsertQueueDpc(&dpc, nullptr, nullptr);
 }
 
-TEST(breaks, SpinLock) {
+TEST(SpinLock, Broken_IsReported) {
     findings seen{check::locks};
     KSPIN_LOCK lock;
     KeInitializeSpinLock(&lock);
@@ -50,7 +50,7 @@ TEST(breaks, SpinLock) {
     EXPECT_TRUE(seen.all()[0].has_stack("here"));
 }
 
-TEST(keeps, SpinLock) {
+TEST(SpinLock, Kept_IsNotReported) {
     const findings seen{check::locks};
     lock_pair locks;
     for (int i = 0; i < 2; ++i) {
@@ -118,7 +118,7 @@ TEST(SpinLockRule, LowerIrqlHoldingLock_IsReported) {
     KeReleaseSpinLock(&lock, old);
 }
 
-TEST(breaks, SpinlockRelease) {
+TEST(SpinlockRelease, Broken_IsReported) {
     findings seen{check::locks};
     KSPIN_LOCK lock;
     KeInitializeSpinLock(&lock);
@@ -127,7 +127,7 @@ TEST(breaks, SpinlockRelease) {
     EXPECT_TRUE(only_reported(seen, "SpinlockRelease", violation, 0x0004000A));
 }
 
-TEST(keeps, SpinlockRelease) {
+TEST(SpinlockRelease, Kept_IsNotReported) {
     KSPIN_LOCK lock;
     KeInitializeSpinLock(&lock);
     const KIRQL old = KeAcquireSpinLockRaiseToDpc(&lock);
@@ -140,7 +140,7 @@ void keep_raised_lock(KDPC*, void* lock, void*, void*) {
     KeAcquireSpinLockRaiseToDpc(static_cast<KSPIN_LOCK*>(lock));
 }
 
-TEST(breaks, SpinLockDpc) {
+TEST(SpinLockDpc, Broken_IsReported) {
     findings seen{check::locks};
     KSPIN_LOCK lock;
     KeInitializeSpinLock(&lock);
@@ -155,7 +155,7 @@ void use_raised_lock(KDPC*, void* lock, void*, void*) {
     KeReleaseSpinLock(static_cast<KSPIN_LOCK*>(lock), old);
 }
 
-TEST(keeps, SpinLockDpc) {
+TEST(SpinLockDpc, Kept_IsNotReported) {
     const findings seen{check::locks, check::irql};
     KSPIN_LOCK lock;
     KeInitializeSpinLock(&lock);
@@ -163,7 +163,7 @@ TEST(keeps, SpinLockDpc) {
     EXPECT_TRUE(nothing_reported(seen));
 }
 
-TEST(breaks, QueuedSpinLock) {
+TEST(QueuedSpinLock, Broken_IsReported) {
     findings seen{check::locks};
     KSPIN_LOCK lock;
     KeInitializeSpinLock(&lock);
@@ -176,7 +176,7 @@ TEST(breaks, QueuedSpinLock) {
     EXPECT_TRUE(seen.all()[0].has_stack("held since"));
 }
 
-TEST(keeps, QueuedSpinLock) {
+TEST(QueuedSpinLock, Kept_IsNotReported) {
     const findings seen{check::locks, check::irql, check::deadlocks};
     lock_pair locks;
     KLOCK_QUEUE_HANDLE outer;
@@ -188,7 +188,7 @@ TEST(keeps, QueuedSpinLock) {
     EXPECT_TRUE(nothing_reported(seen));
 }
 
-TEST(breaks, QueuedSpinLockRelease) {
+TEST(QueuedSpinLockRelease, Broken_IsReported) {
     findings seen{check::locks};
     KSPIN_LOCK lock;
     KeInitializeSpinLock(&lock);
@@ -199,7 +199,7 @@ TEST(breaks, QueuedSpinLockRelease) {
     EXPECT_TRUE(only_reported(seen, "QueuedSpinLockRelease", violation, 0x00040007));
 }
 
-TEST(keeps, QueuedSpinLockRelease) {
+TEST(QueuedSpinLockRelease, Kept_IsNotReported) {
     const findings seen{check::locks};
     KSPIN_LOCK lock;
     KeInitializeSpinLock(&lock);
@@ -211,14 +211,14 @@ TEST(keeps, QueuedSpinLockRelease) {
     EXPECT_TRUE(nothing_reported(seen));
 }
 
-TEST(breaks, LockUninitialised) {
+TEST(LockUninitialised, Broken_IsReported) {
     findings seen{check::lock_initialisation};
     static KSPIN_LOCK lock = 0;
     KeReleaseSpinLock(&lock, KeAcquireSpinLockRaiseToDpc(&lock));
     EXPECT_TRUE(only_reported(seen, "LockUninitialised", violation, 0x1002));
 }
 
-TEST(keeps, LockUninitialised) {
+TEST(LockUninitialised, Kept_IsNotReported) {
     const findings asked{check::lock_initialisation};
     KSPIN_LOCK lock;
     KeInitializeSpinLock(&lock);
@@ -230,7 +230,7 @@ TEST(keeps, LockUninitialised) {
     EXPECT_TRUE(nothing_reported(not_asked));
 }
 
-TEST(breaks, LockReleaseOrder) {
+TEST(LockReleaseOrder, Broken_IsReported) {
     findings seen{check::locks};
     lock_pair locks;
     const KIRQL old = KeAcquireSpinLockRaiseToDpc(&locks.first);
@@ -249,7 +249,7 @@ void hand_over_hand(lock_pair& locks) {
     KeReleaseSpinLock(&locks.second, old);
 }
 
-TEST(keeps, LockReleaseOrder) {
+TEST(LockReleaseOrder, Kept_IsNotReported) {
     const findings seen{check::locks, check::irql};
     lock_pair locks;
     hand_over_hand(locks);
@@ -263,7 +263,7 @@ TEST(LockReleaseOrderRule, StrictReleaseOrder_HandOverHandIsReported) {
     EXPECT_TRUE(only_reported(seen, "LockReleaseOrder", violation, 0x1003));
 }
 
-TEST(breaks, LockWrongThread) {
+TEST(LockWrongThread, Broken_IsReported) {
     findings seen{check::locks};
     KSPIN_LOCK lock;
     KeInitializeSpinLock(&lock);
@@ -287,7 +287,7 @@ TEST(breaks, LockWrongThread) {
     KeReleaseSpinLock(&lock, old);
 }
 
-TEST(keeps, LockWrongThread) {
+TEST(LockWrongThread, Kept_IsNotReported) {
     const findings seen{check::locks, check::deadlocks};
     KSPIN_LOCK lock;
     KeInitializeSpinLock(&lock);
@@ -298,7 +298,7 @@ TEST(keeps, LockWrongThread) {
     EXPECT_TRUE(nothing_reported(seen));
 }
 
-TEST(breaks, LockReinitialised) {
+TEST(LockReinitialised, Broken_IsReported) {
     findings seen{check::locks};
     KSPIN_LOCK lock;
     KeInitializeSpinLock(&lock);
@@ -310,7 +310,7 @@ TEST(breaks, LockReinitialised) {
     dispatch::detail::this_processor().irql = PASSIVE_LEVEL;
 }
 
-TEST(keeps, LockReinitialised) {
+TEST(LockReinitialised, Kept_IsNotReported) {
     const findings seen{check::locks};
     KSPIN_LOCK lock;
     for (int i = 0; i < 2; ++i) {
@@ -320,7 +320,7 @@ TEST(keeps, LockReinitialised) {
     EXPECT_TRUE(nothing_reported(seen));
 }
 
-TEST(breaks, LockNotAcquired) {
+TEST(LockNotAcquired, Broken_IsReported) {
     findings seen{check::locks};
     KMUTEX mutex;
     KeInitializeMutex(&mutex, 0);
@@ -328,7 +328,7 @@ TEST(breaks, LockNotAcquired) {
     EXPECT_TRUE(only_reported(seen, "LockNotAcquired", violation, 0x1007));
 }
 
-TEST(keeps, LockNotAcquired) {
+TEST(LockNotAcquired, Kept_IsNotReported) {
     const findings seen{check::locks, check::deadlocks};
     KMUTEX mutex;
     KeInitializeMutex(&mutex, 0);
@@ -339,7 +339,7 @@ TEST(keeps, LockNotAcquired) {
     EXPECT_TRUE(nothing_reported(seen));
 }
 
-TEST(breaks, LockAcquireApi) {
+TEST(LockAcquireApi, Broken_IsReported) {
     findings seen{check::locks};
     KSPIN_LOCK lock;
     KeInitializeSpinLock(&lock);
@@ -350,7 +350,7 @@ TEST(breaks, LockAcquireApi) {
     EXPECT_TRUE(only_reported(seen, "LockAcquireApi", violation, 0x1008));
 }
 
-TEST(keeps, LockAcquireApi) {
+TEST(LockAcquireApi, Kept_IsNotReported) {
     const findings seen{check::locks};
     EX_SPIN_LOCK lock = 0;
     ExReleaseSpinLockShared(&lock, ExAcquireSpinLockShared(&lock));
@@ -358,7 +358,7 @@ TEST(keeps, LockAcquireApi) {
     EXPECT_TRUE(nothing_reported(seen));
 }
 
-TEST(keeps, LockReleaseApiAfterAConversion) {
+TEST(LockReleaseApi, KeptAfterAConversion_IsNotReported) {
     const findings seen{check::locks};
     EX_SPIN_LOCK lock = 0;
     const KIRQL old = ExAcquireSpinLockShared(&lock);
@@ -367,7 +367,7 @@ TEST(keeps, LockReleaseApiAfterAConversion) {
     EXPECT_TRUE(nothing_reported(seen));
 }
 
-TEST(breaks, LockReleaseApi) {
+TEST(LockReleaseApi, Broken_IsReported) {
     findings seen{check::locks};
     EX_SPIN_LOCK lock = 0;
     const KIRQL old = ExAcquireSpinLockShared(&lock);
@@ -377,7 +377,7 @@ TEST(breaks, LockReleaseApi) {
     dispatch::detail::this_processor().irql = PASSIVE_LEVEL;
 }
 
-TEST(keeps, LockReleaseApi) {
+TEST(LockReleaseApi, Kept_IsNotReported) {
     const findings seen{check::locks};
     KSPIN_LOCK lock;
     KeInitializeSpinLock(&lock);
@@ -387,7 +387,7 @@ TEST(keeps, LockReleaseApi) {
     EXPECT_TRUE(nothing_reported(seen));
 }
 
-TEST(breaks, LockThreadExit) {
+TEST(LockThreadExit, Broken_IsReported) {
     findings seen{check::locks};
     KMUTEX mutex;
     KeInitializeMutex(&mutex, 0);
@@ -398,7 +398,7 @@ TEST(breaks, LockThreadExit) {
     EXPECT_TRUE(seen.all()[0].has_stack("held since"));
 }
 
-TEST(keeps, LockThreadExit) {
+TEST(LockThreadExit, Kept_IsNotReported) {
     const findings seen{check::locks};
     FAST_MUTEX mutex;
     ExInitializeFastMutex(&mutex);
@@ -409,7 +409,7 @@ TEST(keeps, LockThreadExit) {
     EXPECT_TRUE(nothing_reported(seen));
 }
 
-TEST(breaks, LockFreed) {
+TEST(LockFreed, Broken_IsReported) {
     findings seen{check::locks, check::pool};
     auto* lock = static_cast<KSPIN_LOCK*>(ExAllocatePool2(POOL_FLAG_NON_PAGED, 64, tag));
     KeInitializeSpinLock(lock);
@@ -420,7 +420,7 @@ TEST(breaks, LockFreed) {
     dispatch::detail::this_processor().irql = old;
 }
 
-TEST(keeps, LockFreed) {
+TEST(LockFreed, Kept_IsNotReported) {
     const findings seen{check::locks, check::pool};
     auto* lock = static_cast<KSPIN_LOCK*>(ExAllocatePool2(POOL_FLAG_NON_PAGED, 64, tag));
     KeInitializeSpinLock(lock);

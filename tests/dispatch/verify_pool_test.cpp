@@ -34,19 +34,19 @@ LARGE_INTEGER far_away() {
     return far;
 }
 
-TEST(breaks, PoolZeroBytes) {
+TEST(PoolZeroBytes, Broken_IsReported) {
     findings seen{check::pool};
     ExFreePool(allocate(0));
     EXPECT_TRUE(only_reported(seen, "PoolZeroBytes", violation, 0x00));
 }
 
-TEST(keeps, PoolZeroBytes) {
+TEST(PoolZeroBytes, Kept_IsNotReported) {
     const findings seen{check::pool};
     ExFreePool(allocate(1));
     EXPECT_TRUE(nothing_reported(seen));
 }
 
-TEST(breaks, PoolBadAddress) {
+TEST(PoolBadAddress, Broken_IsReported) {
     findings seen{check::pool};
     char* block = allocate(64);
     ExFreePool(block + 16);
@@ -58,7 +58,7 @@ TEST(breaks, PoolBadAddress) {
     EXPECT_TRUE(only_reported(seen, "PoolBadAddress", violation, 0x10));
 }
 
-TEST(keeps, PoolBadAddress) {
+TEST(PoolBadAddress, Kept_IsNotReported) {
     char* from_before = allocate(64);
     const findings seen{check::pool};
     ExFreePool(from_before);
@@ -66,7 +66,7 @@ TEST(keeps, PoolBadAddress) {
     EXPECT_TRUE(nothing_reported(seen));
 }
 
-TEST(breaks, PoolFreedTwice) {
+TEST(PoolFreedTwice, Broken_IsReported) {
     findings seen{check::pool};
     char* block = allocate(64);
     ExFreePool(block);
@@ -76,14 +76,14 @@ TEST(breaks, PoolFreedTwice) {
     EXPECT_TRUE(seen.all()[0].has_stack("freed first at"));
 }
 
-TEST(keeps, PoolFreedTwice) {
+TEST(PoolFreedTwice, Kept_IsNotReported) {
     const findings seen{check::pool};
     for (int i = 0; i < 8; ++i)
         ExFreePool(allocate(64)); // the same memory again and again
     EXPECT_TRUE(nothing_reported(seen));
 }
 
-TEST(breaks, PoolOverrun) {
+TEST(PoolOverrun, Broken_IsReported) {
     findings seen{check::pool};
     char* block = allocate(20);
     block[20] = 1;
@@ -92,7 +92,7 @@ TEST(breaks, PoolOverrun) {
     EXPECT_TRUE(seen.all()[0].has_stack("allocated at"));
 }
 
-TEST(keeps, PoolOverrun) {
+TEST(PoolOverrun, Kept_IsNotReported) {
     const findings seen{check::pool};
     char* block = allocate(20);
     std::memset(block, 1, 20);
@@ -100,14 +100,14 @@ TEST(keeps, PoolOverrun) {
     EXPECT_TRUE(nothing_reported(seen));
 }
 
-TEST(breaks, PoolWrongTag) {
+TEST(PoolWrongTag, Broken_IsReported) {
     findings seen{check::pool};
     ExFreePoolWithTag(allocate(8), other_tag);
     EXPECT_TRUE(only_reported(seen, "PoolWrongTag", BAD_POOL_CALLER, 0x0A));
     EXPECT_NE(seen.all()[0].text.find("'Test'"), std::string::npos) << seen.text();
 }
 
-TEST(keeps, PoolWrongTag) {
+TEST(PoolWrongTag, Kept_IsNotReported) {
     const findings seen{check::pool};
     ExFreePoolWithTag(allocate(8), tag);
     ExFreePoolWithTag(allocate(8), 0);
@@ -128,7 +128,7 @@ void leave_blocks(int count, bool freed) {
     machine.run();
 }
 
-TEST(breaks, PoolLeak) {
+TEST(PoolLeak, Broken_IsReported) {
     findings seen{check::pool};
     leave_blocks(3, false);
     EXPECT_TRUE(only_reported(seen, "PoolLeak", violation, 0x62));
@@ -139,7 +139,7 @@ TEST(breaks, PoolLeak) {
     EXPECT_TRUE(leak.has_stack("the first one allocated at"));
 }
 
-TEST(keeps, PoolLeak) {
+TEST(PoolLeak, Kept_IsNotReported) {
     const findings seen{check::pool};
     leave_blocks(3, true);
     EXPECT_TRUE(nothing_reported(seen));
@@ -164,7 +164,7 @@ TEST(PoolTags, AllocateAndFree_UsageIsCounted) {
     EXPECT_GE(all.Allocations, 2u);
 }
 
-TEST(breaks, TimerFreed) {
+TEST(TimerFreed, Broken_IsReported) {
     findings seen{check::pool};
     auto* timer = allocate<KTIMER>();
     KeInitializeTimer(timer);
@@ -177,7 +177,7 @@ TEST(breaks, TimerFreed) {
     ExFreePool(timer);
 }
 
-TEST(keeps, TimerFreed) {
+TEST(TimerFreed, Kept_IsNotReported) {
     const findings seen{check::pool};
     auto* timer = allocate<KTIMER>();
     KeInitializeTimer(timer);
@@ -204,7 +204,7 @@ TEST(TimerFreedRule, ExpiredTimerFreed_IsAccepted) {
     EXPECT_TRUE(nothing_reported(seen));
 }
 
-TEST(breaks, TimerReinitialised) {
+TEST(TimerReinitialised, Broken_IsReported) {
     findings seen{check::pool};
     KTIMER timer;
     KeInitializeTimer(&timer);
@@ -219,7 +219,7 @@ TEST(breaks, TimerReinitialised) {
     KeCancelTimer(&timer);
 }
 
-TEST(keeps, TimerReinitialised) {
+TEST(TimerReinitialised, Kept_IsNotReported) {
     const findings seen{check::pool};
     KTIMER timer;
     for (int i = 0; i < 2; ++i) {
@@ -230,7 +230,7 @@ TEST(keeps, TimerReinitialised) {
     EXPECT_TRUE(nothing_reported(seen));
 }
 
-TEST(breaks, DpcFreed) {
+TEST(DpcFreed, Broken_IsReported) {
     findings seen{check::pool};
     auto* dpc = allocate<KDPC>();
     KeInitializeDpc(dpc, no_dpc, nullptr);
@@ -245,7 +245,7 @@ TEST(breaks, DpcFreed) {
 
 void free_dpc(KDPC* dpc, void*, void*, void*) { ExFreePool(dpc); }
 
-TEST(keeps, DpcFreed) {
+TEST(DpcFreed, Kept_IsNotReported) {
     const findings seen{check::pool};
     auto* dpc = allocate<KDPC>();
     KeInitializeDpc(dpc, free_dpc, nullptr); // a DPC may free itself
@@ -253,7 +253,7 @@ TEST(keeps, DpcFreed) {
     EXPECT_TRUE(nothing_reported(seen));
 }
 
-TEST(breaks, DpcReinitialised) {
+TEST(DpcReinitialised, Broken_IsReported) {
     findings seen{check::pool};
     KDPC dpc;
     KeInitializeDpc(&dpc, no_dpc, nullptr);
@@ -265,7 +265,7 @@ TEST(breaks, DpcReinitialised) {
     dpc = queued;
 }
 
-TEST(keeps, DpcReinitialised) {
+TEST(DpcReinitialised, Kept_IsNotReported) {
     const findings seen{check::pool};
     KDPC dpc;
     for (int i = 0; i < 2; ++i) {
@@ -288,7 +288,7 @@ struct quiet_machine {
     }
 };
 
-TEST(breaks, WorkItemFreed) {
+TEST(WorkItemFreed, Broken_IsReported) {
     findings seen{check::pool};
     quiet_machine quiet;
     auto* item = allocate<WORK_QUEUE_ITEM>();
@@ -300,7 +300,7 @@ TEST(breaks, WorkItemFreed) {
     ExFreePool(item);
 }
 
-TEST(keeps, WorkItemFreed) {
+TEST(WorkItemFreed, Kept_IsNotReported) {
     const findings seen{check::pool};
     quiet_machine quiet;
     auto* item = allocate<WORK_QUEUE_ITEM>();
@@ -310,7 +310,7 @@ TEST(keeps, WorkItemFreed) {
     EXPECT_TRUE(nothing_reported(seen));
 }
 
-TEST(breaks, WorkItemReinitialised) {
+TEST(WorkItemReinitialised, Broken_IsReported) {
     findings seen{check::pool};
     quiet_machine quiet;
     WORK_QUEUE_ITEM item;
@@ -323,7 +323,7 @@ TEST(breaks, WorkItemReinitialised) {
     quiet.let_it_run();
 }
 
-TEST(keeps, WorkItemReinitialised) {
+TEST(WorkItemReinitialised, Kept_IsNotReported) {
     const findings seen{check::pool};
     quiet_machine quiet;
     WORK_QUEUE_ITEM item;
@@ -344,13 +344,13 @@ void queue_item_in(POOL_FLAGS flags) {
     ExFreePool(item);
 }
 
-TEST(breaks, WorkItemPaged) {
+TEST(WorkItemPaged, Broken_IsReported) {
     findings seen{check::pool};
     queue_item_in(POOL_FLAG_PAGED);
     EXPECT_TRUE(only_reported(seen, "WorkItemPaged", violation, 0x130));
 }
 
-TEST(keeps, WorkItemPaged) {
+TEST(WorkItemPaged, Kept_IsNotReported) {
     const findings seen{check::pool};
     queue_item_in(POOL_FLAG_NON_PAGED);
     EXPECT_TRUE(nothing_reported(seen));
@@ -361,7 +361,7 @@ void use_lookaside(NPAGED_LOOKASIDE_LIST& list) {
     ExFreeToNPagedLookasideList(&list, ExAllocateFromNPagedLookasideList(&list));
 }
 
-TEST(breaks, LookasideFreed) {
+TEST(LookasideFreed, Broken_IsReported) {
     findings seen{check::pool};
     auto* list = allocate<NPAGED_LOOKASIDE_LIST>();
     use_lookaside(*list);
@@ -371,7 +371,7 @@ TEST(breaks, LookasideFreed) {
     ExFreePool(list);
 }
 
-TEST(keeps, LookasideFreed) {
+TEST(LookasideFreed, Kept_IsNotReported) {
     const findings seen{check::pool};
     auto* list = allocate<NPAGED_LOOKASIDE_LIST>();
     use_lookaside(*list);
@@ -380,7 +380,7 @@ TEST(keeps, LookasideFreed) {
     EXPECT_TRUE(nothing_reported(seen));
 }
 
-TEST(breaks, LookasideReinitialised) {
+TEST(LookasideReinitialised, Broken_IsReported) {
     findings seen{check::pool};
     NPAGED_LOOKASIDE_LIST list;
     use_lookaside(list);
@@ -391,7 +391,7 @@ TEST(breaks, LookasideReinitialised) {
     ExDeleteNPagedLookasideList(&list);
 }
 
-TEST(keeps, LookasideReinitialised) {
+TEST(LookasideReinitialised, Kept_IsNotReported) {
     const findings seen{check::pool};
     NPAGED_LOOKASIDE_LIST list;
     for (int i = 0; i < 2; ++i) {

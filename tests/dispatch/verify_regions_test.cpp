@@ -13,13 +13,13 @@ using dispatch::detail::check;
 
 constexpr ULONG violation = DRIVER_VERIFIER_DETECTED_VIOLATION;
 
-TEST(breaks, CriticalRegions) {
+TEST(CriticalRegions, Broken_IsReported) {
     findings seen{check::locks};
     EXPECT_THROW(KeLeaveCriticalRegion(), stopped);
     EXPECT_TRUE(only_reported(seen, "CriticalRegions", violation, 0x00040003));
 }
 
-TEST(keeps, CriticalRegions) {
+TEST(CriticalRegions, Kept_IsNotReported) {
     const findings seen{check::locks, check::irql};
     system_thread([] {
         for (int i = 0; i < 2; ++i)
@@ -63,13 +63,13 @@ TEST(CriticalRegionsRule, WorkItemReturnsInside_IsReported) {
     EXPECT_TRUE(only_reported(seen, "CriticalRegions", violation, 0x00040003));
 }
 
-TEST(breaks, GuardedRegions) {
+TEST(GuardedRegions, Broken_IsReported) {
     findings seen{check::locks};
     EXPECT_THROW(KeLeaveGuardedRegion(), stopped);
     EXPECT_TRUE(only_reported(seen, "GuardedRegions", violation, 0x0004000E));
 }
 
-TEST(keeps, GuardedRegions) {
+TEST(GuardedRegions, Kept_IsNotReported) {
     const findings seen{check::locks, check::irql};
     system_thread([] {
         KeEnterGuardedRegion();

@@ -39,26 +39,26 @@ void run_dpcs(const findings& seen, int count, ULONG microseconds) {
     EXPECT_TRUE(machine.run()) << machine.last().report;
 }
 
-TEST(breaks, DpcTooLong) {
+TEST(DpcTooLong, Broken_IsReported) {
     findings seen{check::watchdog};
     run_dpcs(seen, 1, 21 * seconds);
     EXPECT_TRUE(only_reported(seen, "DpcTooLong", DPC_WATCHDOG_VIOLATION, 0));
     EXPECT_EQ(seen.all()[0].parameters[1], 210'000'000u);
 }
 
-TEST(keeps, DpcTooLong) {
+TEST(DpcTooLong, Kept_IsNotReported) {
     const findings seen{check::watchdog};
     run_dpcs(seen, 1, 19 * seconds);
     EXPECT_TRUE(nothing_reported(seen));
 }
 
-TEST(breaks, RaisedTooLong) {
+TEST(RaisedTooLong, Broken_IsReported) {
     findings seen{check::watchdog};
     run_dpcs(seen, 7, 19 * seconds);
     EXPECT_TRUE(only_reported(seen, "RaisedTooLong", DPC_WATCHDOG_VIOLATION, 1));
 }
 
-TEST(keeps, RaisedTooLong) {
+TEST(RaisedTooLong, Kept_IsNotReported) {
     const findings seen{check::watchdog};
     run_dpcs(seen, 6, 19 * seconds);
     EXPECT_TRUE(nothing_reported(seen));

@@ -8,11 +8,11 @@ FOLDER, FILE, LINK = 0o040755, 0o100644, 0o120777
 
 def libraries(program):
     """The shared libraries that ldd lists; none for a file that is not a dynamic program."""
-    answer = subprocess.run(["ldd", program], capture_output=True, text=True, check=False)
-    missing = re.findall(r"^\s*(\S+) => not found", answer.stdout, re.M)
+    result = subprocess.run(["ldd", program], capture_output=True, text=True, check=False)
+    missing = re.findall(r"^\s*(\S+) => not found", result.stdout, re.M)
     if missing:
         raise FileNotFoundError(f"{program} needs {', '.join(missing)}, which is missing")
-    return re.findall(r"(/\S+) \(0x", answer.stdout)
+    return re.findall(r"(/\S+) \(0x", result.stdout)
 
 
 def place_of(file):

@@ -20,21 +20,21 @@ EXPLAINED = {
         ("the adapter can't make the HCA fail", "*", REAL_HCA),
         ("the adapter can't put completions into a queue", "*",
          "completions come from queue pairs only, with their own contents: guest.verbs has some"),
-        ("CiRegisterMadAgent answers STATUS_NOT_SUPPORTED", "MadQp.*",
+        ("CiRegisterMadAgent returns STATUS_NOT_SUPPORTED", "MadQp.*",
          "umad has QP0 and QP1, and no queue pairs of agents"),
-        ("CiRegisterMadAgent answers STATUS_NOT_SUPPORTED", "User.UnmappedKeys_ReturnAccessViolation",
+        ("CiRegisterMadAgent returns STATUS_NOT_SUPPORTED", "User.UnmappedKeys_ReturnAccessViolation",
          "the keys belong to an agent's own queue pair"),
-        ("CiModifyPort answers STATUS_NOT_SUPPORTED", "ModifyPort.*",
+        ("CiModifyPort returns STATUS_NOT_SUPPORTED", "ModifyPort.*",
          "the kernel lets programs change IS_SM only, which the cases leave to the subnet manager; "
          "guest.verbs has IS_SM"),
-        ("CiModifyCa answers STATUS_NOT_SUPPORTED", "ModifyCa.Flags_ChangeNamedAttributes",
+        ("CiModifyCa returns STATUS_NOT_SUPPORTED", "ModifyCa.Flags_ChangeNamedAttributes",
          "the kernel does not let the system image GUID be changed; guest.verbs has the rest"),
     ],
     "siw": [
-        ("CiRegisterMadAgent answers STATUS_NOT_SUPPORTED", "*", "iWARP has no management"),
-        ("CiResizeCq answers STATUS_NOT_SUPPORTED", "ResizeCq.Success_ReturnsNewSize",
+        ("CiRegisterMadAgent returns STATUS_NOT_SUPPORTED", "*", "iWARP has no management"),
+        ("CiResizeCq returns STATUS_NOT_SUPPORTED", "ResizeCq.Success_ReturnsNewSize",
          "siw does not resize"),
-        ("a verb answers STATUS_NOT_SUPPORTED", "User.UserData_AcceptedByEveryVerb", "CiResizeCq does"),
+        ("a verb returns STATUS_NOT_SUPPORTED", "User.UserData_AcceptedByEveryVerb", "CiResizeCq does"),
     ],
 }
 
@@ -48,7 +48,7 @@ def is_explained(case, reason):
 class ConformanceTest(unittest.TestCase):
     status, output = 0, ""
 
-    def test_the_suite_passes(self):
+    def test_suite_passes(self):
         self.assertEqual(self.status, 0, self.output)
         passed, failed = re.search(r"(\d+) passed, \d+ skipped, (\d+) failed, on rdma:",
                                    self.output).groups()

@@ -156,11 +156,11 @@ class DevinfoTest(unittest.TestCase):
             ours, = self.irpctl(name, "devices")
             yield name, self.devinfo(name), ours, self.irpctl(name, "port")
 
-    def test_all_succeed(self):
+    def test_every_command_succeeds(self):
         self.assertEqual({name: status for name, (status, _) in self.said.items() if status != 0},
                          {})
 
-    def test_numbers_are_the_same(self):
+    def test_numbers_equal_ibv_devinfo(self):
         for _, theirs, ours, port in self.each_device():
             for names, said, of in ((NUMBERS_OF_DEVICE, theirs[0], ours),
                                     (NUMBERS_OF_PORT, theirs[1], port)):
@@ -173,7 +173,7 @@ class DevinfoTest(unittest.TestCase):
                 self.assertIn(theirs[name], ([], ["NO SUPPORT"]), name)
                 self.assertEqual(member(ours, path), 0, name)
 
-    def test_names_and_guids_are_the_same(self):
+    def test_names_and_guids_equal_ibv_devinfo(self):
         for name, (theirs, _), ours, _ in self.each_device():
             self.assertEqual(theirs["hca_id"], name)
             self.assertEqual(ours["device"], name)
@@ -185,7 +185,7 @@ class DevinfoTest(unittest.TestCase):
                 self.assertEqual("0x" + theirs[guid].replace(":", ""), ours[own])
             self.assertEqual(number(theirs["phys_port_cnt"]), len(ours["ports"]))
 
-    def test_capabilities_are_the_same(self):
+    def test_capabilities_equal_ibv_devinfo(self):
         for _, (theirs, _), ours, _ in self.each_device():
             flags, *names = theirs["device_cap_flags"]
             self.assertEqual(number(flags), member(ours, "extended.device_flags") & 0xFFFFFFFF)
@@ -194,7 +194,7 @@ class DevinfoTest(unittest.TestCase):
                 expected.add("UD_MULTICAST")  # libibverbs has no flag for it
             self.assertEqual(set(ours["capabilities"]), expected)
 
-    def test_a_port_is_the_same(self):
+    def test_port_equals_ibv_devinfo(self):
         for _, (_, theirs), ours, port in self.each_device():
             self.assertEqual(STATES[theirs["state"].split()[0]], port["state"])
             self.assertEqual(theirs["link_layer"], port["link_layer"])
@@ -206,7 +206,7 @@ class DevinfoTest(unittest.TestCase):
             brief, = ours["ports"]
             self.assertEqual(brief, {key: port[key] for key in brief})
 
-    def test_a_port_of_infiniband_has_gids_and_a_physical_state(self):
+    def test_infiniband_port_has_gids_and_a_physical_state(self):
         theirs, port = self.devinfo("rxe0")[1], self.irpctl("rxe0", "port")
         self.assertEqual(PHYSICAL_STATES[theirs["phys_state"].split()[0]], port["physical_state"])
         gids = {int(name[4:-1]): ipaddress.IPv6Address(value.split(",")[0])
@@ -226,14 +226,14 @@ class DevinfoTest(unittest.TestCase):
             self.assertEqual(set(device), of_device)
             self.assertEqual(set(port), of_port | more)
 
-    def test_gids_are_all_of_one_type(self):
+    def test_gids_have_one_type(self):
         """The one field that irpctl does not print: the channel interface names GIDs by their index,
         and has no GID type (docs/decisions/verbs.md)."""
         types = {value.split(", ")[1] for name, value in self.devinfo("rxe0")[1].items()
                  if name.startswith("GID[")}
         self.assertEqual(types, {"RoCE v2"})
 
-    def test_events_agree_with_the_state(self):
+    def test_events_match_the_state(self):
         said = self.said["events"][1].splitlines()
         self.assertEqual([each.split()[1] for each in said[:2]], ["PORT_DOWN", "PORT_ACTIVE"])
         events = [line.split()[1:] for line in said[3:]]

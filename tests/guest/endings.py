@@ -62,37 +62,37 @@ class Endings:
     def run_bare(self, *words):
         return run(*self.KIND, "--devices", "none", *words)
 
-    def test_status_and_output_are_the_programs(self):
+    def test_program_ends_returns_its_status_and_output(self):
         words = ["3", "two words", "$HOME 'x'"]
         ended = self.run_bare(ENDS, *words)
         self.assertEqual(ended.returncode, 3, ended.stderr)
         self.assertEqual(ended.stdout, "".join(f"[{word}]\n" for word in words))
 
-    def test_a_crash_ends_with_the_signals_number(self):
+    def test_crash_returns_the_number_of_the_signal(self):
         self.assertEqual(self.run_bare(ENDS, "crash").returncode, 128 + signal.SIGABRT)
 
-    def test_a_hanging_program_is_killed(self):
+    def test_hanging_program_is_killed(self):
         ended = self.run_bare("--timeout", "5", ENDS, "hang")
         self.assertEqual(ended.returncode, 124, ended.stderr)
         self.assertIn("timed out after 5.0 s", ended.stderr)
 
-    def test_a_panic_is_reported(self):
+    def test_panic_is_reported(self):
         ended = self.run_bare("--memory", "256", "sh", "-c",
                               "echo 2 > /proc/sys/vm/panic_on_oom; exec tail /dev/zero")
         self.assertEqual(ended.returncode, 125)
         self.assertIn("Kernel panic - not syncing: Out of memory", ended.stderr)
 
-    def test_a_device_that_does_not_come_up_is_reported(self):
+    def test_device_not_up_is_reported(self):
         ended = run(*self.KIND, "--devices", "rxe,nosuch", ENDS, "0")
         self.assertEqual(ended.returncode, 125)
         self.assertIn("failed: rdma link add nosuch0", ended.stderr)
 
-    def test_a_missing_program_is_reported(self):
+    def test_missing_program_is_reported(self):
         ended = run(*self.KIND, "./nosuch")
         self.assertEqual(ended.returncode, 125)
         self.assertIn("nosuch", ended.stderr)
 
-    def test_the_guest_does_not_outlive_its_runner(self):
+    def test_killed_runner_ends_the_guest(self):
         """A program in the guest ends too, even one that makes no system call."""
         with subprocess.Popen([*GUEST, *self.KIND, "--devices", "none", "sh", "-c",
                                "echo it runs; while :; do :; done"],

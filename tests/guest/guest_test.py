@@ -29,18 +29,18 @@ class GuestTest(Endings, unittest.TestCase):
 
 
 class WithoutQemu(unittest.TestCase):
-    def test_it_is_skipped_with_the_reason(self):
+    def test_guest_optional_is_skipped_with_the_reason(self):
         ended = run(ENDS, "0", PATH="/nonexistent", IRPVERBS_REQUIRE_GUEST="")
         self.assertEqual(ended.returncode, SKIPPED)
         self.assertIn("SKIPPED: no qemu-system-x86_64 on this machine: run tools/bootstrap",
                       ended.stderr)
 
-    def test_where_it_is_required_that_is_a_failure(self):
+    def test_guest_required_fails(self):
         ended = run(ENDS, "0", PATH="/nonexistent", IRPVERBS_REQUIRE_GUEST="1")
         self.assertEqual(ended.returncode, 1)
         self.assertIn("FAILED: no qemu-system-x86_64", ended.stderr)
 
-    def test_wrong_usage(self):
+    def test_wrong_usage_is_reported(self):
         self.assertEqual(run().returncode, 2)
         self.assertEqual(run("--keep", "/tmp", ENDS, "0").returncode, 2)
         self.assertIn("SKIPPED", run("--help").stdout.upper())
@@ -52,15 +52,15 @@ class UmlWrongUsage(unittest.TestCase):
         self.assertEqual(ended.returncode, 2, ended.stderr)
         self.assertIn(reason, ended.stderr.splitlines()[-1])
 
-    def test_there_is_one_processor(self):
+    def test_several_processors_are_refused(self):
         self.expect(["--processors", "2", ENDS, "0"], "--uml has one processor")
 
-    def test_there_is_no_room_for_sanitizers(self):
+    def test_sanitizers_are_refused(self):
         for kind in ("address", "thread"):
             self.expect([planted(kind), "nothing"],
                         f"--uml has no room for the {kind} sanitizer of {planted(kind)}")
 
-    def test_a_kept_folder_is_there(self):
+    def test_missing_kept_folder_is_refused(self):
         self.expect(["--keep", "/nosuch", ENDS, "0"], "there is no folder /nosuch")
 
 
@@ -101,12 +101,12 @@ class WithoutUml(unittest.TestCase):
     def kernel_path(self):
         return pathlib.Path(self.python("-c", "import uml; print(uml.kernel_path())").stdout.strip())
 
-    def test_it_is_skipped_with_the_reason_also_where_a_guest_is_required(self):
+    def test_guest_required_is_skipped_with_the_reason(self):
         self.expect_skip("no kernel source in ")
         self.add_source()
         self.expect_skip("User Mode Linux is not built: run tests/guest/guest.py --build-uml")
 
-    def test_a_kernel_of_other_sources_is_out_of_date(self):
+    def test_kernel_of_other_sources_is_out_of_date(self):
         self.add_source()
         for changed in (self.here / "uml.config", self.here / "event_module/irpverbs_events.c"):
             before = self.kernel_path()
@@ -116,11 +116,11 @@ class WithoutUml(unittest.TestCase):
             self.assertNotEqual(self.kernel_path(), before)
             self.expect_skip("User Mode Linux is out of date: run ")
 
-    def test_a_build_without_its_tools_names_what_brings_them(self):
+    def test_build_without_tools_names_their_packages(self):
         ended = self.python("-c", "import uml; uml.TOOLS = ['nosuch']; uml.build()")
         self.assertIn("no nosuch on this machine: run tools/bootstrap uml", ended.stderr)
 
-    def test_a_build_that_fails_leaves_nothing(self):
+    def test_failed_build_leaves_nothing(self):
         self.add_source()
         self.add_tools()
         for _ in range(2):

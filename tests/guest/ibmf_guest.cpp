@@ -55,7 +55,7 @@ protected:
     /// A request of the vendor's class to rxe1, with the data of pattern().
     class ibmf_request : public test_message {
     public:
-        ibmf_request(ibmf_handle_t handle, std::uint8_t method, std::uint32_t answer_size,
+        ibmf_request(ibmf_handle_t handle, std::uint8_t method, std::uint32_t response_size,
                      std::size_t size = 64)
             : test_message(handle, {.mgmt_class = guest_class,
                                     .method = method,
@@ -64,7 +64,7 @@ protected:
                                     .data_size = size}) {
             set_oui(guest_oui);
             ibmf_msg_bufs_t& parts = ibmf_msg->im_msgbufs_send;
-            parts.im_bufs_mad_hdr->AttributeModifier = __builtin_bswap32(answer_size);
+            parts.im_bufs_mad_hdr->AttributeModifier = __builtin_bswap32(response_size);
             std::ranges::copy(pattern(size), static_cast<std::uint8_t*>(parts.im_bufs_cl_data));
             ibmf_msg->im_msg_flags |= IBMF_MSG_FLAGS_GLOBAL_ADDRESS;
             ibmf_msg->im_global_addr = {ends->here, ends->there, 0, 0, 64};
@@ -92,13 +92,13 @@ TEST_F(IbmfGuest, GetToKernelAgent_ReceivesResponse) {
     EXPECT_EQ(manager.stats().st_transactions, 0u);
 }
 
-TEST_F(IbmfGuest, GetFromKernel_IsAnswered) {
+TEST_F(IbmfGuest, GetFromKernel_ReceivesResponse) {
     const echo_agent agent(ends->as_vendor());
     for (int i = 0; i < 20; ++i) {
-        const auto answer = ask(get, pattern(216), false);
-        ASSERT_TRUE(answer);
-        EXPECT_EQ(answer->method(), MAD_METHOD_GET_RESPONSE);
-        EXPECT_TRUE(std::ranges::equal(answer->data(), pattern(216)));
+        const auto response = ask(get, pattern(216), false);
+        ASSERT_TRUE(response);
+        EXPECT_EQ(response->method(), MAD_METHOD_GET_RESPONSE);
+        EXPECT_TRUE(std::ranges::equal(response->data(), pattern(216)));
     }
 }
 
@@ -131,15 +131,15 @@ TEST_P(KernelRmppTransfers, SegmentsToKernel_ReceivedWhole) {
     table_agent agent(ends->as_vendor());
     agent.times = patient;
     for (const std::size_t size : GetParam()) {
-        agent.await_answers();
+        agent.await_responses();
         agent.resize(size);
-        const auto answer = ask(get_table, {}, false);
-        ASSERT_TRUE(answer) << size;
-        EXPECT_TRUE(std::ranges::equal(answer->data(), agent.table())) << size;
+        const auto response = ask(get_table, {}, false);
+        ASSERT_TRUE(response) << size;
+        EXPECT_TRUE(std::ranges::equal(response->data(), agent.table())) << size;
     }
 }
 
-TEST_P(KernelRmppTransfers, LongRequestToKernel_IsAnswered) {
+TEST_P(KernelRmppTransfers, LongRequestToKernel_ReceivesResponse) {
     const kernel_agent agent("rxe1");
     const client_scope manager(ends->as_vendor(), IBMF_REG_FLAG_RMPP);
     unsigned requests = 0;
@@ -167,9 +167,9 @@ TEST_P(KernelRmppTransfers, LongRequestFromKernel_ReceivedWhole) {
     };
     unsigned requests = 0;
     for (const std::size_t size : GetParam()) {
-        const auto answer = ask(set, pattern(size), true);
-        ASSERT_TRUE(answer) << size;
-        EXPECT_TRUE(std::ranges::equal(answer->data(), agent.table())) << size;
+        const auto response = ask(set, pattern(size), true);
+        ASSERT_TRUE(response) << size;
+        EXPECT_TRUE(std::ranges::equal(response->data(), agent.table())) << size;
         EXPECT_EQ(agent.last_request_size(), size);
         EXPECT_EQ(recognised, ++requests) << size;
     }

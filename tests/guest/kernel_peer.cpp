@@ -18,11 +18,11 @@ namespace {
 
 constexpr std::size_t longest = 2 << 20;
 constexpr std::size_t umad_head = sizeof(ib_user_mad_t);
-constexpr auto datagram_answered_within = 500ms;
+constexpr auto datagram_time_limit = 500ms;
 // With a nonzero timeout of 2 s or less the kernel repeats no segment but the first.
-constexpr auto answered_within = 5000ms;
+constexpr auto response_time_limit = 5000ms;
 constexpr int retries = 10;
-constexpr int max_receives = 12; // including late answers
+constexpr int max_receives = 12; // including late responses
 
 std::span<std::uint8_t, ibmf::mad_header_size> mad_header_of(std::vector<std::uint8_t>& bytes) {
     return std::span(bytes).first<ibmf::mad_header_size>();
@@ -116,9 +116,9 @@ std::optional<kernel_message> kernel_port::ask(kernel_message request, const ib_
     request.peer.hop_limit = 64;
     request.peer.ib_gid.global.subnet_prefix = htobe64(whom.gid_prefix);
     request.peer.ib_gid.global.interface_id = htobe64(whom.gid_guid);
-    send(request, request.method() == UMAD_METHOD_GET ? datagram_answered_within : answered_within);
+    send(request, request.method() == UMAD_METHOD_GET ? datagram_time_limit : response_time_limit);
     for (int i = 0; i < max_receives; ++i) {
-        std::optional<kernel_message> came = receive(answered_within);
+        std::optional<kernel_message> came = receive(response_time_limit);
         if (came && came->transaction() == request.transaction()) return came;
     }
     return {};
@@ -129,7 +129,7 @@ std::optional<kernel_message> kernel_port::ask(kernel_message request, const ib_
 kernel_agent::kernel_agent(const char* device) : port_(device, true) {
     thread_ = std::thread([this] {
         while (!leaving_)
-            if (const auto request = port_.receive(50ms)) answer(*request);
+            if (const auto request = port_.receive(50ms)) respond(*request);
     });
 }
 
@@ -138,7 +138,7 @@ kernel_agent::~kernel_agent() {
     thread_.join();
 }
 
-void kernel_agent::answer(const kernel_message& request) {
+void kernel_agent::respond(const kernel_message& request) {
     if (std::ranges::equal(request.data(), pattern(request.data().size()))) ++recognised_;
     const bool single = request.method() == UMAD_METHOD_GET;
     auto made = kernel_message::of(request.method() | UMAD_METHOD_RESP_MASK, 0, 0,

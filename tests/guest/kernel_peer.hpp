@@ -74,7 +74,7 @@ public:
     unsigned recognised() const { return recognised_; }
 
 private:
-    void answer(const kernel_message& request);
+    void respond(const kernel_message& request);
 
     kernel_port port_;
     std::atomic<unsigned> recognised_{0};

@@ -121,9 +121,9 @@ TEST_F(RdmaGuest, RequestBetweenTwoHcas_ResponseIsReceived) {
         EXPECT_EQ(text_of(received.from.Gid), file_of("rxe0", "ports/1/gids/0"));
         EXPECT_EQ(server.send(received.from, received.data.put<2>(64, 0xABCD).as_response()),
                   STATUS_SUCCESS);
-        const received_mad answer = asker.receive();
-        EXPECT_EQ(answer.data.own_transaction(), transaction);
-        EXPECT_EQ(answer.data.get<2>(64), 0xABCDu);
+        const received_mad response = asker.receive();
+        EXPECT_EQ(response.data.own_transaction(), transaction);
+        EXPECT_EQ(response.data.get<2>(64), 0xABCDu);
     }
 }
 

@@ -46,25 +46,25 @@ class RefusalsTest(unittest.TestCase):
         for part in ("irpctl: ", *parts):
             self.assertIn(part, output)
 
-    def test_a_file_that_may_not_be_opened_is_named_with_the_permission(self):
+    def test_unreadable_file_is_named_with_the_permission(self):
         self.expect_line("umad not readable", "/dev/infiniband/umad0" + WHO_MAY)
         self.expect_line("verbs not readable", "/dev/infiniband/uverbs0" + WHO_MAY)
         self.expect_line("all, one not readable", "/dev/infiniband/uverbs0" + WHO_MAY)
 
-    def test_a_missing_device_is_reported_with_the_existing_ones(self):
+    def test_missing_device_is_reported_with_the_existing_ones(self):
         self.expect_line("no such device", "no InfiniBand device 'nosuch'", "rxe0, rxe1, siw0, siw1")
 
     def test_two_devices_of_one_guid_are_reported(self):
         """rxe and siw of the same network interface have one GUID."""
         self.expect_line("two of one GUID", "siw0: another HCA has its GUID")
 
-    def test_a_lid_on_ethernet_is_an_error(self):
+    def test_lid_on_ethernet_is_an_error(self):
         for name in ("a LID on Ethernet", "paths on Ethernet", "a datagram on Ethernet",
                      "without ib_umad, a LID"):
             self.expect_line(name, "rxe0 port 1 is an Ethernet port", "LID")
         self.expect_line("a LID on iWARP", "siw0 port 1 is an Ethernet port", "LID")
 
-    def test_without_ib_umad_there_are_devices(self):
+    def test_missing_ib_umad_lists_devices(self):
         status, output = self.said["without ib_umad"]
         self.assertEqual(status, 0, output)
         heading, row = output.splitlines()

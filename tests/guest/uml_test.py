@@ -20,17 +20,17 @@ RUNS = [shlex.split(each) for each in sys.argv[1:]]
 class UmlTest(Endings, unittest.TestCase):
     KIND = ["--uml"]
 
-    def test_our_programs_pass(self):
+    def test_own_programs_pass(self):
         for words in RUNS:
             with self.subTest(words=words):
                 ended = run("--uml", *words)
                 self.assertEqual(ended.returncode, 0, ended.stdout[-4000:] + ended.stderr)
 
-    def test_0_and_77_are_passed_through(self):
+    def test_status_0_and_77_are_returned(self):
         for status in (0, 77):
             self.assertEqual(self.run_bare(ENDS, str(status)).returncode, status)
 
-    def test_no_output_is_lost(self):
+    def test_long_output_is_complete(self):
         lines = 20000
         ended = self.run_bare("sh", "-c", f"while [ $((i += 1)) -le {lines} ]; do echo line $i; done")
         self.assertEqual(ended.stdout, "".join(f"line {i + 1}\n" for i in range(lines)))
@@ -58,7 +58,7 @@ class UmlTest(Endings, unittest.TestCase):
             self.assertEqual(ended.returncode, 0, ended.stderr)
             self.assertEqual(os.listdir(folder), ["written"])
 
-    def test_a_shared_output_stays_blocking(self):
+    def test_shared_output_stays_blocking(self):
         reader, writer = os.pipe()
         subprocess.run([*GUEST, "--uml", "--devices", "none", "true"], stdout=writer, check=True)
         self.assertTrue(os.get_blocking(writer))

@@ -204,8 +204,8 @@ asio::awaitable<void> fail_hca(ib_guid_t guid) {
     co_await ci::get_ca_fatal_event(ca);
     const auto [again] = co_await ca.fatal_events().next(irp::within(1ms, as_tuple));
     EXPECT_EQ(again, code(STATUS_IO_TIMEOUT)); // one event completes one IRP
-    const auto [dead, port] = co_await ci::query_port(ca, 1, as_tuple);
-    EXPECT_EQ(dead, code(STATUS_FILE_FORCED_CLOSED));
+    const auto [failed, port] = co_await ci::query_port(ca, 1, as_tuple);
+    EXPECT_EQ(failed, code(STATUS_FILE_FORCED_CLOSED));
     EXPECT_TRUE(port.empty());
     co_await ci::close_ca(ca);
 }
@@ -246,16 +246,16 @@ asio::awaitable<void> exchange_datagrams(ib_guid_t guid) {
     const IB_MAD_AGENT_ATTR asks = agent_of(vendor_class);
     const IB_MAD_AGENT_ATTR receives = agent_of(vendor_class, {1}, 2);
     ci::mad_agent asker = co_await ci::register_mad_agent(ca, asks);
-    ci::mad_agent answerer = co_await ci::register_mad_agent(ca, receives);
+    ci::mad_agent responder = co_await ci::register_mad_agent(ca, receives);
 
-    irpverbs::testing::mad question(vendor_class, 1, 5);
-    const IB_MAD_SEND sent{to_lid(lid), question.data(), IB_MAD_SIZE, 1000};
+    irpverbs::testing::mad sent_request(vendor_class, 1, 5);
+    const IB_MAD_SEND sent{to_lid(lid), sent_request.data(), IB_MAD_SIZE, 1000};
     co_await ci::send_mad(asker, sent);
-    ci::received_mad request = co_await ci::get_mad(answerer);
+    ci::received_mad request = co_await ci::get_mad(responder);
     EXPECT_EQ(request.data.size(), IB_MAD_SIZE);
     request.data[3] |= std::byte{0x80};
-    const IB_MAD_SEND answer{request.from, request.data.data(), IB_MAD_SIZE, 0};
-    co_await ci::send_mad(answerer, answer);
+    const IB_MAD_SEND response{request.from, request.data.data(), IB_MAD_SIZE, 0};
+    co_await ci::send_mad(responder, response);
     EXPECT_EQ((co_await asker.datagrams().next()).from.Lid, lid);
 
     IB_MAD_AGENT_ATTR own{};
@@ -273,7 +273,7 @@ asio::awaitable<void> exchange_datagrams(ib_guid_t guid) {
 
     co_await ci::deregister_mad_agent(with_qp);
     co_await ci::deregister_mad_agent(asker);
-    co_await ci::deregister_mad_agent(answerer);
+    co_await ci::deregister_mad_agent(responder);
     co_await ci::close_ca(ca);
 }
 

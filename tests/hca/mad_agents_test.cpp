@@ -84,10 +84,10 @@ TEST_P(MadAgents, RequestAndResponse_ReachTheirAgents) {
     EXPECT_EQ(request.data.own_transaction(), 77u);
     EXPECT_NE(request.data.get<4>(8), 0u); // the driver's half
     sets.send(request.from, request.data.as_response());
-    const received_mad answer = asker.receive();
-    EXPECT_EQ(answer.data.method(), 0x82);
-    EXPECT_EQ(answer.data.own_transaction(), 77u);
-    EXPECT_EQ(answer.from.Lid, two.lid());
+    const received_mad response = asker.receive();
+    EXPECT_EQ(response.data.method(), 0x82);
+    EXPECT_EQ(response.data.own_transaction(), 77u);
+    EXPECT_EQ(response.from.Lid, two.lid());
 }
 
 // A datagram may go from a port to itself and between the ports of one HCA.

@@ -96,12 +96,12 @@ public:
     IB_MAD_AGENT* agent() const { return agent_; }
 
     NTSTATUS send(const IB_MAD_ADDRESS& to, const mad& what, ULONG length = IB_MAD_SIZE,
-                  ULONG answer_timeout = 0) {
+                  ULONG response_timeout = 0) {
         IB_MAD_SEND sent{};
         sent.To = to;
         sent.Data = what.data();
         sent.Length = length;
-        sent.ResponseTimeout = answer_timeout;
+        sent.ResponseTimeout = response_timeout;
         return verb_call([&](IRP* irp) { return CiSendMad(agent_, &sent, irp); }).status();
     }
     /// Waits for the next datagram.

@@ -28,8 +28,8 @@ protected:
         return smp.put<8>(smp_mkey, key_sent).with_transaction(1);
     }
     /// Returns host3's response; nothing when host3 answers the following request first.
-    static std::optional<mad> answer_to(mad_client& from, ib_lid_t to, const mad& smp,
-                                        mad after_it) {
+    static std::optional<mad> response_to(mad_client& from, ib_lid_t to, const mad& smp,
+                                          mad after_it) {
         EXPECT_EQ(from.send(to_subnet(to), smp), STATUS_SUCCESS);
         EXPECT_EQ(from.send(to_subnet(to), after_it.with_transaction(2)), STATUS_SUCCESS);
         const mad first = from.receive().data;
@@ -39,13 +39,13 @@ protected:
     }
     // SMInfo needs no key.
     std::optional<mad> directed(UCHAR method, USHORT attribute, std::uint64_t key_sent) {
-        return answer_to(manager.agent(), IB_LID_PERMISSIVE,
-                         with_key(directed_smp(method, attribute, 0, host3), key_sent),
-                         directed_smp(get_method, sm_info, 0, host3));
+        return response_to(manager.agent(), IB_LID_PERMISSIVE,
+                           with_key(directed_smp(method, attribute, 0, host3), key_sent),
+                           directed_smp(get_method, sm_info, 0, host3));
     }
     std::optional<mad> by_lid(UCHAR method, USHORT attribute, std::uint64_t key_sent) {
-        return answer_to(lid_routed, 3, with_key(mad(subnet_class, method, attribute), key_sent),
-                         mad(subnet_class, get_method, sm_info));
+        return response_to(lid_routed, 3, with_key(mad(subnet_class, method, attribute), key_sent),
+                           mad(subnet_class, get_method, sm_info));
     }
     USHORT violations() { return port_block(three, 1)->MKeyViolations; }
     static void pass(LONGLONG time) {

@@ -67,22 +67,22 @@ TEST_P(AgentQps, SeveralQps_HaveDistinctNumbers) {
 // Class and method do not matter, and a response needs no request. The TransactionID is unchanged.
 TEST_P(AgentQps, MadOfAnyClass_ExchangedBetweenOwnQps) {
     mad_client asks(one, own_qp(IB_MAD_QP_OWN_MADS));
-    mad_client answers(two, own_qp(IB_MAD_QP_OWN_MADS));
+    mad_client responder(two, own_qp(IB_MAD_QP_OWN_MADS));
     const std::uint64_t id = 0x0123456789ABCDEF;
     for (const UCHAR each : {UCHAR{1}, vendor_class, UCHAR{0x32}, UCHAR{0x81}}) {
-        EXPECT_EQ(asks.send(to_two(number_of(answers)), mad(each, send, 9).put<8>(8, id)),
+        EXPECT_EQ(asks.send(to_two(number_of(responder)), mad(each, send, 9).put<8>(8, id)),
                   STATUS_SUCCESS);
-        received_mad seen = answers.receive();
+        received_mad seen = responder.receive();
         EXPECT_EQ(seen.data.at(1), each);
         EXPECT_EQ(seen.data.get<8>(8), id);
         EXPECT_EQ(seen.from.Lid, one.lid());
         EXPECT_EQ(seen.from.Qp, number_of(asks));
         EXPECT_EQ(seen.from.QKey, own_qkey);
-        answers.send(seen.from, seen.data.as_response());
+        responder.send(seen.from, seen.data.as_response());
         const received_mad back = asks.receive();
         EXPECT_EQ(back.data.method(), 0x83);
         EXPECT_EQ(back.data.get<8>(8), id);
-        EXPECT_EQ(back.from.Qp, number_of(answers));
+        EXPECT_EQ(back.from.Qp, number_of(responder));
     }
 }
 

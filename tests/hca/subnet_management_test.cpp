@@ -33,13 +33,13 @@ TEST_P(SubnetManagement, NodeInfo_IdentifiesNode) {
 }
 
 TEST_P(SubnetManagement, DirectedRouteResponse_ReturnsByItsRoute) {
-    const mad answer = manager.get(host3, sm_node_info);
-    EXPECT_EQ(answer.method(), 0x81);
-    EXPECT_NE(answer.get<2>(4) & 0x8000, 0u); // the direction
-    EXPECT_EQ(answer[6], 0);                  // the hop pointer
-    EXPECT_EQ(answer[193], 1);                // input ports of the return path
-    EXPECT_EQ(answer[194], 7);
-    EXPECT_EQ(answer[195], 1);
+    const mad response = manager.get(host3, sm_node_info);
+    EXPECT_EQ(response.method(), 0x81);
+    EXPECT_NE(response.get<2>(4) & 0x8000, 0u); // the direction
+    EXPECT_EQ(response[6], 0);                  // the hop pointer
+    EXPECT_EQ(response[193], 1);                // input ports of the return path
+    EXPECT_EQ(response[194], 7);
+    EXPECT_EQ(response[195], 1);
 }
 
 TEST_P(SubnetManagement, UnmanagedLink_StaysInit) {
@@ -422,7 +422,7 @@ TEST_P(SubnetManagement, DatagramLongerThanLinkMtu_IsDropped) {
     EXPECT_EQ(receive_raw(receiver), counted(2048));
 }
 
-TEST_P(SubnetManagement, SmInfoGet_AnsweredByRegisteredManagerOrNode) {
+TEST_P(SubnetManagement, SmInfoGet_RegisteredManagerOrNodeResponds) {
     EXPECT_EQ(manager.get(host3, sm_info).get<8>(smp_data), port_block(three, 1)->PortGuid);
     mad_client other(three, agent_of(directed_class, {get_method}));
     EXPECT_EQ(manager.agent().send(to_subnet(), directed_smp(get_method, sm_info, 0, {1, 7, 1})),
@@ -438,15 +438,15 @@ TEST_P(SubnetManagement, SmInfoGet_AnsweredByRegisteredManagerOrNode) {
 IRPVERBS_ON_BOTH_MACHINES(SubnetManagement);
 
 struct counted {
-    int answers = 0;
+    int responses = 0;
     static void note(IB_MAD_AGENT*, void* context, const IB_MAD_RECEIVED* received) {
         EXPECT_EQ(static_cast<const UCHAR*>(received->Data)[3], 0x81);
-        ++static_cast<counted*>(context)->answers;
+        ++static_cast<counted*>(context)->responses;
     }
 };
 
 // Each request is answered once or, when its link fails, not at all; the last write wins.
-TEST(SubnetManagementRaces, TwoManagersSetDuringFlap_EachAnsweredAtMostOnce) {
+TEST(SubnetManagementRaces, TwoManagersSetDuringFlap_EachReceivesOneResponseAtMost) {
     using namespace irpverbs::dispatch;
     explore_options options;
     options.random_runs = 200;
@@ -475,11 +475,11 @@ TEST(SubnetManagementRaces, TwoManagersSetDuringFlap_EachAnsweredAtMostOnce) {
             });
         sim.spawn("flap", [&] { HcaSoftwareFlapLink(hcas.guid(1), 1); });
         sim.run();
-        EXPECT_LE(got.answers, 2);
+        EXPECT_LE(got.responses, 2);
         {
             const open_hca other(hcas.fdo(1));
             const ib_lid_t lid = other.lid();
-            EXPECT_TRUE(got.answers == 0 || lid == 10 || lid == 11);
+            EXPECT_TRUE(got.responses == 0 || lid == 10 || lid == 11);
         }
         for (IB_MAD_AGENT* each : agents)
             EXPECT_EQ(verb_call([&](IRP* irp) { return CiDeregisterMadAgent(each, irp); }).status(),

@@ -71,9 +71,9 @@ private:
     };
 
     mad get(const way& to, USHORT attribute, ULONG modifier = 0) {
-        const mad answer = client_.ask(directed_smp(get_method, attribute, modifier, to));
-        EXPECT_EQ(answer.status(), 0);
-        return answer;
+        const mad response = client_.ask(directed_smp(get_method, attribute, modifier, to));
+        EXPECT_EQ(response.status(), 0);
+        return response;
     }
     node node_at(const way& to) {
         const mad info = get(to, sm_node_info);

@@ -73,7 +73,7 @@ public:
     qp_echo(const ibmf_register_info_t& who, uint_t kind, ib_qkey_t q_key = common_qkey)
         : client(who), qp(client.handle, kind, q_key),
           flags_(kind == IBMF_ALT_QP_MAD_RMPP ? IBMF_MSG_TRANS_FLAG_RMPP : 0u) {
-        qp.listen(answer, this);
+        qp.listen(respond, this);
     }
     ~qp_echo() {
         ibmf_tear_down_async_cb(client.handle, qp.handle, 0);
@@ -87,7 +87,7 @@ public:
     ibmf_addr_info_t last_from{};
 
 private:
-    static void answer(ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
+    static void respond(ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
         auto& self = *static_cast<qp_echo*>(context);
         self.held_.enter();
         self.last_from = msg->im_local_addr;

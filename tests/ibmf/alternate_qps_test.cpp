@@ -25,7 +25,7 @@ protected:
 };
 
 // The MADs may be of any class: the client's class does not matter.
-TEST_P(AlternateQps, MadOfAnyClass_IsAnswered) {
+TEST_P(AlternateQps, MadOfAnyClass_ReceivesResponse) {
     qp_echo peer(here.client(1), IBMF_ALT_QP_MAD_NO_RMPP);
     const client_scope it(here.client(0, PERF_MANAGER));
     const qp_scope qp(it.handle, IBMF_ALT_QP_MAD_NO_RMPP);
@@ -79,7 +79,7 @@ TEST_P(AlternateQps, RawDatagram_HasBytesAndNoHeader) {
     EXPECT_EQ(longer.send(from.handle), IBMF_BAD_SIZE);
 }
 
-TEST_P(AlternateQps, RawDatagram_IsAnsweredFromReceiveBuffer) {
+TEST_P(AlternateQps, RawDatagram_ResponseLeavesFromReceiveBuffer) {
     const qp_echo peer(here.client(1), IBMF_ALT_QP_RAW_ONLY);
     const client_scope it(here.client(0));
     const qp_scope qp(it.handle, IBMF_ALT_QP_RAW_ONLY);
@@ -288,14 +288,14 @@ TEST_P(AlternateQps, FreeWithCallbackOrTransaction_ReturnsBusy) {
 /// message, too.
 struct liar {
     liar(const qp_scope& its, uint_t its_wrong) : by(its), wrong(its_wrong) {
-        by.listen(answer, this);
+        by.listen(respond, this);
     }
 
     const qp_scope& by;
     const uint_t wrong;
     busy_count held;
 
-    static void answer(ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
+    static void respond(ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
         auto& self = *static_cast<liar*>(context);
         self.held.enter();
         msg->im_msgbufs_send = msg->im_msgbufs_recv;
@@ -341,7 +341,7 @@ struct redirecting_agent {
     redirecting_agent(const ibmf_register_info_t& who, ib_lid_t its_lid,
                       const ibmf::qp_attributes& its_target)
         : client(who), lid(its_lid), target(its_target) {
-        client.listen(answer, this);
+        client.listen(respond, this);
     }
     ~redirecting_agent() {
         ibmf_tear_down_async_cb(client.handle, IBMF_QP_HANDLE_DEFAULT, 0);
@@ -350,7 +350,7 @@ struct redirecting_agent {
     redirecting_agent(const redirecting_agent&) = delete;
     redirecting_agent& operator=(const redirecting_agent&) = delete;
 
-    static void answer(ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
+    static void respond(ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
         auto& self = *static_cast<redirecting_agent*>(context);
         self.held.enter();
         msg->im_msgbufs_send = msg->im_msgbufs_recv;
@@ -467,10 +467,10 @@ TEST_P(AlternateQps, AsyncWrappers_MatchCApi) {
     {
         test_message msg(it.handle, {vendor_class});
         address(msg.ibmf_msg, here.lids[1], peer.qp.its);
-        outcome<int> answered;
+        outcome<int> completed;
         ibmf::msg_transport(it.handle, made.get().qp, msg.ibmf_msg, patient,
-                            IBMF_MSG_TRANS_FLAG_SEQ, answered.handler());
-        EXPECT_EQ(answered.get(), IBMF_SUCCESS);
+                            IBMF_MSG_TRANS_FLAG_SEQ, completed.handler());
+        EXPECT_EQ(completed.get(), IBMF_SUCCESS);
     }
     outcome<int> refused;
     ibmf::free_qp(it.handle, nullptr, refused.handler());

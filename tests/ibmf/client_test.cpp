@@ -89,9 +89,9 @@ TEST_P(IbmfClients, VendorRequest_ReachesClientOfItsOui) {
     EXPECT_EQ(try_register_oui(VENDOR_32_MANAGER_AGENT, ouis[1]), IBMF_PORT_IN_USE);
     const client_scope asker(0, VENDOR_32_MANAGER_AGENT);
     for (const std::uint32_t oui : ouis) {
-        test_message question(asker.handle, {.mgmt_class = 0x32});
-        question.set_oui(oui);
-        EXPECT_EQ(question.send_and_wait(0), IBMF_SUCCESS);
+        test_message request(asker.handle, {.mgmt_class = 0x32});
+        request.set_oui(oui);
+        EXPECT_EQ(request.send_and_wait(0), IBMF_SUCCESS);
     }
     joined.await_empty();
     EXPECT_EQ(one.stats().st_datagrams_received, 1u);
@@ -107,9 +107,9 @@ TEST_P(IbmfClients, VendorClassWithoutOui_ReceivesUnclaimedRequests) {
     EXPECT_EQ(try_register(wire::guids[1], 1, VENDOR_32_MANAGER_AGENT), IBMF_PORT_IN_USE);
     const client_scope asker(0, VENDOR_32_MANAGER_AGENT);
     for (const std::uint32_t oui : {taken, 0xABCDEFu, 0u}) {
-        test_message question(asker.handle, {.mgmt_class = 0x32});
-        question.set_oui(oui);
-        EXPECT_EQ(question.send_and_wait(0), IBMF_SUCCESS);
+        test_message request(asker.handle, {.mgmt_class = 0x32});
+        request.set_oui(oui);
+        EXPECT_EQ(request.send_and_wait(0), IBMF_SUCCESS);
     }
     joined.await_empty();
     EXPECT_EQ(one.stats().st_datagrams_received, 1u);
@@ -298,7 +298,7 @@ TEST_P(IbmfClients, HcaThatFailed_WithAClientThatStaysRegistered_CanGoAndComeBac
     client_scope silent(0, SUBN_MANAGER);
     test_message msg(silent.handle, {MAD_MGMT_CLASS_SUBN_LID_ROUTED});
     silent.listen([](auto...) {}, nullptr);
-    joined.answer_modify_port(STATUS_SUCCESS);
+    joined.set_modify_port_status(STATUS_SUCCESS);
     ASSERT_EQ(ibmf_set_is_sm(silent.handle, B_TRUE), IBMF_SUCCESS);
     ASSERT_EQ(msg.send(), IBMF_SUCCESS);
     HcaReportFatal(joined.fdo(0));

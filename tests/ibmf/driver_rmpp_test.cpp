@@ -40,8 +40,8 @@ TEST_P(DriverRmpp, TableOfAnyLength_ReceivedInOneBlock) {
         EXPECT_EQ(msg.ibmf_msg->im_msgbufs_recv.im_bufs_cl_hdr, block + 24);
         EXPECT_EQ(msg.received().data(), block + 44);
     }
-    agent.await_answers();
-    EXPECT_EQ(agent.last_answer_status(), IBMF_SUCCESS);
+    agent.await_responses();
+    EXPECT_EQ(agent.last_response_status(), IBMF_SUCCESS);
     EXPECT_EQ(agent.stats().st_datagrams_sent, 7u); // one datagram for each
 }
 
@@ -101,8 +101,8 @@ TEST_P(DriverRmpp, ResponseBeyondLimit_IsTruncated) {
 // The first response is lost without a report.
 TEST_P(DriverRmpp, LostTable_RequestIsRetried) {
     wire_with_rmpp joined;
-    int answers = 0;
-    joined.tap = [&](unsigned from, auto&) { return from == 0 || ++answers > 1; };
+    int responses = 0;
+    joined.tap = [&](unsigned from, auto&) { return from == 0 || ++responses > 1; };
     table_agent agent(1);
     agent.resize(5000);
     const sa_manager manager;
@@ -222,13 +222,13 @@ TEST_P(DriverRmpp, RandomMessages_CountedOrDelivered) {
     ASSERT_EQ(waiting.send(), IBMF_SUCCESS);
     irpverbs::dispatch::detail::generator random(1);
     for (ULONG length = 0; length <= 2048; ++length)
-        for (const bool answers : {false, true}) {
+        for (const bool responses : {false, true}) {
             std::vector<std::uint8_t> bytes(length);
             for (std::uint8_t& each : bytes)
                 each = static_cast<std::uint8_t>(random.next());
             std::copy_n(request.begin(), std::min<std::size_t>(length, 24), bytes.begin());
             // of another slot generation
-            if (answers && length > 13) bytes[3] |= 0x80, bytes[13] ^= 1;
+            if (responses && length > 13) bytes[3] |= 0x80, bytes[13] ^= 1;
             joined.inject(0, bytes.data(), length, wire::lids[1]);
         }
     joined.await_empty();

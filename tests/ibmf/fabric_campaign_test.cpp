@@ -88,13 +88,13 @@ public:
     }
     void expect_nothing_left() const {
         for (const client_scope* each :
-             std::initializer_list<const client_scope*>{&asker, &manager, &answerer, &tables}) {
+             std::initializer_list<const client_scope*>{&asker, &manager, &responder, &tables}) {
             EXPECT_EQ(each->stats().st_transactions, 0u);
             const ibmf_stats_t left = each->stats(B_TRUE);
             EXPECT_EQ(left.st_in_flight + left.st_queued + left.st_sends_active, 0u);
         }
     }
-    std::size_t answered() const { return answered_; }
+    std::size_t completed() const { return completed_; }
 
 private:
     request_of request(std::uint8_t mgmt_class, std::uint8_t method, std::uint64_t tid,
@@ -119,13 +119,13 @@ private:
         EXPECT_TRUE(status == IBMF_SUCCESS || status == IBMF_TRANS_TIMEOUT ||
                     status == IBMF_TRANS_FAILURE || status == IBMF_BAD_PORT_STATE)
             << status;
-        answered_ += status == IBMF_SUCCESS ? 1 : 0;
+        completed_ += status == IBMF_SUCCESS ? 1 : 0;
         return status == IBMF_SUCCESS;
     }
 
     attached fabric;
     ib_lid_t lid = lid_of(fabric.fdo(2));
-    echo_agent answerer{ibmf_register_info_t{fabric.guid(2), 1, PERF_AGENT}};
+    echo_agent responder{ibmf_register_info_t{fabric.guid(2), 1, PERF_AGENT}};
     table_agent tables{ibmf_register_info_t{fabric.guid(2), 1, SUBN_ADM_AGENT}};
     client_scope asker{ibmf_register_info_t{fabric.guid(0), 1, PERF_MANAGER}};
     client_scope manager{ibmf_register_info_t{fabric.guid(0), 1, SUBN_ADM_MANAGER},
@@ -135,14 +135,14 @@ private:
     test_message both{manager.handle, request(MAD_MGMT_CLASS_SUBN_ADM, 0x14, 2, 1500)};
     KSPIN_LOCK lock_ = 0;
     std::vector<const test_message*> begun_;
-    std::size_t answered_ = 0;
+    std::size_t completed_ = 0;
 };
 
 TEST(IbmfFabricCampaign, FaultyFabric_EachRequestCompletesOnceBeforeDeadline) {
     explore_options options;
     options.random_runs = 1500;
     options.pct_runs = 200;
-    std::size_t answered = 0;
+    std::size_t completed = 0;
     std::size_t runs = 0;
     expect_explored(options, [&](sim_machine& sim) {
         two_hosts world;
@@ -158,11 +158,11 @@ TEST(IbmfFabricCampaign, FaultyFabric_EachRequestCompletesOnceBeforeDeadline) {
         world.expect_nothing_left();
         constexpr ULONGLONG first_attempt = 25 * millisecond;
         if (sim.delayed_time() >= first_attempt) return; // the delays may cost it its responses
-        answered += world.answered();
+        completed += world.completed();
         ++runs;
     });
-    EXPECT_GT(answered, runs * (requests + 2) * 9 / 10);
-    EXPECT_LT(answered, runs * (requests + 2));
+    EXPECT_GT(completed, runs * (requests + 2) * 9 / 10);
+    EXPECT_LT(completed, runs * (requests + 2));
 }
 
 class IbmfFaultyFabric : public BothMachines {};
@@ -179,7 +179,7 @@ TEST_P(IbmfFaultyFabric, FaultyFabric_EachRequestCompletesOnce) {
     world.send_and_ask_for_table();
     constexpr ULONGLONG a_busy_machine = 60'000 * millisecond;
     world.expect_each_completed_once(simulated() ? 0 : a_busy_machine);
-    EXPECT_GT(world.answered(), 0u);
+    EXPECT_GT(world.completed(), 0u);
 }
 
 IRPVERBS_ON_BOTH_MACHINES(IbmfFaultyFabric);

@@ -90,18 +90,18 @@ TEST_P(IbmfMalformedInput, ResponseOfOtherClassOrPeer_IsCountedAndIgnored) {
 }
 
 TEST_P(IbmfMalformedInput, ResponseOfOtherMethodOrVersion_IsCountedAndIgnored) {
-    struct question {
+    struct exchange {
         std::uint8_t mgmt_class, method;
         std::vector<std::uint8_t> wrong;
         std::uint8_t right;
     };
-    const std::vector<question> questions{
+    const std::vector<exchange> exchanges{
         {MAD_MGMT_CLASS_PERF, MAD_METHOD_GET, {0x82, 0x86, 0x92, MAD_METHOD_TRAP_REPRESS}, 0x81},
         {MAD_MGMT_CLASS_PERF, MAD_METHOD_SET, {0x82, 0x86, 0x92}, 0x81},
         {MAD_MGMT_CLASS_PERF, MAD_METHOD_TRAP, {0x81, 0x85}, MAD_METHOD_TRAP_REPRESS},
         {MAD_MGMT_CLASS_PERF, MAD_METHOD_REPORT, {0x81, MAD_METHOD_TRAP_REPRESS}, 0x86},
     };
-    for (const question& each : questions) {
+    for (const exchange& each : exchanges) {
         wire joined;
         const client_scope manager(0, PERF_MANAGER);
         test_message msg(manager.handle, {each.mgmt_class, each.method});
@@ -111,7 +111,7 @@ TEST_P(IbmfMalformedInput, ResponseOfOtherMethodOrVersion_IsCountedAndIgnored) {
             return false;
         };
         ASSERT_EQ(msg.send(), IBMF_SUCCESS);
-        const auto answer = [&](std::uint8_t method, std::uint8_t version, std::uint8_t status) {
+        const auto respond = [&](std::uint8_t method, std::uint8_t version, std::uint8_t status) {
             std::array<UCHAR, IB_MAD_SIZE> bytes = asked;
             bytes[2] = version;
             bytes[3] = method;
@@ -119,12 +119,12 @@ TEST_P(IbmfMalformedInput, ResponseOfOtherMethodOrVersion_IsCountedAndIgnored) {
             joined.inject(0, bytes.data(), IB_MAD_SIZE, wire::lids[1]);
         };
         for (const std::uint8_t method : each.wrong)
-            answer(method, 1, 0);
-        answer(each.right, 9, 0); // of another class version, but otherwise right: not the response
+            respond(method, 1, 0);
+        respond(each.right, 9, 0); // another class version: not the response
         joined.await_empty();
         EXPECT_EQ(msg.calls(), 0);
         EXPECT_EQ(manager.stats().st_wrong_response, each.wrong.size() + 1);
-        answer(each.right, 1, 0);
+        respond(each.right, 1, 0);
         EXPECT_EQ(msg.status(), IBMF_SUCCESS);
     }
 }
@@ -133,15 +133,15 @@ TEST_P(IbmfMalformedInput, ErrorWithRequestsMethod_IsAccepted) {
     wire joined;
     const client_scope manager(0, PERF_MANAGER);
     test_message msg(manager.handle, {MAD_MGMT_CLASS_PERF, MAD_METHOD_SET});
-    std::array<UCHAR, IB_MAD_SIZE> answer{};
+    std::array<UCHAR, IB_MAD_SIZE> response{};
     joined.tap = [&](unsigned, const auto& bytes) {
-        answer = bytes;
+        response = bytes;
         return false;
     };
     ASSERT_EQ(msg.send(), IBMF_SUCCESS);
-    answer[3] |= 0x80;
-    answer[5] = MAD_STATUS_UNSUPP_METHOD;
-    joined.inject(0, answer.data(), IB_MAD_SIZE, wire::lids[1]);
+    response[3] |= 0x80;
+    response[5] = MAD_STATUS_UNSUPP_METHOD;
+    joined.inject(0, response.data(), IB_MAD_SIZE, wire::lids[1]);
     EXPECT_EQ(msg.status(), IBMF_SUCCESS);
     EXPECT_EQ(manager.stats().st_wrong_response, 0u);
 }
@@ -151,21 +151,21 @@ TEST_P(IbmfMalformedInput, ResponseOfOtherOui_IsCountedAndIgnored) {
     const client_scope manager(vendor{{wire::guids[0], 1, VENDOR_32_MANAGER_AGENT}, 0x001405});
     test_message msg(manager.handle, {0x32});
     msg.set_oui(0x001406); // the request decides, not the requester
-    std::array<UCHAR, IB_MAD_SIZE> answer{};
+    std::array<UCHAR, IB_MAD_SIZE> response{};
     joined.tap = [&](unsigned, const auto& bytes) {
-        answer = bytes;
+        response = bytes;
         return false;
     };
     ASSERT_EQ(msg.send(), IBMF_SUCCESS);
-    answer[3] |= 0x80;
+    response[3] |= 0x80;
     constexpr std::size_t oui_end = 39;
-    answer[oui_end] = 0x05;
-    joined.inject(0, answer.data(), IB_MAD_SIZE, wire::lids[1]);
+    response[oui_end] = 0x05;
+    joined.inject(0, response.data(), IB_MAD_SIZE, wire::lids[1]);
     joined.await_empty();
     EXPECT_EQ(msg.calls(), 0);
     EXPECT_EQ(manager.stats().st_wrong_response, 1u);
-    answer[oui_end] = 0x06;
-    joined.inject(0, answer.data(), IB_MAD_SIZE, wire::lids[1]);
+    response[oui_end] = 0x06;
+    joined.inject(0, response.data(), IB_MAD_SIZE, wire::lids[1]);
     EXPECT_EQ(msg.status(), IBMF_SUCCESS);
 }
 
@@ -173,16 +173,16 @@ TEST_P(IbmfMalformedInput, BadVersionResponseOfOtherVersion_IsAccepted) {
     wire joined;
     const client_scope manager(0, PERF_MANAGER);
     test_message msg(manager.handle, {MAD_MGMT_CLASS_PERF});
-    std::array<UCHAR, IB_MAD_SIZE> answer{};
+    std::array<UCHAR, IB_MAD_SIZE> response{};
     joined.tap = [&](unsigned, const auto& bytes) {
-        answer = bytes;
+        response = bytes;
         return false;
     };
     ASSERT_EQ(msg.send(), IBMF_SUCCESS);
-    answer[2] = 2;
-    answer[3] |= 0x80;
-    answer[5] = MAD_STATUS_BAD_VERSION;
-    joined.inject(0, answer.data(), IB_MAD_SIZE, wire::lids[1]);
+    response[2] = 2;
+    response[3] |= 0x80;
+    response[5] = MAD_STATUS_BAD_VERSION;
+    joined.inject(0, response.data(), IB_MAD_SIZE, wire::lids[1]);
     EXPECT_EQ(msg.status(), IBMF_SUCCESS);
     EXPECT_EQ(manager.stats().st_wrong_response, 0u);
 }
@@ -240,22 +240,22 @@ TEST_P(IbmfMalformedInput, UnmatchedResponse_DeliveredOnlyIfWhole) {
             free_it(handle, msg, nullptr);
         },
         &requests_received);
-    std::array<UCHAR, IB_MAD_SIZE> answer{};
+    std::array<UCHAR, IB_MAD_SIZE> response{};
     joined.tap = [&](unsigned from, const auto& bytes) {
-        if (from == 0) answer = bytes;
+        if (from == 0) response = bytes;
         return false;
     };
     test_message msg(manager.handle, {MAD_MGMT_CLASS_SUBN_ADM});
     ASSERT_EQ(msg.send(0), IBMF_SUCCESS);
     EXPECT_EQ(msg.status(), IBMF_SUCCESS);
-    answer[3] |= MAD_RESPONSE_BIT;
-    joined.inject(0, answer.data(), IB_MAD_SIZE, wire::lids[1]);
-    answer[24] = 1;
-    answer[26] = 3; // active, first
-    answer[31] = 1;
+    response[3] |= MAD_RESPONSE_BIT;
+    joined.inject(0, response.data(), IB_MAD_SIZE, wire::lids[1]);
+    response[24] = 1;
+    response[26] = 3; // active, first
+    response[31] = 1;
     for (const std::uint8_t type : std::initializer_list<std::uint8_t>{1, 2, 3, 4}) {
-        answer[25] = type;
-        joined.inject(0, answer.data(), IB_MAD_SIZE, wire::lids[1]);
+        response[25] = type;
+        joined.inject(0, response.data(), IB_MAD_SIZE, wire::lids[1]);
     }
     joined.await_empty();
     EXPECT_EQ(manager.stats().st_msgs_received, 1u);
@@ -269,17 +269,17 @@ TEST_P(IbmfMalformedInput, UnmatchedResponse_DeliveredOnlyIfWhole) {
 TEST_P(IbmfMalformedInput, ResponseToUnsequencedSend_WithHighestIdBit_IsDelivered) {
     wire joined;
     const client_scope manager(0, PERF_MANAGER);
-    std::array<UCHAR, IB_MAD_SIZE> answer{};
+    std::array<UCHAR, IB_MAD_SIZE> response{};
     joined.tap = [&](unsigned, const auto& bytes) {
-        answer = bytes;
+        response = bytes;
         return false;
     };
     test_message msg(manager.handle, {MAD_MGMT_CLASS_PERF, MAD_METHOD_GET, 0xFFFFFFFF});
     ASSERT_EQ(msg.send_and_wait(0), IBMF_SUCCESS);
-    answer[3] |= MAD_RESPONSE_BIT;
-    joined.inject(0, answer.data(), IB_MAD_SIZE, wire::lids[1]);
-    answer[15] ^= 1; // answers no sent request
-    joined.inject(0, answer.data(), IB_MAD_SIZE, wire::lids[1]);
+    response[3] |= MAD_RESPONSE_BIT;
+    joined.inject(0, response.data(), IB_MAD_SIZE, wire::lids[1]);
+    response[15] ^= 1; // answers no sent request
+    joined.inject(0, response.data(), IB_MAD_SIZE, wire::lids[1]);
     joined.await_empty();
     EXPECT_EQ(manager.stats().st_no_callback, 1u); // would be delivered to a callback
     EXPECT_EQ(manager.stats(B_TRUE).st_stale, 1u);
@@ -462,7 +462,7 @@ TEST_P(IbmfMalformedInput, RandomDatagramsInAnyState_TransactionEndsOnce) {
             msg.wait();
             EXPECT_EQ(msg.calls(), 1) << each.name;
         }
-        agent.await_answers();
+        agent.await_responses();
         joined.await_empty();
         joined.tap = nullptr;
         test_message after(manager.handle, table);

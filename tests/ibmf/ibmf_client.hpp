@@ -164,10 +164,10 @@ class echo_agent : public client_scope {
 public:
     explicit echo_agent(unsigned end, ibmf_client_type_t type = PERF_AGENT, uint_t flags = 0)
         : client_scope(end, type, flags) {
-        listen(answer, this);
+        listen(respond, this);
     }
-    explicit echo_agent(ibmf_register_info_t info) : client_scope(info) { listen(answer, this); }
-    explicit echo_agent(vendor who) : client_scope(who) { listen(answer, this); }
+    explicit echo_agent(ibmf_register_info_t info) : client_scope(info) { listen(respond, this); }
+    explicit echo_agent(vendor who) : client_scope(who) { listen(respond, this); }
     ~echo_agent() {
         ibmf_tear_down_async_cb(handle, IBMF_QP_HANDLE_DEFAULT, 0);
         held_.await_none();
@@ -179,7 +179,7 @@ public:
     std::atomic<int> requests_received{0};
 
 private:
-    static void answer(ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
+    static void respond(ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
         auto& self = *static_cast<echo_agent*>(context);
         ++self.requests_received;
         self.held_.enter();

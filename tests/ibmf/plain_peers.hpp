@@ -56,9 +56,9 @@ public:
     explicit plain_receiver(std::uint32_t window) : size_(window) {}
 
     bool transmit(mad_buffer to, ticks) {
-        if (!answer_) return false;
-        std::ranges::copy(*answer_, to.begin());
-        answer_.reset();
+        if (!response_) return false;
+        std::ranges::copy(*response_, to.begin());
+        response_.reset();
         return true;
     }
     void receive(const mad_view& view, ticks) {
@@ -87,16 +87,16 @@ public:
 private:
     void acknowledge(const mad_view& view) {
         if (expected_ > window_last_) window_last_ = expected_ - 1 + size_;
-        answer_.emplace();
-        std::ranges::copy(view.bytes(), answer_->begin());
-        (*answer_)[3] ^= MAD_RESPONSE_BIT;
-        store(header_at<rmpp_header::size>(mad_buffer(*answer_), mad_header_size),
+        response_.emplace();
+        std::ranges::copy(view.bytes(), response_->begin());
+        (*response_)[3] ^= MAD_RESPONSE_BIT;
+        store(header_at<rmpp_header::size>(mad_buffer(*response_), mad_header_size),
               ack(expected_ - 1, window_last_));
     }
     std::uint32_t size_;
     std::uint32_t expected_ = 1;
     std::uint32_t window_last_ = 1;
-    std::optional<datagram> answer_;
+    std::optional<datagram> response_;
 };
 
 } // namespace irpverbs::ibmf::rmpp::testing

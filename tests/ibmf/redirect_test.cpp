@@ -24,10 +24,10 @@ struct place {
 };
 
 /// Turns a response into a redirection.
-void redirect(std::array<UCHAR, IB_MAD_SIZE>& answer, const place& to) {
-    answer[5] = MAD_STATUS_REDIRECT_REQUIRED;
-    answer[16] = 0, answer[17] = MAD_ATTR_ID_CLASSPORTINFO;
-    UCHAR* const info = &answer[64];
+void redirect(std::array<UCHAR, IB_MAD_SIZE>& response, const place& to) {
+    response[5] = MAD_STATUS_REDIRECT_REQUIRED;
+    response[16] = 0, response[17] = MAD_ATTR_ID_CLASSPORTINFO;
+    UCHAR* const info = &response[64];
     std::fill_n(info, 72, UCHAR{0});
     boost::endian::store_big_u32(info + 24, std::uint32_t{to.service_level} << 20);
     boost::endian::store_big_u16(info + 28, to.lid);
@@ -36,7 +36,7 @@ void redirect(std::array<UCHAR, IB_MAD_SIZE>& answer, const place& to) {
     boost::endian::store_big_u32(info + 36, to.qkey);
 }
 
-bool is_answer(unsigned from, const std::array<UCHAR, IB_MAD_SIZE>& bytes) {
+bool is_response(unsigned from, const std::array<UCHAR, IB_MAD_SIZE>& bytes) {
     return from != 0 && (bytes[3] & 0x80) != 0;
 }
 
@@ -51,7 +51,7 @@ protected:
 
 TEST_P(IbmfRedirects, RedirectResponse_IsFollowed) {
     joined_.tap = [](unsigned from, auto& bytes) {
-        if (is_answer(from, bytes)) redirect(bytes, {wire::lids[0]});
+        if (is_response(from, bytes)) redirect(bytes, {wire::lids[0]});
         return true;
     };
     EXPECT_EQ(asked_.send_and_wait(), IBMF_SUCCESS);
@@ -67,7 +67,7 @@ TEST_P(IbmfRedirects, RedirectToQpAndKey_RequestUsesThem) {
         if (from == 0) ways.push_back(what.To);
     };
     joined_.tap = [&](unsigned from, auto& bytes) {
-        if (is_answer(from, bytes) && ways.size() == 1)
+        if (is_response(from, bytes) && ways.size() == 1)
             redirect(bytes, {wire::lids[1], 0x1234, 0x80010001, IB_PKEY_DEFAULT_FULL, 5});
         return true;
     };
@@ -82,7 +82,7 @@ TEST_P(IbmfRedirects, RedirectToQpAndKey_RequestUsesThem) {
 
 TEST_P(IbmfRedirects, RedirectLoop_EndsWithLastResponse) {
     joined_.tap = [](unsigned from, auto& bytes) {
-        if (is_answer(from, bytes)) redirect(bytes, {wire::lids[1]});
+        if (is_response(from, bytes)) redirect(bytes, {wire::lids[1]});
         return true;
     };
     EXPECT_EQ(asked_.send_and_wait(), IBMF_SUCCESS);
@@ -94,7 +94,7 @@ TEST_P(IbmfRedirects, RedirectLoop_EndsWithLastResponse) {
 TEST_P(IbmfRedirects, RedirectWithoutDestination_IsOrdinaryResponse) {
     bool other_attribute = false;
     joined_.tap = [&](unsigned from, auto& bytes) {
-        if (!is_answer(from, bytes)) return true;
+        if (!is_response(from, bytes)) return true;
         redirect(bytes, {static_cast<ib_lid_t>(other_attribute ? wire::lids[0] : 0)});
         if (other_attribute) bytes[17] = 0x35;
         return true;
@@ -111,7 +111,7 @@ TEST_P(IbmfRedirects, RedirectWithoutDestination_IsOrdinaryResponse) {
 TEST_P(IbmfRedirects, RedirectToMulticastLid_IsOrdinaryResponse) {
     ib_lid_t lid = 0;
     joined_.tap = [&](unsigned from, auto& bytes) {
-        if (is_answer(from, bytes)) redirect(bytes, {lid});
+        if (is_response(from, bytes)) redirect(bytes, {lid});
         return true;
     };
     for (const ib_lid_t each : {IB_LID_MULTICAST_FIRST, ib_lid_t{0xFFFE}, IB_LID_PERMISSIVE}) {
@@ -132,7 +132,7 @@ TEST_P(IbmfRedirects, ResponseFromFirstPeerAfterRedirect_IsIgnored) {
         if (what.To.Lid == 9) KeSetEvent(&asked_again, IO_NO_INCREMENT, FALSE);
     };
     joined_.tap = [&](unsigned from, auto& bytes) {
-        if (is_answer(from, bytes)) {
+        if (is_response(from, bytes)) {
             first = bytes;
             redirect(bytes, {9}); // no agent there
         }

@@ -101,8 +101,8 @@ inline std::optional<std::string> lying_sender(dispatch::sim_machine& machine) {
         mad_view view;
         if (mad_view::parse(bytes, view) != mad_fault::none) return "no datagram";
         to.receive(view, 0);
-        datagram answer{};
-        while (to.transmit(answer))
+        datagram response{};
+        while (to.transmit(response))
             ;
     }
     if (kept.largest > original.segment_data())

@@ -14,9 +14,9 @@ constexpr std::uint8_t get_multi = 0x14;
 constexpr std::uint8_t get_multi_response = 0x94;
 
 // The responding side as IBMF has it: a received transfer, then a sent one.
-class answerer {
+class responder {
 public:
-    answerer(const settings& chosen, sink& request)
+    responder(const settings& chosen, sink& request)
         : settings_(chosen), receiver_(chosen, request) {}
 
     bool transmit(mad_buffer datagram, ticks now) {
@@ -52,24 +52,25 @@ struct exchange {
     exchange(const settings& chosen, std::size_t request_size, std::size_t response_size)
         : request(request_size, MAD_MGMT_CLASS_SUBN_ADM, get_multi),
           response(response_size, MAD_MGMT_CLASS_SUBN_ADM, get_multi_response),
-          asking(chosen, request.as_message(), answer), answering(chosen, question) {}
+          asking(chosen, request.as_message(), received_response),
+          responding(chosen, received_request) {}
 
     // Responds as soon as the request is complete.
-    endpoint answering_end() {
-        endpoint end = end_of(answering);
+    endpoint responding_end() {
+        endpoint end = end_of(responding);
         end.receive = [this, receive = end.receive](const mad_view& view, ticks now) {
             receive(view, now);
-            answering.reply(response.as_message());
+            responding.reply(response.as_message());
         };
         return end;
     }
 
     test_message request;
     test_message response;
-    message_buffer answer;
-    message_buffer question;
+    message_buffer received_response;
+    message_buffer received_request;
     requester asking;
-    answerer answering;
+    responder responding;
 };
 
 TEST(RmppDoubleSided, EndOfRequest_TurnsWithAckOfSegmentZero) {
@@ -79,19 +80,20 @@ TEST(RmppDoubleSided, EndOfRequest_TurnsWithAckOfSegmentZero) {
     std::vector<std::string> seen;
     between.on_send = [&](int from, const mad_view& view) {
         const rmpp_header header = view.rmpp();
-        seen.push_back((from == 0 ? "asks " : "answers ") +
+        seen.push_back((from == 0 ? "requester " : "responder ") +
                        std::string(header.type == rmpp_type::data ? "data " : "ack ") +
                        std::to_string(header.segment));
         EXPECT_EQ((view.header().method & MAD_RESPONSE_BIT) != 0, from == 1);
     };
-    ASSERT_TRUE(between.run(end_of(both.asking), both.answering_end()));
+    ASSERT_TRUE(between.run(end_of(both.asking), both.responding_end()));
     // The response does not wait for the ACK that hands over the direction: that ACK may be lost.
-    EXPECT_EQ(seen, (std::vector<std::string>{"asks data 1", "answers ack 1", "asks data 2",
-                                              "answers ack 2", "answers data 1", "asks ack 0",
-                                              "asks ack 1", "answers data 2", "asks ack 2"}));
+    EXPECT_EQ(seen,
+              (std::vector<std::string>{"requester data 1", "responder ack 1", "requester data 2",
+                                        "responder ack 2", "responder data 1", "requester ack 0",
+                                        "requester ack 1", "responder data 2", "requester ack 2"}));
     EXPECT_EQ(both.asking.result().state, transfer_state::complete);
-    EXPECT_EQ(both.answering.result().state, transfer_state::complete);
-    EXPECT_TRUE(both.asking.retired() && both.answering.retired());
+    EXPECT_EQ(both.responding.result().state, transfer_state::complete);
+    EXPECT_TRUE(both.asking.retired() && both.responding.retired());
 }
 
 // Both messages are whole, or both sides know the reason.
@@ -105,17 +107,17 @@ TEST(RmppDoubleSided, RandomFaults_CompletesOrBothSidesHaveReason) {
         exchange both(chosen, 100 * source.pick(20, "request"), 100 * source.pick(30, "response"));
         const std::uint32_t faults = source.pick(30, "faults");
         wire between(source, {.faults = faults, .one_in = 1 + source.pick(12, "one in")});
-        EXPECT_TRUE(between.run(end_of(both.asking), both.answering_end()));
+        EXPECT_TRUE(between.run(end_of(both.asking), both.responding_end()));
         EXPECT_FALSE(both.asking.result().running());
         // A responder that got no segment of the request still waits for it.
-        EXPECT_FALSE(both.answering.result().running() && both.answering.request().begun());
+        EXPECT_FALSE(both.responding.result().running() && both.responding.request().begun());
         const bool asked = both.asking.result().state == transfer_state::complete;
-        const bool answered = both.answering.result().state == transfer_state::complete;
+        const bool responded = both.responding.result().state == transfer_state::complete;
         EXPECT_TRUE(asked || faults > 2) << text_of(both.asking.result());
-        EXPECT_TRUE(!(asked || answered) ||
-                    std::ranges::equal(both.answer.data(), both.response.data));
-        EXPECT_TRUE(!(asked || answered) ||
-                    std::ranges::equal(both.question.data(), both.request.data));
+        EXPECT_TRUE(!(asked || responded) ||
+                    std::ranges::equal(both.received_response.data(), both.response.data));
+        EXPECT_TRUE(!(asked || responded) ||
+                    std::ranges::equal(both.received_request.data(), both.request.data));
     });
 }
 

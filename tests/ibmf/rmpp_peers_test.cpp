@@ -143,11 +143,11 @@ TEST(RmppModel, RandomHeaders_ReceiverMatchesModel) {
             EXPECT_EQ(side.received(), expected.bytes());
             EXPECT_EQ(side.result().state == transfer_state::complete, expected.complete());
             if (source.fires("busy", 3)) continue; // its response is delayed
-            for (const rmpp_header& answer : drained(side)) {
-                EXPECT_EQ(answer.type, rmpp_type::ack);
-                EXPECT_EQ(answer.segment, expected.in_order());
+            for (const rmpp_header& response : drained(side)) {
+                EXPECT_EQ(response.type, rmpp_type::ack);
+                EXPECT_EQ(response.segment, expected.in_order());
                 expected.acknowledged();
-                EXPECT_EQ(answer.length_or_window, expected.in_order() + window);
+                EXPECT_EQ(response.length_or_window, expected.in_order() + window);
             }
         }
     });

@@ -1,4 +1,4 @@
-// The receiving side: acknowledgements, stored segments, refusals, and repeated answers.
+// The receiving side: acknowledgements, stored segments, refusals, and repeated responses.
 #include "rmpp_scripts.hpp"
 
 #include <malloc.h>

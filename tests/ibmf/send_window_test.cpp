@@ -15,7 +15,7 @@ using namespace irpverbs::testing;
 
 constexpr LONGLONG ticks_per_us = 10;
 
-request_of question(std::uint8_t mgmt_class, std::uint64_t tid) {
+request_of request_with(std::uint8_t mgmt_class, std::uint64_t tid) {
     request_of made{mgmt_class};
     made.tid = tid;
     return made;
@@ -28,7 +28,7 @@ struct batch {
     void ask(const client_scope& by, std::uint8_t mgmt_class, unsigned first, unsigned count,
              ibmf_retrans_t times) {
         for (unsigned tid = first; tid < first + count; ++tid) {
-            all.push_back(std::make_unique<test_message>(by.handle, question(mgmt_class, tid)));
+            all.push_back(std::make_unique<test_message>(by.handle, request_with(mgmt_class, tid)));
             EXPECT_EQ(all.back()->send(IBMF_MSG_TRANS_FLAG_SEQ, times), IBMF_SUCCESS);
         }
     }
@@ -78,8 +78,8 @@ TEST_P(IbmfFlowControl, CancelledQueuedRequest_ReleasesItsTurn) {
     lost = false;
     for (const std::size_t gone : {2u, 4u, 0u})
         EXPECT_EQ(ibmf_cancel_msg(manager.handle, asked.all[gone]->ibmf_msg), IBMF_SUCCESS);
-    for (const std::size_t answered : {1u, 3u})
-        EXPECT_EQ(asked.all[answered]->status(), IBMF_SUCCESS);
+    for (const std::size_t completed : {1u, 3u})
+        EXPECT_EQ(asked.all[completed]->status(), IBMF_SUCCESS);
     EXPECT_EQ(agent.requests_received, 2);
 }
 
@@ -206,8 +206,8 @@ TEST(IbmfDeadlines, BusySilentOrLatePeer_DeadlineIsKept) {
         std::vector<ibmf_retrans_t> wanted;
         for (unsigned i = 0; i < 6; ++i) {
             wanted.push_back({i % 3, 5'000 * (i + 1), 1'000, i % 2 * 7'000 * i});
-            all.push_back(std::make_unique<timed_message>(manager.handle,
-                                                          question(MAD_MGMT_CLASS_PERF, i + 1)));
+            all.push_back(std::make_unique<timed_message>(
+                manager.handle, request_with(MAD_MGMT_CLASS_PERF, i + 1)));
             EXPECT_EQ(ibmf_msg_transport(manager.handle, IBMF_QP_HANDLE_DEFAULT, all[i]->ibmf_msg,
                                          &wanted[i], timed_message::completed, all[i].get(),
                                          IBMF_MSG_TRANS_FLAG_SEQ),

@@ -126,7 +126,7 @@ TEST_P(IbmfStatistics, LongRequestWithLoss_ClientAndPortCountersMatch) {
                                  IBMF_MSG_TRANS_FLAG_SEQ | IBMF_MSG_TRANS_FLAG_RMPP),
               IBMF_SUCCESS);
     KeWaitForSingleObject(&callback.begun, Executive, KernelMode, FALSE, nullptr);
-    agent.await_answers();
+    agent.await_responses();
     EXPECT_TRUE(held);
     EXPECT_GT(seen.resent(), 0u);
     ibmf_transfer_result_t end{};

@@ -219,9 +219,9 @@ TEST_P(IbmfStatus, SetIsSm_ReturnsDriversStatus) {
     wire joined;
     const client_scope manager(0, SUBN_MANAGER);
     EXPECT_EQ(ibmf_set_is_sm(manager.handle, B_TRUE), IBMF_TRANSPORT_FAILURE);
-    joined.answer_modify_port(STATUS_FILE_LOCK_CONFLICT);
+    joined.set_modify_port_status(STATUS_FILE_LOCK_CONFLICT);
     EXPECT_EQ(ibmf_set_is_sm(manager.handle, B_TRUE), IBMF_PORT_IN_USE);
-    joined.answer_modify_port(STATUS_SUCCESS);
+    joined.set_modify_port_status(STATUS_SUCCESS);
     EXPECT_EQ(ibmf_set_is_sm(manager.handle, B_TRUE), IBMF_SUCCESS);
     EXPECT_EQ(ibmf_set_is_sm(manager.handle, B_TRUE), IBMF_SUCCESS); // already in effect
 }
@@ -245,9 +245,9 @@ TEST_P(IbmfStatus, NoMemory_AllocAndTransportReturnNoResources) {
 
 TEST_P(IbmfStatus, NoMemoryForResponse_TransactionEndsWithNoMemory) {
     wire joined;
-    std::array<UCHAR, IB_MAD_SIZE> answer{};
+    std::array<UCHAR, IB_MAD_SIZE> response{};
     joined.tap = [&](unsigned, const auto& bytes) {
-        answer = bytes;
+        response = bytes;
         return false;
     };
     const client_scope it(0, PERF_MANAGER);
@@ -255,12 +255,12 @@ TEST_P(IbmfStatus, NoMemoryForResponse_TransactionEndsWithNoMemory) {
     agent.listen([](ibmf_handle_t, ibmf_msg_t*, void*) {}, nullptr);
     test_message msg(it.handle, performance);
     ASSERT_EQ(msg.send(), IBMF_SUCCESS);
-    const std::array<UCHAR, IB_MAD_SIZE> request = answer;
-    answer[3] |= MAD_RESPONSE_BIT;
+    const std::array<UCHAR, IB_MAD_SIZE> request = response;
+    response[3] |= MAD_RESPONSE_BIT;
     {
         const no_memory short_of_it;
         joined.inject(0, request.data(), IB_MAD_SIZE, wire::lids[1]);
-        joined.inject(0, answer.data(), IB_MAD_SIZE, wire::lids[1]);
+        joined.inject(0, response.data(), IB_MAD_SIZE, wire::lids[1]);
         EXPECT_EQ(msg.status(), IBMF_NO_MEMORY);
         joined.await_empty();
     }

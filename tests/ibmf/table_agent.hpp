@@ -10,14 +10,14 @@ public:
     explicit table_agent(unsigned end)
         : table_agent(ibmf_register_info_t{wire::guids[end], 1, SUBN_ADM_AGENT}) {}
     explicit table_agent(ibmf_register_info_t info) : client_scope(info, IBMF_REG_FLAG_RMPP) {
-        listen(answer, this);
+        listen(respond, this);
     }
     explicit table_agent(vendor who) : client_scope(who, IBMF_REG_FLAG_RMPP) {
-        listen(answer, this);
+        listen(respond, this);
     }
     ~table_agent() {
         ibmf_tear_down_async_cb(handle, IBMF_QP_HANDLE_DEFAULT, 0);
-        await_answers();
+        await_responses();
     }
 
     void resize(std::size_t bytes) {
@@ -28,8 +28,8 @@ public:
     std::span<const std::uint8_t> table() const { return table_; }
     std::size_t last_request_size() const { return request_size_; }
     int last_request_status() const { return request_status_; }
-    int last_answer_status() const { return answer_status_; }
-    void await_answers() { held_.await_none(); }
+    int last_response_status() const { return response_status_; }
+    void await_responses() { held_.await_none(); }
 
     /// Called with the data of each request.
     std::function<void(std::span<const std::uint8_t>)> on_request;
@@ -38,7 +38,7 @@ public:
     std::atomic<bool> as_one_datagram{false};
 
 private:
-    static void answer(ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
+    static void respond(ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
         auto& self = *static_cast<table_agent*>(context);
         self.held_.enter();
         const ibmf_msg_bufs_t& request = msg->im_msgbufs_recv;
@@ -54,14 +54,14 @@ private:
         msg->im_msgbufs_send.im_bufs_cl_data_len = self.as_one_datagram ? 0 : self.table_.size();
         const uint_t flags = self.as_one_datagram ? 0 : IBMF_MSG_TRANS_FLAG_RMPP;
         const int status = ibmf_msg_transport(handle, IBMF_QP_HANDLE_DEFAULT, msg, &self.times,
-                                              answered, context, flags);
+                                              on_sent, context, flags);
         if (status == IBMF_SUCCESS) return;
         msg->im_msg_status = status;
-        answered(handle, msg, context);
+        on_sent(handle, msg, context);
     }
-    static void answered(ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
+    static void on_sent(ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
         auto& self = *static_cast<table_agent*>(context);
-        self.answer_status_ = msg->im_msg_status;
+        self.response_status_ = msg->im_msg_status;
         EXPECT_EQ(ibmf_free_msg(handle, &msg), IBMF_SUCCESS);
         self.held_.leave();
     }
@@ -69,7 +69,7 @@ private:
     std::vector<std::uint8_t> table_;
     std::atomic<std::size_t> request_size_{0};
     std::atomic<int> request_status_{0};
-    std::atomic<int> answer_status_{IBMF_SUCCESS};
+    std::atomic<int> response_status_{IBMF_SUCCESS};
     busy_count held_;
 };
 

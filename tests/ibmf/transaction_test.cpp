@@ -337,8 +337,10 @@ void route_globally(ibmf_msg_t& msg, unsigned from, unsigned to) {
 /// Keeps the global route of the requests that it receives, and answers from their buffers, by a
 /// route that `turn` may change.
 struct route_keeper : client_scope {
-    route_keeper() : client_scope(1, PERF_AGENT, IBMF_REG_FLAG_NO_OFFLOAD) { listen(answer, this); }
-    static void answer(ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
+    route_keeper() : client_scope(1, PERF_AGENT, IBMF_REG_FLAG_NO_OFFLOAD) {
+        listen(respond, this);
+    }
+    static void respond(ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
         auto& self = *static_cast<route_keeper*>(context);
         self.flags = msg->im_msg_flags;
         self.route = msg->im_global_addr;

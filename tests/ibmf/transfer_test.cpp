@@ -183,7 +183,7 @@ TEST_P(IbmfTransfers, ActiveReceivesAndHeldBuffers_AreCounted) {
         EXPECT_EQ(manager.stats().st_receives_active, 0u);
         EXPECT_EQ(manager.stats().st_buffers, 1u);
         EXPECT_EQ(manager.stats(B_TRUE).st_buffers, 1u);
-        agent.await_answers();
+        agent.await_responses();
     }
     EXPECT_EQ(manager.stats(B_TRUE).st_buffers, 0u);
 }
@@ -233,8 +233,8 @@ TEST_P(IbmfTransfers, ResponseBeyondLimit_IsTruncatedWithReason) {
     ASSERT_EQ(ibmf_query_transfer(manager.handle, msg.ibmf_msg, &end), IBMF_SUCCESS);
     EXPECT_EQ(end.tr_status, 1); // RESX: a STOP
     EXPECT_EQ(end.tr_by_peer, B_FALSE);
-    agent.await_answers();
-    EXPECT_EQ(agent.last_answer_status(), IBMF_TRANS_FAILURE); // the peer got a STOP
+    agent.await_responses();
+    EXPECT_EQ(agent.last_response_status(), IBMF_TRANS_FAILURE); // the peer got a STOP
 }
 
 // A hundred thousand datagrams are too many for a simulated run.
@@ -274,13 +274,13 @@ TEST_P(IbmfTransfers, TransactionTimeOut_OfATransferThatIsOnlySent_IsIgnored) {
     EXPECT_EQ(msg.send_and_wait(IBMF_MSG_TRANS_FLAG_RMPP, {20, 20'000, 1000, 50'000}),
               IBMF_SUCCESS);
     EXPECT_GT(KeQueryInterruptTime() - before, 500'000u);
-    agent.await_answers();
+    agent.await_responses();
 }
 
 /// Turns the first responses into BUSY.
-void refuse(wire& on, int answers) {
-    on.tap = [answers](unsigned from, auto& bytes) mutable {
-        if (from == 0 || bytes[25] != 1 || answers-- <= 0) return true; // RMPP data
+void refuse(wire& on, int responses) {
+    on.tap = [responses](unsigned from, auto& bytes) mutable {
+        if (from == 0 || bytes[25] != 1 || responses-- <= 0) return true; // RMPP data
         bytes[5] |= MAD_STATUS_BUSY;
         bytes[26] &= static_cast<UCHAR>(~1); // and no RMPP
         return true;
@@ -393,8 +393,8 @@ TEST_P(IbmfTransfers, CancelInTransfer_StopsPeer) {
     KeWaitForSingleObject(&under_way, Executive, KernelMode, FALSE, nullptr);
     EXPECT_EQ(ibmf_cancel_msg(manager.handle, msg.ibmf_msg), IBMF_SUCCESS);
     EXPECT_EQ(msg.status(), IBMF_TRANS_FAILURE);
-    agent.await_answers();
-    EXPECT_EQ(agent.last_answer_status(), IBMF_TRANS_FAILURE);
+    agent.await_responses();
+    EXPECT_EQ(agent.last_response_status(), IBMF_TRANS_FAILURE);
 }
 
 /// Segment 1 of a transfer to the agents of SA, which announces 4 GB.
@@ -457,9 +457,9 @@ TEST_P(IbmfTransfers, UnboundedWindow_OfAPeer_TakesASmallShareOfThePortsDatagram
             joined.inject(1, ack_of(bytes, segment, 0xFFFFFFFF).data(), IB_MAD_SIZE, wire::lids[0]);
         return false;
     };
-    test_message answer(agent.handle,
-                        {MAD_MGMT_CLASS_SUBN_ADM, 0x92, 5, wire::lids[0], segments * 200});
-    EXPECT_EQ(answer.send_and_wait(IBMF_MSG_TRANS_FLAG_RMPP), IBMF_SUCCESS);
+    test_message response(agent.handle,
+                          {MAD_MGMT_CLASS_SUBN_ADM, 0x92, 5, wire::lids[0], segments * 200});
+    EXPECT_EQ(response.send_and_wait(IBMF_MSG_TRANS_FLAG_RMPP), IBMF_SUCCESS);
     EXPECT_EQ(joined.datagrams(), segments);
     EXPECT_GT(most, 32u);
     EXPECT_LE(most, 64u);
@@ -484,7 +484,7 @@ TEST_P(TransferTimes, SilenceOfTheResponder_InMidTransfer_EndsTheTransactionSoon
     constexpr ULONGLONG second = 10'000'000;
     EXPECT_EQ(msg.send_and_wait(IBMF_MSG_TRANS_FLAG_SEQ, {3, 0, 0, 0}), IBMF_TRANS_TIMEOUT);
     EXPECT_LE(KeQueryInterruptTime() - before, 4 * 41 * second / 10 + second);
-    agent.await_answers();
+    agent.await_responses();
 }
 
 // The sender of a request in many datagrams falls silent: its slot is soon free.

@@ -96,7 +96,7 @@ public:
     /// Registrations of agents return this status from now on.
     void fail_registrations(NTSTATUS status) { register_status_ = status; }
     /// CiModifyPort returns this status and has no effect.
-    void answer_modify_port(NTSTATUS status) { modify_status_ = status; }
+    void set_modify_port_status(NTSTATUS status) { modify_status_ = status; }
     /// Sends return this status from now on; STATUS_SUCCESS: they work again.
     void fail_sends(NTSTATUS status) { send_status_ = status; }
     void set_faults(wire_faults faults) { faults_ = faults; }
@@ -252,7 +252,7 @@ private:
         return STATUS_PENDING;
     }
 
-    static bool answers(UCHAR method) { return (method & 0x80) != 0 || method == 0x07; }
+    static bool is_response_method(UCHAR method) { return (method & 0x80) != 0 || method == 0x07; }
 
     static NTSTATUS send_mad(HCA_MAD_AGENT* agent, const IB_MAD_SEND* send, IRP*) {
         end_of_wire& end = end_of(agent->Ca->Device);
@@ -261,7 +261,7 @@ private:
         std::array<UCHAR, IB_MAD_SIZE> bytes{};
         const auto* const data = static_cast<const UCHAR*>(send->Data);
         std::memcpy(bytes.data(), data, std::min(send->Length, IB_MAD_SIZE));
-        if (!answers(bytes[3])) {
+        if (!is_response_method(bytes[3])) {
             const std::uint32_t id = __builtin_bswap32(state_of(agent).id);
             std::memcpy(&bytes[8], &id, sizeof(id));
         }
@@ -363,9 +363,11 @@ private:
         std::memcpy(&id, &flight.bytes[8], sizeof(id));
         HCA_MAD_AGENT* of_any_oui = nullptr;
         for (HCA_MAD_AGENT* each = end.agents; each != nullptr; each = state_of(each).next) {
-            const bool found = answers(method) ? state_of(each).id == __builtin_bswap32(id)
-                                               : receives(each->Agent.Attr, flight.bytes);
-            if (found && (answers(method) || !is_of_any_oui(each->Agent.Attr))) return each;
+            const bool found = is_response_method(method)
+                                   ? state_of(each).id == __builtin_bswap32(id)
+                                   : receives(each->Agent.Attr, flight.bytes);
+            if (found && (is_response_method(method) || !is_of_any_oui(each->Agent.Attr)))
+                return each;
             if (found) of_any_oui = each;
         }
         return of_any_oui;

@@ -26,7 +26,7 @@ NTSTATUS wait_for(KEVENT& event) {
 }
 
 // Answers "ping" with "pong!" at the places that the method defines.
-NTSTATUS answer_ping(DEVICE_OBJECT*, IRP* irp) {
+NTSTATUS complete_ping(DEVICE_OBJECT*, IRP* irp) {
     const IO_STACK_LOCATION* location = IoGetCurrentIrpStackLocation(irp);
     const auto& asked = location->Parameters.DeviceIoControl;
     const ULONG method = METHOD_FROM_CTL_CODE(asked.IoControlCode);
@@ -57,7 +57,7 @@ protected:
 };
 
 TEST_P(BuildRequest, IoBuildDeviceIoControlRequest_FillsFields) {
-    test_driver bottom(answer_ping);
+    test_driver bottom(complete_ping);
     IRP* irp = control(bottom, METHOD_NEITHER);
     const IO_STACK_LOCATION* next = IoGetNextIrpStackLocation(irp);
     EXPECT_EQ(next->MajorFunction, IRP_MJ_INTERNAL_DEVICE_CONTROL);
@@ -77,7 +77,7 @@ TEST_P(BuildRequest, IoBuildDeviceIoControlRequest_FillsFields) {
 }
 
 TEST_P(BuildRequest, EachTransferMethod_CarriesInputAndOutput) {
-    test_driver bottom(answer_ping);
+    test_driver bottom(complete_ping);
     for (const ULONG method : {ULONG{METHOD_BUFFERED}, ULONG{METHOD_IN_DIRECT},
                                ULONG{METHOD_OUT_DIRECT}, ULONG{METHOD_NEITHER}}) {
         output = {};
@@ -294,8 +294,8 @@ NTSTATUS forward_and_complete(DEVICE_OBJECT* device, IRP* irp) {
 }
 
 TEST_P(BuildRequest, IoForwardIrpSynchronously_ReturnsLowerStatus) {
-    NTSTATUS answer = STATUS_DEVICE_NOT_READY;
-    test_driver bottom(complete_at_once, &answer);
+    NTSTATUS return_status = STATUS_DEVICE_NOT_READY;
+    test_driver bottom(complete_at_once, &return_status);
     forwarded seen;
     test_driver filter(forward_and_complete, bottom, &seen);
     outcome result;

@@ -25,7 +25,7 @@ explore_options thorough(std::vector<std::string_view> probes = {}) {
     return options;
 }
 
-void answer(pending_irp owed, void*) { std::move(owed).complete(STATUS_SUCCESS); }
+void complete_owed(pending_irp owed, void*) { std::move(owed).complete(STATUS_SUCCESS); }
 
 // One actor pends a request, one cancels, one serves.
 void pend_cancel_serve(sim_machine& sim) {
@@ -63,19 +63,19 @@ void cancel_beside_a_drain(sim_machine& sim, cancel_safe_queue& queue) {
 }
 
 void drained_here(sim_machine& sim) {
-    cancel_safe_queue queue(answer, nullptr);
+    cancel_safe_queue queue(complete_owed, nullptr);
     cancel_beside_a_drain(sim, queue);
 }
 
 void drained_elsewhere(sim_machine& sim) {
-    cancel_safe_queue queue(answer, nullptr);
+    cancel_safe_queue queue(complete_owed, nullptr);
     KeSetTargetProcessorDpc(queue.drain_dpc(), 1);
     cancel_beside_a_drain(sim, queue);
 }
 
 // Two actors pend a request each at DISPATCH_LEVEL, and the DPC drains both.
 void pend_pend_drain(sim_machine& sim) {
-    cancel_safe_queue queue(answer, nullptr);
+    cancel_safe_queue queue(complete_owed, nullptr);
     KeSetTargetProcessorDpc(queue.drain_dpc(), 0);
     const test_device device([&](pending_irp owed) { return queue.pend(std::move(owed)); });
     numbered_request first(device);
@@ -116,14 +116,14 @@ void pend_cancel_close(sim_machine& sim) {
 void pop_and_destroy(sim_machine& sim) {
     alignas(cancel_safe_queue) static unsigned char memory[sizeof(cancel_safe_queue)];
     unsigned char left[sizeof memory];
-    auto* queue = new (memory) cancel_safe_queue(answer, nullptr);
+    auto* queue = new (memory) cancel_safe_queue(complete_owed, nullptr);
     const test_device device([&](pending_irp owed) { return queue->pend(std::move(owed)); });
     numbered_request only(device);
     sim.spawn("pend", [&] { only.send(); });
     sim.spawn("remove and destroy", [&] {
         while (only.completions() == 0) {
             if (auto owed = queue->remove_next())
-                answer(std::move(*owed), nullptr);
+                complete_owed(std::move(*owed), nullptr);
             else
                 KeStallExecutionProcessor(1);
         }
@@ -134,7 +134,7 @@ void pop_and_destroy(sim_machine& sim) {
     EXPECT_EQ(std::memcmp(left, memory, sizeof memory), 0);
 }
 
-TEST(CancelSafeQueueRaces, Destructor_AfterTheLastRequest_WaitsForTheOneThatParked) {
+TEST(CancelSafeQueueRaces, Destructor_AfterTheLastRequest_WaitsForTheOneThatPended) {
     explore_options options;
     options.exhaustive_runs = 20'000;
     options.preemption_bound = 2;

@@ -96,26 +96,28 @@ TEST_P(CompletionPort, CompletedIrp_PacketHasKeyContextAndStatus) {
 
 // Tests that an IRP that fails inside the call is posted too: every result arrives as a packet.
 TEST_P(CompletionPort, FailureInsideCall_IsPosted) {
-    NTSTATUS answer = STATUS_DEVICE_NOT_READY;
-    test_driver bottom(complete_at_once, &answer);
+    NTSTATUS return_status = STATUS_DEVICE_NOT_READY;
+    test_driver bottom(complete_at_once, &return_status);
     IRP* irp = posted_request(bottom.device, port.context(nullptr), nullptr);
-    EXPECT_EQ(IoCallDriver(bottom.device, irp), answer);
+    EXPECT_EQ(IoCallDriver(bottom.device, irp), return_status);
     EXPECT_EQ(port.remove(got, &none), STATUS_SUCCESS);
-    EXPECT_EQ(got.IoStatusBlock.Status, answer);
+    EXPECT_EQ(got.IoStatusBlock.Status, return_status);
     IoFreeIrp(irp);
 }
 
 TEST_P(CompletionPort, OriginatorCompletionRoutine_RunsFirstAndMayKeepIrp) {
     test_driver bottom(complete_at_once);
-    for (const NTSTATUS answer : {STATUS_CONTINUE_COMPLETION, STATUS_MORE_PROCESSING_REQUIRED}) {
+    for (const NTSTATUS return_status :
+         {STATUS_CONTINUE_COMPLETION, STATUS_MORE_PROCESSING_REQUIRED}) {
         outcome result;
-        result.answer = answer;
+        result.return_status = return_status;
         IRP* irp = posted_request(bottom.device, port.context(nullptr), nullptr);
         IoSetCompletionRoutine(irp, record_outcome, &result, TRUE, TRUE, TRUE);
         IoCallDriver(bottom.device, irp);
         EXPECT_EQ(result.completions, 1);
-        EXPECT_EQ(IoQueryIoCompletion(port.port), answer == STATUS_CONTINUE_COMPLETION ? 1 : 0);
-        if (answer == STATUS_MORE_PROCESSING_REQUIRED) {
+        EXPECT_EQ(IoQueryIoCompletion(port.port),
+                  return_status == STATUS_CONTINUE_COMPLETION ? 1 : 0);
+        if (return_status == STATUS_MORE_PROCESSING_REQUIRED) {
             // a location of the originator's own; completing it posts the IRP
             IoSetNextIrpStackLocation(irp);
             IoCompleteRequest(irp, IO_NO_INCREMENT);

@@ -68,8 +68,8 @@ TEST_P(IrpLifetime, IoInitializeIrp_WorksInCallerMemory) {
     auto* irp = reinterpret_cast<IRP*>(memory.data());
     IoInitializeIrp(irp, memory.size(), 3);
     expect_new(irp, 3);
-    NTSTATUS answer = STATUS_SUCCESS;
-    test_driver bottom(complete_at_once, &answer);
+    NTSTATUS return_status = STATUS_SUCCESS;
+    test_driver bottom(complete_at_once, &return_status);
     EXPECT_EQ(IoCallDriver(bottom.device, irp), STATUS_SUCCESS); // not freed at the end
     EXPECT_EQ(irp->CurrentLocation, 4);
 }
@@ -164,11 +164,11 @@ TEST_P(IrpLifetime, InvokeOnFlags_SelectCompletionRoutine) {
                 const bool on_success = (asked & 1) != 0;
                 const bool on_error = (asked & 2) != 0;
                 const bool on_cancel = (asked & 4) != 0;
-                NTSTATUS answer = end;
-                test_driver bottom(complete_at_once, &answer);
+                NTSTATUS return_status = end;
+                test_driver bottom(complete_at_once, &return_status);
                 outcome last;
                 outcome result;
-                result.answer = STATUS_CONTINUE_COMPLETION;
+                result.return_status = STATUS_CONTINUE_COMPLETION;
                 test_driver top(forward, bottom);
                 IRP* irp = IoAllocateIrp(3, FALSE);
                 // The originator has a location of its own, so that the IRP always returns to it.
@@ -194,7 +194,7 @@ struct filter_routine {
     BOOLEAN pending_returned = FALSE;
     UCHAR control = 0xff;
     DEVICE_OBJECT* device = nullptr;
-    NTSTATUS answer = STATUS_CONTINUE_COMPLETION;
+    NTSTATUS return_status = STATUS_CONTINUE_COMPLETION;
 };
 
 NTSTATUS filter_done(DEVICE_OBJECT* device, IRP* irp, void* context) {
@@ -203,9 +203,9 @@ NTSTATUS filter_done(DEVICE_OBJECT* device, IRP* irp, void* context) {
     self.pending_returned = irp->PendingReturned;
     self.control = IoGetNextIrpStackLocation(irp)->Control;
     self.device = device;
-    if (self.answer == STATUS_MORE_PROCESSING_REQUIRED) return self.answer;
+    if (self.return_status == STATUS_MORE_PROCESSING_REQUIRED) return self.return_status;
     if (irp->PendingReturned && self.passes_mark_on) IoMarkIrpPending(irp);
-    return self.answer;
+    return self.return_status;
 }
 
 NTSTATUS filter(DEVICE_OBJECT* device, IRP* irp) {
@@ -289,7 +289,7 @@ TEST_P(IrpLifetime, ErrorStatus_MarksCompletedLocations) {
 // continues when its driver completes the IRP.
 TEST_P(IrpLifetime, MoreProcessingRequired_StopsUntilCompletedAgain) {
     two_levels stack;
-    stack.routine.answer = STATUS_MORE_PROCESSING_REQUIRED;
+    stack.routine.return_status = STATUS_MORE_PROCESSING_REQUIRED;
     IoCallDriver(stack.top.device, stack.irp);
     complete(stack.pended, STATUS_SUCCESS, 5);
     EXPECT_TRUE(stack.routine.called);
@@ -303,10 +303,10 @@ TEST_P(IrpLifetime, MoreProcessingRequired_StopsUntilCompletedAgain) {
 
 TEST_P(IrpLifetime, IrpReclaimedByRoutine_CanBeSentAgain) {
     two_levels stack;
-    stack.routine.answer = STATUS_MORE_PROCESSING_REQUIRED;
+    stack.routine.return_status = STATUS_MORE_PROCESSING_REQUIRED;
     IoCallDriver(stack.top.device, stack.irp);
     complete(stack.pended, STATUS_DEVICE_NOT_READY);
-    stack.routine.answer = STATUS_CONTINUE_COMPLETION;
+    stack.routine.return_status = STATUS_CONTINUE_COMPLETION;
     EXPECT_EQ(filter(stack.top.device, stack.irp), STATUS_PENDING);
     complete(stack.pended, STATUS_SUCCESS);
     EXPECT_EQ(stack.result.completions, 1);

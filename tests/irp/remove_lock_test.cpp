@@ -12,15 +12,15 @@ using namespace irpverbs::testing;
 using irpverbs::dispatch::explore_options;
 using irpverbs::dispatch::sim_machine;
 
-class RemoveLock : public BothMachines {
+class RemoveLocks : public BothMachines {
 protected:
-    RemoveLock() { IoInitializeRemoveLock(&lock, 0x6b636f4c, 0, 0); }
+    RemoveLocks() { IoInitializeRemoveLock(&lock, 0x6b636f4c, 0, 0); }
 
     void* tag() { return this; }
     IO_REMOVE_LOCK lock;
 };
 
-TEST_P(RemoveLock, AcquireAfterRemoval_ReturnsDeletePending) {
+TEST_P(RemoveLocks, AcquireAfterRemoval_ReturnsDeletePending) {
     EXPECT_EQ(IoAcquireRemoveLock(&lock, tag()), STATUS_SUCCESS);
     EXPECT_EQ(IoAcquireRemoveLock(&lock, this + 1), STATUS_SUCCESS);
     IoReleaseRemoveLock(&lock, this + 1);
@@ -30,13 +30,13 @@ TEST_P(RemoveLock, AcquireAfterRemoval_ReturnsDeletePending) {
     EXPECT_EQ(IoAcquireRemoveLock(&lock, tag()), STATUS_DELETE_PENDING);
 }
 
-TEST_P(RemoveLock, AtDispatchLevel_AcquiresAndReleases) {
+TEST_P(RemoveLocks, AtDispatchLevel_AcquiresAndReleases) {
     const at_dispatch_level raised;
     EXPECT_EQ(IoAcquireRemoveLock(&lock, tag()), STATUS_SUCCESS);
     IoReleaseRemoveLock(&lock, tag());
 }
 
-TEST_P(RemoveLock, ReleaseAndWait_WaitsForLastRelease) {
+TEST_P(RemoveLocks, ReleaseAndWait_WaitsForLastRelease) {
     EXPECT_EQ(IoAcquireRemoveLock(&lock, tag()), STATUS_SUCCESS);
     EXPECT_EQ(IoAcquireRemoveLock(&lock, &lock), STATUS_SUCCESS);
     bool released = false;
@@ -48,14 +48,14 @@ TEST_P(RemoveLock, ReleaseAndWait_WaitsForLastRelease) {
     EXPECT_TRUE(released);
 }
 
-TEST_P(RemoveLock, ReleaseTooOften_IsReported) {
+TEST_P(RemoveLocks, ReleaseTooOften_IsReported) {
     EXPECT_EQ(IoAcquireRemoveLock(&lock, tag()), STATUS_SUCCESS);
     IoReleaseRemoveLockAndWait(&lock, tag());
     EXPECT_EQ(bug_check_of([&] { IoReleaseRemoveLock(&lock, tag()); }),
               DRIVER_VERIFIER_DETECTED_VIOLATION);
 }
 
-IRPVERBS_ON_BOTH_MACHINES(RemoveLock);
+IRPVERBS_ON_BOTH_MACHINES(RemoveLocks);
 
 // A user races with removal: the user either acquires the lock and is waited for, or is refused.
 TEST(RemoveLockRaces, AcquireRacesWithRemoval_RemovalWaitsOrAcquireFails) {

@@ -106,7 +106,7 @@ TEST(IrpTrace, PendedRequest_ArrowCrossesTracks) {
     request asked;
     sim.spawn("ask", [&] { asked.send(driver); });
     ASSERT_TRUE(sim.run());
-    sim.spawn("answer", [&] {
+    sim.spawn("complete", [&] {
         const KIRQL old = KeRaiseIrqlToDpcLevel();
         complete(pended, STATUS_SUCCESS);
         KeLowerIrql(old);

@@ -50,11 +50,11 @@ std::vector<reported_finding> cancel_one(PDRIVER_CANCEL routine,
     });
 }
 
-TEST(breaks, CancelSpinLock) {
+TEST(CancelSpinLock, Broken_IsReported) {
     EXPECT_TRUE(is(cancel_one(keep_lock), "CancelSpinLock", DRIVER_RETURNED_HOLDING_CANCEL_LOCK,
                    0x49521007));
 }
-TEST(keeps, CancelSpinLock) { EXPECT_TRUE(nothing(cancel_one(finish_cancelled))); }
+TEST(CancelSpinLock, Kept_IsNotReported) { EXPECT_TRUE(nothing(cancel_one(finish_cancelled))); }
 
 // IoCancelIrp against IoFreeIrp in each schedule: the IRP is freed before, after or during the
 // call. Freeing it before or during the call is a finding, and no memory of a freed IRP is written.
@@ -95,17 +95,17 @@ TEST(CancelAgainstFree, IrpFreedDuringIoCancelIrp_IsUseAfterFree) {
     EXPECT_TRUE(during);
 }
 
-TEST(breaks, CancelRoutineIrql) {
+TEST(CancelRoutineIrql, Broken_IsReported) {
     EXPECT_TRUE(is(cancel_one(stay_at_dispatch), "CancelRoutineIrql", detected, 0x49521009));
 }
-TEST(keeps, CancelRoutineIrql) { EXPECT_TRUE(nothing(cancel_one(finish_cancelled))); }
+TEST(CancelRoutineIrql, Kept_IsNotReported) { EXPECT_TRUE(nothing(cancel_one(finish_cancelled))); }
 
-TEST(breaks, SpinLockSafe) {
+TEST(SpinLockSafe, Broken_IsReported) {
     const auto found = cancel_one(finish_under_lock);
     EXPECT_TRUE(is(found, "SpinLockSafe", detected, 0x4952100D));
     EXPECT_NE(found.at(0).history.find("cancel routine called"), std::string::npos);
 }
-TEST(keeps, SpinLockSafe) { EXPECT_TRUE(nothing(cancel_one(finish_cancelled))); }
+TEST(SpinLockSafe, Kept_IsNotReported) { EXPECT_TRUE(nothing(cancel_one(finish_cancelled))); }
 
 std::vector<reported_finding> complete_in_lock(bool inside) {
     return found_in([inside](sim_machine&) {
@@ -148,19 +148,19 @@ std::vector<reported_finding> return_with_lock(bool held) {
         if (held) KeReleaseSpinLockFromDpcLevel(&lock);
     });
 }
-TEST(breaks, SpinLockReturn) {
+TEST(SpinLockReturn, Broken_IsReported) {
     EXPECT_TRUE(is(return_with_lock(true), "SpinLockReturn", detected, 0x00040009));
 }
-TEST(keeps, SpinLockReturn) { EXPECT_TRUE(nothing(return_with_lock(false))); }
+TEST(SpinLockReturn, Kept_IsNotReported) { EXPECT_TRUE(nothing(return_with_lock(false))); }
 
-TEST(breaks, CancelSpinlockRelease) {
+TEST(CancelSpinlockRelease, Broken_IsReported) {
     const auto found = found_with("cancel", [](sim_machine&) {
         const KIRQL old = KeRaiseIrqlToDpcLevel();
         IoReleaseCancelSpinLock(old);
     });
     EXPECT_TRUE(is(found, "CancelSpinlockRelease", detected, 0x49521008));
 }
-TEST(keeps, CancelSpinlockRelease) {
+TEST(CancelSpinlockRelease, Kept_IsNotReported) {
     EXPECT_TRUE(nothing(found_in([](sim_machine&) {
         KIRQL old = PASSIVE_LEVEL;
         IoAcquireCancelSpinLock(&old);
@@ -189,10 +189,10 @@ std::vector<reported_finding> arm_one(bool locked) {
     return found_with("default,cancel_lock_required",
                       [locked](sim_machine&) { send_and_cancel(lambda_driver(arm(locked))); });
 }
-TEST(breaks, CancelLockRequired) {
+TEST(CancelLockRequired, Broken_IsReported) {
     EXPECT_TRUE(is(arm_one(false), "CancelLockRequired", detected, 0x49521016));
 }
-TEST(keeps, CancelLockRequired) { EXPECT_TRUE(nothing(arm_one(true))); }
+TEST(CancelLockRequired, Kept_IsNotReported) { EXPECT_TRUE(nothing(arm_one(true))); }
 
 // One device queues its IRPs in its device queue, the other in one of its own.
 std::vector<reported_finding> arm_one_of_two(bool at_declared, BOOLEAN required) {
@@ -220,12 +220,12 @@ std::vector<reported_finding> complete_armed(bool withdrawn) {
         complete(asked.irp(), STATUS_SUCCESS);
     });
 }
-TEST(breaks, CompletedWithCancelRoutine) {
+TEST(CompletedWithCancelRoutine, Broken_IsReported) {
     const auto found = complete_armed(false);
     EXPECT_TRUE(is(found, "CompletedWithCancelRoutine", io, 0x07));
     EXPECT_TRUE(found.at(0).has_stack("cancel routine set at"));
 }
-TEST(keeps, CompletedWithCancelRoutine) { EXPECT_TRUE(nothing(complete_armed(true))); }
+TEST(CompletedWithCancelRoutine, Kept_IsNotReported) { EXPECT_TRUE(nothing(complete_armed(true))); }
 
 std::vector<reported_finding> send_armed(bool withdrawn) {
     return found_in([withdrawn](sim_machine&) {
@@ -241,10 +241,10 @@ std::vector<reported_finding> send_armed(bool withdrawn) {
         request(2).send(filter);
     });
 }
-TEST(breaks, ForwardedWithCancelRoutine) {
+TEST(ForwardedWithCancelRoutine, Broken_IsReported) {
     EXPECT_TRUE(is(send_armed(false), "ForwardedWithCancelRoutine", io, 0x203));
 }
-TEST(keeps, ForwardedWithCancelRoutine) { EXPECT_TRUE(nothing(send_armed(true))); }
+TEST(ForwardedWithCancelRoutine, Kept_IsNotReported) { EXPECT_TRUE(nothing(send_armed(true))); }
 
 std::vector<reported_finding> arm_around_sending(bool after) {
     return found_in([after](sim_machine&) {
@@ -269,10 +269,10 @@ std::vector<reported_finding> arm_around_sending(bool after) {
         complete(pended, STATUS_SUCCESS);
     });
 }
-TEST(breaks, CancelRoutineBelow) {
+TEST(CancelRoutineBelow, Broken_IsReported) {
     EXPECT_TRUE(is(arm_around_sending(true), "CancelRoutineBelow", io, 0x229));
 }
-TEST(keeps, CancelRoutineBelow) { EXPECT_TRUE(nothing(arm_around_sending(false))); }
+TEST(CancelRoutineBelow, Kept_IsNotReported) { EXPECT_TRUE(nothing(arm_around_sending(false))); }
 
 // A driver that sets a cancel routine and then checks Irp->Cancel, or does not.
 std::vector<reported_finding> cancel_then_send(bool looks) {
@@ -293,12 +293,12 @@ std::vector<reported_finding> cancel_then_send(bool looks) {
         }
     });
 }
-TEST(breaks, IrpCancelField) {
+TEST(IrpCancelField, Broken_IsReported) {
     const auto found = cancel_then_send(false);
     EXPECT_TRUE(is(found, "IrpCancelField", detected, 0x4952100B));
     EXPECT_TRUE(found.at(0).has_stack("cancelled at"));
 }
-TEST(keeps, IrpCancelField) { EXPECT_TRUE(nothing(cancel_then_send(true))); }
+TEST(IrpCancelField, Kept_IsNotReported) { EXPECT_TRUE(nothing(cancel_then_send(true))); }
 
 // The race of IoCancelIrp with the driver of cancel_then_send, which only some schedules lose.
 void race_to_arm(sim_machine& sim, bool looks) {
@@ -338,10 +338,10 @@ std::vector<reported_finding> cancel_and_wait(ULONG milliseconds) {
         complete(pended, STATUS_CANCELLED);
     });
 }
-TEST(breaks, CancelLatency) {
+TEST(CancelLatency, Broken_IsReported) {
     EXPECT_TRUE(is(cancel_and_wait(1001), "CancelLatency", detected, 0x135));
 }
-TEST(keeps, CancelLatency) { EXPECT_TRUE(nothing(cancel_and_wait(999))); }
+TEST(CancelLatency, Kept_IsNotReported) { EXPECT_TRUE(nothing(cancel_and_wait(999))); }
 
 // Two IRPs use one slot: the cancel routine completes either its own IRP or the one in the slot.
 struct slot_driver {
@@ -382,10 +382,10 @@ std::vector<reported_finding> cancel_first_of_two(bool careful) {
         complete(left, STATUS_SUCCESS);
     });
 }
-TEST(breaks, WrongIrpCancelled) {
+TEST(WrongIrpCancelled, Broken_IsReported) {
     EXPECT_TRUE(is(cancel_first_of_two(false), "WrongIrpCancelled", detected, 0x4952100C));
 }
-TEST(keeps, WrongIrpCancelled) { EXPECT_TRUE(nothing(cancel_first_of_two(true))); }
+TEST(WrongIrpCancelled, Kept_IsNotReported) { EXPECT_TRUE(nothing(cancel_first_of_two(true))); }
 
 // A completer that checks or ignores the result of IoSetCancelRoutine.
 void complete_against_cancel(sim_machine& sim, bool checks_result) {
@@ -399,7 +399,7 @@ void complete_against_cancel(sim_machine& sim, bool checks_result) {
     });
     sim.run();
 }
-TEST(breaks, CancelRoutineOwnsIrp) {
+TEST(CancelRoutineOwnsIrp, Broken_IsReported) {
     const irpverbs::irp::verifier_scope verified("default");
     explore_options options;
     options.random_runs = 300;
@@ -412,7 +412,7 @@ TEST(breaks, CancelRoutineOwnsIrp) {
                 what.find("DoubleCompletion") != std::string::npos)
         << what;
 }
-TEST(keeps, CancelRoutineOwnsIrp) {
+TEST(CancelRoutineOwnsIrp, Kept_IsNotReported) {
     const irpverbs::irp::verifier_scope verified("default");
     explore_options options;
     options.exhaustive_runs = 20000;

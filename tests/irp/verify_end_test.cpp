@@ -18,7 +18,7 @@ constexpr ULONG io = DRIVER_VERIFIER_IOMANAGER_VIOLATION;
 constexpr ULONG detected = DRIVER_VERIFIER_DETECTED_VIOLATION;
 constexpr ULONG lock_tag = 0x6B636F4C;
 
-TEST(breaks, LostIrp) {
+TEST(LostIrp, Broken_IsReported) {
     const auto found = found_in([](sim_machine&) {
         IRP* pended = nullptr;
         lambda_driver driver(pend_in(pended));
@@ -31,7 +31,7 @@ TEST(breaks, LostIrp) {
     EXPECT_TRUE(found.at(0).has_stack("sent at"));
     EXPECT_NE(found[0].history.find("sent, location 1, device#1"), std::string::npos);
 }
-TEST(keeps, LostIrp) {
+TEST(LostIrp, Kept_IsNotReported) {
     EXPECT_TRUE(nothing(found_in([](sim_machine&) {
         lambda_driver driver(succeed_at_once);
         request(1).send(driver);
@@ -40,18 +40,18 @@ TEST(keeps, LostIrp) {
 }
 
 // The machine's end runs the check.
-TEST(breaks, IrpLeak) {
+TEST(IrpLeak, Broken_IsReported) {
     IRP* leaked = nullptr;
     const auto found = found_in([&](sim_machine&) { leaked = IoAllocateIrp(1, FALSE); });
     EXPECT_TRUE(is(found, "IrpLeak", detected, 0x62));
     EXPECT_TRUE(found.at(0).has_stack("allocated at"));
     IoFreeIrp(leaked);
 }
-TEST(keeps, IrpLeak) {
+TEST(IrpLeak, Kept_IsNotReported) {
     EXPECT_TRUE(nothing(found_in([](sim_machine&) { IoFreeIrp(IoAllocateIrp(1, FALSE)); })));
 }
 
-TEST(breaks, DeleteDevice) {
+TEST(DeleteDevice, Broken_IsReported) {
     const auto found = found_in([](sim_machine&) {
         lambda_driver driver(succeed_at_once);
         request asked;
@@ -64,7 +64,7 @@ TEST(breaks, DeleteDevice) {
     EXPECT_TRUE(is(found, "DeleteDevice", io, 0x04));
     EXPECT_TRUE(found.at(0).has_stack("deleted at"));
 }
-TEST(keeps, DeleteDevice) {
+TEST(DeleteDevice, Kept_IsNotReported) {
     EXPECT_TRUE(nothing(found_in([](sim_machine&) {
         for (int i = 0; i < 3; ++i) { // also for a new device at the address of a deleted one
             lambda_driver driver(succeed_at_once);
@@ -144,19 +144,22 @@ TEST(DeviceMemory, IoDeleteDevice_WithATimerCancelled_IsRight) {
               "");
 }
 
-std::vector<reported_finding> borrow(bool give_back) {
-    return found_in([give_back](sim_machine&) {
+std::vector<reported_finding> reports_of_reference(bool release_first) {
+    return found_in([release_first](sim_machine&) {
         lambda_driver driver(succeed_at_once);
         DEVICE_OBJECT* top = IoGetAttachedDeviceReference(driver.device());
-        if (give_back) ObDereferenceObject(top);
+        if (release_first) ObDereferenceObject(top);
         VerifierCheckQuiescence();
-        if (!give_back) ObDereferenceObject(top);
+        if (!release_first) ObDereferenceObject(top);
     });
 }
-TEST(breaks, DanglingDeviceObjectReference) {
-    EXPECT_TRUE(is(borrow(false), "DanglingDeviceObjectReference", detected, 0x49521012));
+TEST(DanglingDeviceObjectReference, Broken_IsReported) {
+    EXPECT_TRUE(
+        is(reports_of_reference(false), "DanglingDeviceObjectReference", detected, 0x49521012));
 }
-TEST(keeps, DanglingDeviceObjectReference) { EXPECT_TRUE(nothing(borrow(true))); }
+TEST(DanglingDeviceObjectReference, Kept_IsNotReported) {
+    EXPECT_TRUE(nothing(reports_of_reference(true)));
+}
 
 std::vector<reported_finding> with_lock(const std::function<void(IO_REMOVE_LOCK*)>& use) {
     return found_in([&](sim_machine&) {
@@ -169,7 +172,7 @@ std::vector<reported_finding> with_lock(const std::function<void(IO_REMOVE_LOCK*
 int first_tag;
 int second_tag;
 
-TEST(breaks, RemoveLock) {
+TEST(RemoveLock, Broken_IsReported) {
     EXPECT_TRUE(is(with_lock([](IO_REMOVE_LOCK* lock) { IoAcquireRemoveLock(lock, &first_tag); }),
                    "RemoveLock", detected, 0x49521013));
 }
@@ -179,9 +182,9 @@ void in_and_out(IO_REMOVE_LOCK* lock) {
     IoAcquireRemoveLock(lock, &second_tag);
     IoReleaseRemoveLockAndWait(lock, &second_tag);
 }
-TEST(keeps, RemoveLock) { EXPECT_TRUE(nothing(with_lock(in_and_out))); }
+TEST(RemoveLock, Kept_IsNotReported) { EXPECT_TRUE(nothing(with_lock(in_and_out))); }
 
-TEST(breaks, RemoveLockRelease) {
+TEST(RemoveLockRelease, Broken_IsReported) {
     const auto found = with_lock([](IO_REMOVE_LOCK* lock) {
         IoAcquireRemoveLock(lock, &first_tag);
         IoReleaseRemoveLock(lock, &second_tag);
@@ -196,25 +199,25 @@ TEST(breaks, RemoveLockRelease) {
     EXPECT_TRUE(is(twice, "RemoveLockRelease", detected, 0xD5));
     EXPECT_TRUE(twice.at(0).has_stack("released before at"));
 }
-TEST(keeps, RemoveLockRelease) { EXPECT_TRUE(nothing(with_lock(in_and_out))); }
+TEST(RemoveLockRelease, Kept_IsNotReported) { EXPECT_TRUE(nothing(with_lock(in_and_out))); }
 
-TEST(breaks, RemoveLockReleaseAndWait) {
+TEST(RemoveLockReleaseAndWait, Broken_IsReported) {
     EXPECT_TRUE(is(with_lock([](IO_REMOVE_LOCK* lock) {
                        IoAcquireRemoveLock(lock, &first_tag);
                        IoReleaseRemoveLockAndWait(lock, &second_tag);
                    }),
                    "RemoveLockReleaseAndWait", detected, 0xD6));
 }
-TEST(keeps, RemoveLockReleaseAndWait) { EXPECT_TRUE(nothing(with_lock(in_and_out))); }
+TEST(RemoveLockReleaseAndWait, Kept_IsNotReported) { EXPECT_TRUE(nothing(with_lock(in_and_out))); }
 
-TEST(breaks, RemoveLockInitialize) {
+TEST(RemoveLockInitialize, Broken_IsReported) {
     EXPECT_TRUE(is(with_lock([](IO_REMOVE_LOCK* lock) {
                        IoAcquireRemoveLock(lock, &first_tag);
                        IoInitializeRemoveLock(lock, lock_tag, 0, 0);
                    }),
                    "RemoveLockInitialize", detected, 0xD7));
 }
-TEST(keeps, RemoveLockInitialize) {
+TEST(RemoveLockInitialize, Kept_IsNotReported) {
     EXPECT_TRUE(nothing(with_lock([](IO_REMOVE_LOCK* lock) {
         in_and_out(lock);
         IoInitializeRemoveLock(lock, lock_tag, 0, 0);
@@ -251,7 +254,7 @@ ask_locked(const std::function<void(IO_REMOVE_LOCK*, IO_REMOVE_LOCK*)>& before,
         request(1, major).send(driver);
     });
 }
-TEST(breaks, RemoveLockRelease2) {
+TEST(RemoveLockRelease2, Broken_IsReported) {
     for (const UCHAR major : majors)
         EXPECT_TRUE(is(ask_locked([](IO_REMOVE_LOCK* one,
                                      IO_REMOVE_LOCK*) { IoAcquireRemoveLock(one, &first_tag); },
@@ -259,7 +262,7 @@ TEST(breaks, RemoveLockRelease2) {
                        "RemoveLockRelease2", detected, 0x49521014))
             << int{major};
 }
-TEST(keeps, RemoveLockRelease2) {
+TEST(RemoveLockRelease2, Kept_IsNotReported) {
     for (const UCHAR major : majors)
         EXPECT_TRUE(nothing(ask_locked(
             [](IO_REMOVE_LOCK* one, IO_REMOVE_LOCK*) {
@@ -269,7 +272,7 @@ TEST(keeps, RemoveLockRelease2) {
             major)))
             << int{major};
 }
-TEST(breaks, MultRemoveLock) {
+TEST(MultRemoveLock, Broken_IsReported) {
     const auto found = ask_locked([](IO_REMOVE_LOCK* one, IO_REMOVE_LOCK* two) {
         IoAcquireRemoveLock(one, &first_tag);
         IoAcquireRemoveLock(two, &first_tag);
@@ -279,7 +282,7 @@ TEST(breaks, MultRemoveLock) {
     EXPECT_TRUE(is(found, "MultRemoveLock", detected, 0x49521015));
     EXPECT_TRUE(found.at(0).has_stack("other one acquired at"));
 }
-TEST(keeps, MultRemoveLock) {
+TEST(MultRemoveLock, Kept_IsNotReported) {
     EXPECT_TRUE(nothing(ask_locked([](IO_REMOVE_LOCK* one, IO_REMOVE_LOCK*) {
         for (int i = 0; i < 2; ++i) {
             IoAcquireRemoveLock(one, &first_tag);
@@ -300,11 +303,11 @@ std::vector<reported_finding> waits_in_hand(UCHAR major) {
         request(1, major).send(driver);
     });
 }
-TEST(breaks, IoReleaseRemoveLockAndWaitOutsideRemoveDevice) {
+TEST(IoReleaseRemoveLockAndWaitOutsideRemoveDevice, Broken_IsReported) {
     EXPECT_TRUE(is(waits_in_hand(IRP_MJ_READ), "IoReleaseRemoveLockAndWaitOutsideRemoveDevice",
                    detected, 0x49521021));
 }
-TEST(keeps, IoReleaseRemoveLockAndWaitOutsideRemoveDevice) {
+TEST(IoReleaseRemoveLockAndWaitOutsideRemoveDevice, Kept_IsNotReported) {
     EXPECT_TRUE(nothing(waits_in_hand(IRP_MJ_PNP)));
 }
 
@@ -355,14 +358,14 @@ std::vector<reported_finding> forwards(UCHAR major, holds second, bool first_is_
         IoReleaseRemoveLockAndWait(&lock, &lock);
     });
 }
-TEST(breaks, RemoveLockForward) {
+TEST(RemoveLockForward, Broken_IsReported) {
     for (const UCHAR major : majors)
         for (const bool first_is_below : {false, true}) {
             const auto found = forwards(major, holds::nothing, first_is_below);
             EXPECT_TRUE(is(found, "RemoveLockForward", detected, 0x49521020)) << int{major};
         }
 }
-TEST(keeps, RemoveLockForward) {
+TEST(RemoveLockForward, Kept_IsNotReported) {
     for (const UCHAR major : majors)
         for (const bool first_is_below : {false, true})
             for (const holds what : {holds::with_the_irp, holds::with_a_tag})
@@ -493,12 +496,12 @@ std::vector<reported_finding> deleted(bool early) {
         if (early) finish();
     });
 }
-TEST(breaks, RemoveLockCheck) {
+TEST(RemoveLockCheck, Broken_IsReported) {
     const auto found = deleted(true);
     EXPECT_TRUE(is(found, "RemoveLockCheck", detected, 0x4952101F));
     EXPECT_TRUE(found.at(0).has_stack("acquired at"));
 }
-TEST(keeps, RemoveLockCheck) { EXPECT_TRUE(nothing(deleted(false))); }
+TEST(RemoveLockCheck, Kept_IsNotReported) { EXPECT_TRUE(nothing(deleted(false))); }
 
 NTSTATUS go_on(DEVICE_OBJECT*, IRP* irp, void*) {
     if (irp->PendingReturned) IoMarkIrpPending(irp);
@@ -534,9 +537,11 @@ std::vector<reported_finding> short_of_memory(bool checks_status) {
     dispatch::detail::settings.fault_one_in = 17;
     return seen.all();
 }
-TEST(breaks, IoSetCompletionExCompleteIrp) {
+TEST(IoSetCompletionExCompleteIrp, Broken_IsReported) {
     EXPECT_TRUE(is(short_of_memory(false), "IoSetCompletionExCompleteIrp", detected, 0x0004100F));
 }
-TEST(keeps, IoSetCompletionExCompleteIrp) { EXPECT_TRUE(nothing(short_of_memory(true))); }
+TEST(IoSetCompletionExCompleteIrp, Kept_IsNotReported) {
+    EXPECT_TRUE(nothing(short_of_memory(true)));
+}
 
 } // namespace

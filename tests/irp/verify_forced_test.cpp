@@ -17,38 +17,38 @@ namespace dispatch = irpverbs::dispatch;
 
 /// Sends one request through a filter in one schedule; returns the status of the originator's
 /// IoCallDriver. `seen` collects the reports; without it a report ends the run.
-NTSTATUS ask_once(NTSTATUS (*filter_answer)(NTSTATUS), const findings* seen = nullptr) {
+NTSTATUS ask_once(NTSTATUS (*filter_return)(NTSTATUS), const findings* seen = nullptr) {
     dispatch::random_choices chance(1);
     sim_machine sim(chance);
     const dispatch::machine::scope here(sim);
     std::optional<findings::on_this_machine> collected;
     if (seen != nullptr) collected.emplace(*seen);
-    NTSTATUS answer = STATUS_SUCCESS;
+    NTSTATUS return_status = STATUS_SUCCESS;
     {
         lambda_driver bottom(succeed_at_once);
         lambda_driver filter(bottom, [&](DEVICE_OBJECT*, IRP* irp) {
             IoSkipCurrentIrpStackLocation(irp);
-            return filter_answer(IoCallDriver(bottom.device(), irp));
+            return filter_return(IoCallDriver(bottom.device(), irp));
         });
         request asked(2);
-        sim.spawn("ask", [&] { answer = asked.send(filter); });
+        sim.spawn("ask", [&] { return_status = asked.send(filter); });
         sim.run();
         EXPECT_EQ(asked.completions(), 1);
         EXPECT_EQ(asked.status(), STATUS_SUCCESS);
     }
-    return answer;
+    return return_status;
 }
 
 // Both call sites return inline in the first run; each is then pended in a run of its own.
 TEST(ForcePending, Sweep_PendsEachCallSite) {
     const verifier_scope verified("default");
-    std::multiset<NTSTATUS> answers;
+    std::multiset<NTSTATUS> statuses;
     const auto summary = force_pending_sweep(
-        [&] { answers.insert(ask_once([](NTSTATUS below) { return below; })); });
+        [&] { statuses.insert(ask_once([](NTSTATUS below) { return below; })); });
     EXPECT_EQ(summary.sites, 2u);
     EXPECT_EQ(summary.runs, 3u);
-    EXPECT_GE(answers.count(STATUS_SUCCESS), 1u);
-    EXPECT_GE(answers.count(STATUS_PENDING), 1u);
+    EXPECT_GE(statuses.count(STATUS_SUCCESS), 1u);
+    EXPECT_GE(statuses.count(STATUS_PENDING), 1u);
 }
 
 TEST(ForcePending, SweepThatEnds_KeepsLaterConfiguration) {

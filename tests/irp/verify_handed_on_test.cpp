@@ -109,13 +109,13 @@ std::string used_after_completion(use call) {
     return rule;
 }
 
-TEST(breaks, UseAfterSend) {
+TEST(UseAfterSend, Broken_IsReported) {
     for (const auto& each : uses)
         EXPECT_EQ(used_after_send(each.call), "UseAfterSend") << each.function;
 }
 
 // The filter owns the IRP again when its completion routine has reclaimed it.
-TEST(keeps, UseAfterSend) {
+TEST(UseAfterSend, Kept_IsNotReported) {
     EXPECT_TRUE(nothing(found_with("io", [&](sim_machine&) {
         filtered stack(reclaim, succeed_at_once, [&](DEVICE_OBJECT*, IRP* irp, NTSTATUS) {
             IoMarkIrpPending(irp);
@@ -127,11 +127,11 @@ TEST(keeps, UseAfterSend) {
     })));
 }
 
-TEST(breaks, UseAfterCompletion) {
+TEST(UseAfterCompletion, Broken_IsReported) {
     for (const auto& each : uses)
         EXPECT_EQ(used_after_completion(each.call), "UseAfterCompletion") << each.function;
 }
-TEST(keeps, UseAfterCompletion) {
+TEST(UseAfterCompletion, Kept_IsNotReported) {
     EXPECT_TRUE(nothing(found_with("io", [](sim_machine&) {
         const lambda_driver driver([](DEVICE_OBJECT*, IRP* irp) {
             IoMarkIrpPending(irp);
@@ -161,12 +161,12 @@ std::vector<reported_finding> written_while_below(bool by_filter) {
     });
 }
 
-TEST(breaks, WriteAfterSend) {
+TEST(WriteAfterSend, Broken_IsReported) {
     const auto all = written_while_below(true);
     EXPECT_TRUE(is(all, "WriteAfterSend", io, 0x49521024));
     EXPECT_TRUE(all.at(0).has_stack("sent last at"));
 }
-TEST(keeps, WriteAfterSend) {
+TEST(WriteAfterSend, Kept_IsNotReported) {
     EXPECT_TRUE(nothing(written_while_below(false)));
     // The filter may access its location before the send and after it has reclaimed the IRP.
     EXPECT_TRUE(nothing(found_with("io", [](sim_machine&) {

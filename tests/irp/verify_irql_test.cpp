@@ -30,11 +30,11 @@ void delete_at(KIRQL level) {
     const owned_device mine;
     at(level, [&] { IoDeleteDevice(mine.device); });
 }
-TEST(breaks, IrqlIoApcLte) {
+TEST(IrqlIoApcLte, Broken_IsReported) {
     const auto all = found_in([](sim_machine&) { delete_at(DISPATCH_LEVEL); });
     EXPECT_TRUE(is(all, "IrqlIoApcLte", violation, 0x00020009));
 }
-TEST(keeps, IrqlIoApcLte) {
+TEST(IrqlIoApcLte, Kept_IsNotReported) {
     EXPECT_TRUE(nothing(found_in([](sim_machine&) { delete_at(APC_LEVEL); })));
 }
 
@@ -42,11 +42,11 @@ void create_at(KIRQL level) {
     const owned_device mine(level);
     IoDeleteDevice(mine.device);
 }
-TEST(breaks, IrqlIoPassive1) {
+TEST(IrqlIoPassive1, Broken_IsReported) {
     const auto all = found_in([](sim_machine&) { create_at(DISPATCH_LEVEL); });
     EXPECT_TRUE(is(all, "IrqlIoPassive1", violation, 0x0002000A));
 }
-TEST(keeps, IrqlIoPassive1) {
+TEST(IrqlIoPassive1, Kept_IsNotReported) {
     EXPECT_TRUE(nothing(found_in([](sim_machine&) { create_at(APC_LEVEL); })));
 }
 
@@ -58,11 +58,11 @@ void detach_at(KIRQL level) {
     IoDeleteDevice(top.device);
     IoDeleteDevice(bottom.device);
 }
-TEST(breaks, IrqlIoPassive3) {
+TEST(IrqlIoPassive3, Broken_IsReported) {
     const auto all = found_in([](sim_machine&) { detach_at(APC_LEVEL); });
     EXPECT_TRUE(is(all, "IrqlIoPassive3", violation, 0x0002000C));
 }
-TEST(keeps, IrqlIoPassive3) {
+TEST(IrqlIoPassive3, Kept_IsNotReported) {
     EXPECT_TRUE(nothing(found_in([](sim_machine&) { detach_at(PASSIVE_LEVEL); })));
 }
 
@@ -70,11 +70,11 @@ void initialise_remove_lock_at(KIRQL level) {
     IO_REMOVE_LOCK lock;
     at(level, [&] { IoInitializeRemoveLock(&lock, 0, 0, 0); });
 }
-TEST(breaks, IrqlIoPassive5) {
+TEST(IrqlIoPassive5, Broken_IsReported) {
     const auto all = found_in([](sim_machine&) { initialise_remove_lock_at(APC_LEVEL); });
     EXPECT_TRUE(is(all, "IrqlIoPassive5", violation, 0x0002000E));
 }
-TEST(keeps, IrqlIoPassive5) {
+TEST(IrqlIoPassive5, Kept_IsNotReported) {
     EXPECT_TRUE(nothing(found_in([](sim_machine&) { initialise_remove_lock_at(PASSIVE_LEVEL); })));
 }
 
@@ -82,11 +82,11 @@ void reuse_at(KIRQL level) {
     const request mine;
     at(level, [&] { IoReuseIrp(mine.irp(), STATUS_SUCCESS); });
 }
-TEST(breaks, IrqlIoDispatch) {
+TEST(IrqlIoDispatch, Broken_IsReported) {
     const auto all = found_in([](sim_machine&) { reuse_at(CLOCK_LEVEL); });
     EXPECT_TRUE(is(all, "IrqlIoDispatch", violation, 0x00020022));
 }
-TEST(keeps, IrqlIoDispatch) {
+TEST(IrqlIoDispatch, Kept_IsNotReported) {
     EXPECT_TRUE(nothing(found_in([](sim_machine&) { reuse_at(DISPATCH_LEVEL); })));
 }
 
@@ -97,11 +97,11 @@ void lock_pages_at(KIRQL level) {
     MmUnlockPages(pages);
     IoFreeMdl(pages);
 }
-TEST(breaks, IrqlMmDispatch) {
+TEST(IrqlMmDispatch, Broken_IsReported) {
     const auto all = found_in([](sim_machine&) { lock_pages_at(CLOCK_LEVEL); });
     EXPECT_TRUE(is(all, "IrqlMmDispatch", violation, 0x0002001A));
 }
-TEST(keeps, IrqlMmDispatch) {
+TEST(IrqlMmDispatch, Kept_IsNotReported) {
     EXPECT_TRUE(nothing(found_in([](sim_machine&) { lock_pages_at(DISPATCH_LEVEL); })));
 }
 

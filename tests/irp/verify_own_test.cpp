@@ -34,16 +34,16 @@ void send_and_free(IRP* irp, const lambda_driver& driver) {
     IoFreeIrp(irp);
 }
 
-TEST(breaks, IoAllocateComplete) {
+TEST(IoAllocateComplete, Broken_IsReported) {
     EXPECT_TRUE(is(own([](IRP* irp, const lambda_driver&) {
                        complete(irp, STATUS_SUCCESS);
                        IoFreeIrp(irp);
                    }),
                    "IoAllocateComplete", io, 0x4952100E));
 }
-TEST(keeps, IoAllocateComplete) { EXPECT_TRUE(nothing(own(send_and_free))); }
+TEST(IoAllocateComplete, Kept_IsNotReported) { EXPECT_TRUE(nothing(own(send_and_free))); }
 
-TEST(breaks, IoAllocateForward) {
+TEST(IoAllocateForward, Broken_IsReported) {
     EXPECT_TRUE(
         is(own([](IRP* irp, const lambda_driver& driver) { IoCallDriver(driver.device(), irp); }),
            "IoAllocateForward", io, 0x4952100F));
@@ -53,7 +53,7 @@ TEST(breaks, IoAllocateForward) {
                    }),
                    "IoAllocateForward", io, 0x4952100F));
 }
-TEST(keeps, IoAllocateForward) { EXPECT_TRUE(nothing(own(send_and_free))); }
+TEST(IoAllocateForward, Kept_IsNotReported) { EXPECT_TRUE(nothing(own(send_and_free))); }
 
 /// An IRP in memory of the caller's own.
 struct own_memory {
@@ -64,7 +64,7 @@ struct own_memory {
     own_memory& operator=(const own_memory&) = delete;
 };
 
-TEST(breaks, IoAllocateFree) {
+TEST(IoAllocateFree, Broken_IsReported) {
     EXPECT_TRUE(is(found_in([](sim_machine&) { IoFreeIrp(own_memory().irp); }), "IoAllocateFree",
                    io, 0x01));
     EXPECT_TRUE(is(own([](IRP* irp, const lambda_driver&) {
@@ -73,9 +73,9 @@ TEST(breaks, IoAllocateFree) {
                    }),
                    "IoAllocateFree", io, 0x01));
 }
-TEST(keeps, IoAllocateFree) { EXPECT_TRUE(nothing(own(send_and_free))); }
+TEST(IoAllocateFree, Kept_IsNotReported) { EXPECT_TRUE(nothing(own(send_and_free))); }
 
-TEST(breaks, IrpFreedAsPool) {
+TEST(IrpFreedAsPool, Broken_IsReported) {
     const auto once = own([](IRP* irp, const lambda_driver&) {
         ExFreePoolWithTag(irp, 0x20707249);
         IoFreeIrp(irp);
@@ -89,7 +89,7 @@ TEST(breaks, IrpFreedAsPool) {
     EXPECT_TRUE(is(too_late, "IrpFreedAsPool", DRIVER_VERIFIER_DETECTED_VIOLATION, 0x105));
     EXPECT_TRUE(too_late.at(0).has_stack("freed at"));
 }
-TEST(keeps, IrpFreedAsPool) {
+TEST(IrpFreedAsPool, Kept_IsNotReported) {
     EXPECT_TRUE(nothing(own(send_and_free)));
     EXPECT_TRUE(nothing(found_in([](sim_machine&) { // an IRP in pool memory
         void* memory = ExAllocatePool2(POOL_FLAG_NON_PAGED, IoSizeOfIrp(1), 0x20707249);
@@ -110,16 +110,16 @@ std::vector<reported_finding> complete_initialized(bool sent) {
             complete(memory.irp, STATUS_SUCCESS);
     });
 }
-TEST(breaks, CompletedNeverSent) {
+TEST(CompletedNeverSent, Broken_IsReported) {
     EXPECT_TRUE(is(complete_initialized(false), "CompletedNeverSent", io, 0x239));
 }
-TEST(keeps, CompletedNeverSent) { EXPECT_TRUE(nothing(complete_initialized(true))); }
+TEST(CompletedNeverSent, Kept_IsNotReported) { EXPECT_TRUE(nothing(complete_initialized(true))); }
 
-TEST(breaks, IoReuseIrp) {
+TEST(IoReuseIrp, Broken_IsReported) {
     EXPECT_TRUE(is(found_in([](sim_machine&) { IoReuseIrp(own_memory().irp, STATUS_SUCCESS); }),
                    "IoReuseIrp", io, 0x311));
 }
-TEST(keeps, IoReuseIrp) {
+TEST(IoReuseIrp, Kept_IsNotReported) {
     EXPECT_TRUE(nothing(own([](IRP* irp, const lambda_driver& driver) {
         IoReuseIrp(irp, STATUS_SUCCESS);
         IoGetNextIrpStackLocation(irp)->MajorFunction = IRP_MJ_READ;
@@ -137,8 +137,10 @@ std::vector<reported_finding> while_pended(const std::function<void(IRP*)>& misu
         complete(pended, STATUS_SUCCESS);
     });
 }
-TEST(breaks, FreedInUse) { EXPECT_TRUE(is(while_pended(IoFreeIrp), "FreedInUse", io, 0x20A)); }
-TEST(keeps, FreedInUse) {
+TEST(FreedInUse, Broken_IsReported) {
+    EXPECT_TRUE(is(while_pended(IoFreeIrp), "FreedInUse", io, 0x20A));
+}
+TEST(FreedInUse, Kept_IsNotReported) {
     EXPECT_TRUE(nothing(while_pended([](IRP*) {})));
     // with a location of the originator's own on top
     EXPECT_TRUE(nothing(found_in([](sim_machine&) {
@@ -149,29 +151,29 @@ TEST(keeps, FreedInUse) {
         send_and_free(irp, driver);
     })));
 }
-TEST(breaks, InitializedInUse) {
+TEST(InitializedInUse, Broken_IsReported) {
     EXPECT_TRUE(is(while_pended([](IRP* irp) { IoReuseIrp(irp, STATUS_SUCCESS); }),
                    "InitializedInUse", io, 0x310));
 }
-TEST(keeps, InitializedInUse) {
+TEST(InitializedInUse, Kept_IsNotReported) {
     EXPECT_TRUE(nothing(while_pended([](IRP*) {})));
 }
 
-TEST(breaks, InitializedAllocated) {
+TEST(InitializedAllocated, Broken_IsReported) {
     EXPECT_TRUE(is(own([](IRP* irp, const lambda_driver&) {
                        keep_lost(irp);
                        IoInitializeIrp(irp, IoSizeOfIrp(1), 1);
                    }),
                    "InitializedAllocated", io, 0x20D));
 }
-TEST(keeps, InitializedAllocated) {
+TEST(InitializedAllocated, Kept_IsNotReported) {
     EXPECT_TRUE(nothing(found_in([](sim_machine&) {
         own_memory memory;
         IoInitializeIrp(memory.irp, IoSizeOfIrp(1), 1);
     })));
 }
 
-TEST(breaks, UseAfterFree) {
+TEST(UseAfterFree, Broken_IsReported) {
     const auto use = [](const std::function<void(IRP*, const lambda_driver&)>& misuse) {
         return own([&](IRP* irp, const lambda_driver& driver) {
             IoFreeIrp(irp);
@@ -192,11 +194,11 @@ TEST(breaks, UseAfterFree) {
     EXPECT_TRUE(is(use([](IRP* irp, const lambda_driver&) { IoReuseIrp(irp, STATUS_SUCCESS); }),
                    "UseAfterFree", io, 0x03));
 }
-TEST(keeps, UseAfterFree) { EXPECT_TRUE(nothing(own(send_and_free))); }
+TEST(UseAfterFree, Kept_IsNotReported) { EXPECT_TRUE(nothing(own(send_and_free))); }
 
 #if IRPVERBS_ADDRESS_SANITIZER
 // The sanitizer itself stops the write.
-TEST(breaks, WriteAfterFree) {
+TEST(WriteAfterFree, Broken_IsReported) {
     EXPECT_DEATH(own([](IRP* irp, const lambda_driver&) {
                      IoFreeIrp(irp);
                      irp->IoStatus.Information = 1;
@@ -204,7 +206,7 @@ TEST(breaks, WriteAfterFree) {
                  "use-after-poison");
 }
 #else
-TEST(breaks, WriteAfterFree) {
+TEST(WriteAfterFree, Broken_IsReported) {
     EXPECT_TRUE(is(own([](IRP* irp, const lambda_driver&) {
                        IoFreeIrp(irp);
                        irp->IoStatus.Information = 1;
@@ -212,7 +214,7 @@ TEST(breaks, WriteAfterFree) {
                    "WriteAfterFree", io, 0x49521010));
 }
 #endif
-TEST(keeps, WriteAfterFree) {
+TEST(WriteAfterFree, Kept_IsNotReported) {
     EXPECT_TRUE(nothing(found_in([](sim_machine&) { // more than the quarantine holds
         for (int i = 0; i < 300; ++i)
             IoFreeIrp(IoAllocateIrp(2, FALSE));
@@ -229,29 +231,29 @@ std::vector<reported_finding> built(const std::function<void(IRP*, const lambda_
             driver);
     });
 }
-TEST(breaks, IoBuildFsdFree) {
+TEST(IoBuildFsdFree, Broken_IsReported) {
     EXPECT_TRUE(is(built([](IRP* irp, const lambda_driver& driver) {
                        send_and_free(irp, driver);
                        IoFreeIrp(irp);
                    }),
                    "IoBuildFsdFree", io, 0x01));
 }
-TEST(keeps, IoBuildFsdFree) { EXPECT_TRUE(nothing(built(send_and_free))); }
+TEST(IoBuildFsdFree, Kept_IsNotReported) { EXPECT_TRUE(nothing(built(send_and_free))); }
 
-TEST(breaks, IoBuildFsdComplete) {
+TEST(IoBuildFsdComplete, Broken_IsReported) {
     EXPECT_TRUE(is(built([](IRP* irp, const lambda_driver&) {
                        complete(irp, STATUS_SUCCESS);
                        IoFreeIrp(irp);
                    }),
                    "IoBuildFsdComplete", io, 0x49521017));
 }
-TEST(keeps, IoBuildFsdComplete) { EXPECT_TRUE(nothing(built(send_and_free))); }
-TEST(breaks, IoBuildFsdForward) {
+TEST(IoBuildFsdComplete, Kept_IsNotReported) { EXPECT_TRUE(nothing(built(send_and_free))); }
+TEST(IoBuildFsdForward, Broken_IsReported) {
     EXPECT_TRUE(
         is(built([](IRP* irp, const lambda_driver& driver) { IoCallDriver(driver.device(), irp); }),
            "IoBuildFsdForward", io, 0x49521018));
 }
-TEST(keeps, IoBuildFsdForward) { EXPECT_TRUE(nothing(built(send_and_free))); }
+TEST(IoBuildFsdForward, Kept_IsNotReported) { EXPECT_TRUE(nothing(built(send_and_free))); }
 
 NTSTATUS free_it(DEVICE_OBJECT*, IRP* irp, void*) {
     keep_lost(irp);
@@ -285,26 +287,32 @@ std::vector<reported_finding> bound(bool control, PIO_COMPLETION_ROUTINE routine
         KeWaitForSingleObject(&done, Executive, KernelMode, FALSE, nullptr);
     });
 }
-TEST(breaks, IoBuildDeviceControlNoFree) {
+TEST(IoBuildDeviceControlNoFree, Broken_IsReported) {
     EXPECT_TRUE(is(bound(true, free_it), "IoBuildDeviceControlNoFree", io, 0x02));
 }
-TEST(keeps, IoBuildDeviceControlNoFree) { EXPECT_TRUE(nothing(bound(true, nullptr))); }
-TEST(breaks, IoBuildSynchronousFsdRequestNoFree) {
+TEST(IoBuildDeviceControlNoFree, Kept_IsNotReported) { EXPECT_TRUE(nothing(bound(true, nullptr))); }
+TEST(IoBuildSynchronousFsdRequestNoFree, Broken_IsReported) {
     EXPECT_TRUE(is(bound(false, free_it), "IoBuildSynchronousFsdRequestNoFree", io, 0x02));
 }
-TEST(keeps, IoBuildSynchronousFsdRequestNoFree) { EXPECT_TRUE(nothing(bound(false, nullptr))); }
-TEST(breaks, IoBuildDeviceIoControlSetEvent) {
+TEST(IoBuildSynchronousFsdRequestNoFree, Kept_IsNotReported) {
+    EXPECT_TRUE(nothing(bound(false, nullptr)));
+}
+TEST(IoBuildDeviceIoControlSetEvent, Broken_IsReported) {
     EXPECT_TRUE(is(bound(true, set_event), "IoBuildDeviceIoControlSetEvent", io, 0x307));
 }
-TEST(keeps, IoBuildDeviceIoControlSetEvent) { EXPECT_TRUE(nothing(bound(true, leave))); }
-TEST(breaks, ThreadBoundIrql) {
+TEST(IoBuildDeviceIoControlSetEvent, Kept_IsNotReported) {
+    EXPECT_TRUE(nothing(bound(true, leave)));
+}
+TEST(ThreadBoundIrql, Broken_IsReported) {
     EXPECT_TRUE(is(bound(true, nullptr, APC_LEVEL), "ThreadBoundIrql", io, 0x302));
 }
-TEST(keeps, ThreadBoundIrql) { EXPECT_TRUE(nothing(bound(true, nullptr, PASSIVE_LEVEL))); }
-TEST(breaks, ForwardedAtBadIrqlFsdSync) {
+TEST(ThreadBoundIrql, Kept_IsNotReported) {
+    EXPECT_TRUE(nothing(bound(true, nullptr, PASSIVE_LEVEL)));
+}
+TEST(ForwardedAtBadIrqlFsdSync, Broken_IsReported) {
     EXPECT_TRUE(is(bound(false, nullptr, DISPATCH_LEVEL), "ForwardedAtBadIrqlFsdSync", io, 0x23A));
 }
-TEST(keeps, ForwardedAtBadIrqlFsdSync) { EXPECT_TRUE(nothing(bound(false, nullptr))); }
+TEST(ForwardedAtBadIrqlFsdSync, Kept_IsNotReported) { EXPECT_TRUE(nothing(bound(false, nullptr))); }
 
 std::vector<reported_finding> flush_at(KIRQL level) {
     return found_in([level](sim_machine&) {
@@ -317,9 +325,9 @@ std::vector<reported_finding> flush_at(KIRQL level) {
         KeLowerIrql(old);
     });
 }
-TEST(breaks, ForwardedAtBadIrqlFsdAsync) {
+TEST(ForwardedAtBadIrqlFsdAsync, Broken_IsReported) {
     EXPECT_TRUE(is(flush_at(DISPATCH_LEVEL), "ForwardedAtBadIrqlFsdAsync", io, 0x23A));
 }
-TEST(keeps, ForwardedAtBadIrqlFsdAsync) { EXPECT_TRUE(nothing(flush_at(APC_LEVEL))); }
+TEST(ForwardedAtBadIrqlFsdAsync, Kept_IsNotReported) { EXPECT_TRUE(nothing(flush_at(APC_LEVEL))); }
 
 } // namespace

@@ -16,7 +16,7 @@ NTSTATUS forward(DEVICE_OBJECT*, IRP* irp, const lambda_driver& below) {
     return IoCallDriver(below.device(), irp);
 }
 
-TEST(breaks, MarkIrpPending) {
+TEST(MarkIrpPending, Broken_IsReported) {
     const auto found = found_in([](sim_machine&) {
         lambda_driver driver([](DEVICE_OBJECT*, IRP* irp) {
             IoMarkIrpPending(irp);
@@ -28,7 +28,7 @@ TEST(breaks, MarkIrpPending) {
     EXPECT_TRUE(is(found, "MarkIrpPending", io, 0x23E));
 }
 
-TEST(keeps, MarkIrpPending) {
+TEST(MarkIrpPending, Kept_IsNotReported) {
     const auto found = found_in([](sim_machine&) {
         IRP* pended = nullptr;
         lambda_driver driver(pend_in(pended));
@@ -39,7 +39,7 @@ TEST(keeps, MarkIrpPending) {
     EXPECT_TRUE(nothing(found));
 }
 
-TEST(breaks, MarkIrpPending2) {
+TEST(MarkIrpPending2, Broken_IsReported) {
     const auto found = found_in([](sim_machine&) {
         IRP* pended = nullptr;
         lambda_driver driver([&](DEVICE_OBJECT*, IRP* irp) {
@@ -53,7 +53,7 @@ TEST(breaks, MarkIrpPending2) {
     EXPECT_TRUE(is(found, "MarkIrpPending2", io, 0x23D));
 }
 
-TEST(keeps, MarkIrpPending2) {
+TEST(MarkIrpPending2, Kept_IsNotReported) {
     const auto found = found_in([](sim_machine&) {
         IRP* pended = nullptr;
         lambda_driver bottom(pend_in(pended));
@@ -89,10 +89,10 @@ std::vector<reported_finding> queue_one(bool locked) {
     });
 }
 
-TEST(breaks, MarkingQueuedIrps) {
+TEST(MarkingQueuedIrps, Broken_IsReported) {
     EXPECT_TRUE(is(queue_one(false), "MarkingQueuedIrps", io, 0x49521001));
 }
-TEST(keeps, MarkingQueuedIrps) { EXPECT_TRUE(nothing(queue_one(true))); }
+TEST(MarkingQueuedIrps, Kept_IsNotReported) { EXPECT_TRUE(nothing(queue_one(true))); }
 
 // A driver that inserts into an interlocked list, which another actor empties.
 struct interlocked_driver {
@@ -129,7 +129,7 @@ void queue_and_serve(sim_machine& sim, bool mark_first) {
     queue.serve();
 }
 
-TEST(breaks, MarkingInterlockedQueuedIrps) {
+TEST(MarkingInterlockedQueuedIrps, Broken_IsReported) {
     const irpverbs::irp::verifier_scope verified("default");
     const auto summary = expect_found({}, [](sim_machine& sim) { queue_and_serve(sim, false); });
     ASSERT_TRUE(summary.failure);
@@ -137,7 +137,7 @@ TEST(breaks, MarkingInterlockedQueuedIrps) {
         << summary.failure->what;
     EXPECT_NE(summary.failure->what.find("replay:"), std::string::npos);
 }
-TEST(keeps, MarkingInterlockedQueuedIrps) {
+TEST(MarkingInterlockedQueuedIrps, Kept_IsNotReported) {
     const irpverbs::irp::verifier_scope verified("default");
     explore_options options;
     options.exhaustive_runs = 20000;
@@ -155,17 +155,17 @@ std::vector<reported_finding> complete_and_pend(const char* options) {
     });
 }
 
-TEST(breaks, PendedCompletedRequest) {
+TEST(PendedCompletedRequest, Broken_IsReported) {
     EXPECT_TRUE(is(complete_and_pend("default,pended_completed=fail"), "PendedCompletedRequest", io,
                    0x49521002));
 }
-TEST(keeps, PendedCompletedRequest) {
+TEST(PendedCompletedRequest, Kept_IsNotReported) {
     EXPECT_TRUE(nothing(complete_and_pend("default"))); // a warning, as WDK texts differ
     EXPECT_TRUE(nothing(complete_and_pend("default,pended_completed=allow")));
 }
 
 // A filter that completes an IRP after it has passed it down.
-TEST(breaks, PendedCompletedRequest2) {
+TEST(PendedCompletedRequest2, Broken_IsReported) {
     const auto found = found_in([](sim_machine&) {
         IRP* pended = nullptr;
         lambda_driver bottom(pend_in(pended));
@@ -186,7 +186,7 @@ NTSTATUS wake(DEVICE_OBJECT*, IRP*, void* event) {
 }
 
 // The filter waits for the IRP's return before it completes it.
-TEST(keeps, PendedCompletedRequest2) {
+TEST(PendedCompletedRequest2, Kept_IsNotReported) {
     const auto found = found_in([](sim_machine& sim) {
         IRP* pended = nullptr;
         lambda_driver bottom(pend_in(pended));
@@ -232,9 +232,9 @@ std::vector<reported_finding> filter_with(PIO_COMPLETION_ROUTINE routine) {
     });
 }
 
-TEST(breaks, PendingPropagated) {
+TEST(PendingPropagated, Broken_IsReported) {
     EXPECT_TRUE(is(filter_with(forget_mark), "PendingPropagated", io, 0x228));
 }
-TEST(keeps, PendingPropagated) { EXPECT_TRUE(nothing(filter_with(pass_mark))); }
+TEST(PendingPropagated, Kept_IsNotReported) { EXPECT_TRUE(nothing(filter_with(pass_mark))); }
 
 } // namespace

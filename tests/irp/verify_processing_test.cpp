@@ -46,7 +46,7 @@ NTSTATUS go_on(DEVICE_OBJECT*, IRP* irp, void*) {
 }
 NTSTATUS take(DEVICE_OBJECT*, IRP*, void*) { return STATUS_MORE_PROCESSING_REQUIRED; }
 
-TEST(breaks, DoubleCompletion) {
+TEST(DoubleCompletion, Broken_IsReported) {
     const auto found = ask([](DEVICE_OBJECT*, IRP* irp) {
         complete(irp, STATUS_SUCCESS);
         return complete(irp, STATUS_SUCCESS);
@@ -59,7 +59,7 @@ TEST(breaks, DoubleCompletion) {
               std::string::npos)
         << found[0].history;
 }
-TEST(keeps, DoubleCompletion) { EXPECT_TRUE(nothing(ask(succeed_at_once))); }
+TEST(DoubleCompletion, Kept_IsNotReported) { EXPECT_TRUE(nothing(ask(succeed_at_once))); }
 
 NTSTATUS complete_and_go_on(DEVICE_OBJECT*, IRP* irp, void*) {
     complete(irp, STATUS_SUCCESS);
@@ -70,34 +70,34 @@ NTSTATUS complete_and_take(DEVICE_OBJECT*, IRP* irp, void*) {
     return STATUS_MORE_PROCESSING_REQUIRED;
 }
 
-TEST(breaks, CompleteRequest) {
+TEST(CompleteRequest, Broken_IsReported) {
     EXPECT_TRUE(is(ask_with(complete_and_go_on), "CompleteRequest", MULTIPLE_IRP_COMPLETE_REQUESTS,
                    0x49521003));
 }
-TEST(keeps, CompleteRequest) { EXPECT_TRUE(nothing(ask_with(complete_and_take))); }
+TEST(CompleteRequest, Kept_IsNotReported) { EXPECT_TRUE(nothing(ask_with(complete_and_take))); }
 
-TEST(breaks, CompleteRequestStatusCheck) {
+TEST(CompleteRequestStatusCheck, Broken_IsReported) {
     EXPECT_TRUE(is(ask([](DEVICE_OBJECT*, IRP* irp) {
                        complete(irp, STATUS_SUCCESS);
                        return STATUS_UNSUCCESSFUL;
                    }),
                    "CompleteRequestStatusCheck", io, 0x224));
 }
-TEST(keeps, CompleteRequestStatusCheck) {
+TEST(CompleteRequestStatusCheck, Kept_IsNotReported) {
     EXPECT_TRUE(
         nothing(ask([](DEVICE_OBJECT*, IRP* irp) { return complete(irp, STATUS_UNSUCCESSFUL); })));
 }
 
-TEST(breaks, CompletedWithPending) {
+TEST(CompletedWithPending, Broken_IsReported) {
     EXPECT_TRUE(is(ask([](DEVICE_OBJECT*, IRP* irp) {
                        complete(irp, STATUS_PENDING);
                        return complete(irp, STATUS_SUCCESS);
                    }),
                    "CompletedWithPending", io, 0x06));
 }
-TEST(keeps, CompletedWithPending) { EXPECT_TRUE(nothing(ask(succeed_at_once))); }
+TEST(CompletedWithPending, Kept_IsNotReported) { EXPECT_TRUE(nothing(ask(succeed_at_once))); }
 
-TEST(breaks, CompletionRoutineRegistered) {
+TEST(CompletionRoutineRegistered, Broken_IsReported) {
     EXPECT_TRUE(is(ask_filter([](DEVICE_OBJECT* self, DEVICE_OBJECT*, IRP* irp) {
                        IoSetCompletionRoutineEx(self, irp, go_on, nullptr, TRUE, TRUE, TRUE);
                        keep_lost(IoGetNextIrpStackLocation(irp)->Context);
@@ -110,19 +110,21 @@ NTSTATUS set_ex_and_send(DEVICE_OBJECT* device, DEVICE_OBJECT* lower, IRP* irp) 
     const NTSTATUS status = IoSetCompletionRoutineEx(device, irp, go_on, nullptr, TRUE, TRUE, TRUE);
     return NT_SUCCESS(status) ? IoCallDriver(lower, irp) : complete(irp, status);
 }
-TEST(keeps, CompletionRoutineRegistered) { EXPECT_TRUE(nothing(ask_filter(set_ex_and_send))); }
+TEST(CompletionRoutineRegistered, Kept_IsNotReported) {
+    EXPECT_TRUE(nothing(ask_filter(set_ex_and_send)));
+}
 
-TEST(breaks, IoSetCompletionRoutineExCheckDeviceObject) {
+TEST(IoSetCompletionRoutineExCheckDeviceObject, Broken_IsReported) {
     EXPECT_TRUE(is(ask_filter([](DEVICE_OBJECT*, DEVICE_OBJECT* lower, IRP* irp) {
                        return set_ex_and_send(lower, lower, irp);
                    }),
                    "IoSetCompletionRoutineExCheckDeviceObject", io, 0x49521005));
 }
-TEST(keeps, IoSetCompletionRoutineExCheckDeviceObject) {
+TEST(IoSetCompletionRoutineExCheckDeviceObject, Kept_IsNotReported) {
     EXPECT_TRUE(nothing(ask_filter(set_ex_and_send)));
 }
 
-TEST(breaks, InformationSize) {
+TEST(InformationSize, Broken_IsReported) {
     static ULONG buffer[2];
     const auto found = found_in([](sim_machine&) {
         lambda_driver driver([](DEVICE_OBJECT*, IRP* irp) {
@@ -138,7 +140,7 @@ TEST(breaks, InformationSize) {
     });
     EXPECT_TRUE(is(found, "InformationSize", io, 0x312));
 }
-TEST(keeps, InformationSize) {
+TEST(InformationSize, Kept_IsNotReported) {
     static ULONG buffer[2];
     const auto found = found_in([](sim_machine&) {
         lambda_driver driver([](DEVICE_OBJECT*, IRP* irp) {
@@ -177,7 +179,7 @@ TEST(InformationSizeRule, OfAnAssociatedIrp_IsNotAsked) {
     })));
 }
 
-TEST(breaks, IrpProcessingComplete) {
+TEST(IrpProcessingComplete, Broken_IsReported) {
     const auto found = found_in([](sim_machine&) {
         IRP* forgotten = nullptr;
         lambda_driver driver([&](DEVICE_OBJECT*, IRP* irp) {
@@ -190,7 +192,7 @@ TEST(breaks, IrpProcessingComplete) {
     });
     EXPECT_TRUE(is(found, "IrpProcessingComplete", io, 0x226));
 }
-TEST(keeps, IrpProcessingComplete) { EXPECT_TRUE(nothing(ask(succeed_at_once))); }
+TEST(IrpProcessingComplete, Kept_IsNotReported) { EXPECT_TRUE(nothing(ask(succeed_at_once))); }
 
 std::vector<reported_finding> ask_pending_below(NTSTATUS (*judge)(NTSTATUS)) {
     return found_in([judge](sim_machine&) {
@@ -205,7 +207,7 @@ std::vector<reported_finding> ask_pending_below(NTSTATUS (*judge)(NTSTATUS)) {
         complete(pended, STATUS_SUCCESS);
     });
 }
-TEST(breaks, LowerDriverReturn) {
+TEST(LowerDriverReturn, Broken_IsReported) {
     EXPECT_TRUE(is(ask_pending_below([](NTSTATUS) -> NTSTATUS { return STATUS_SUCCESS; }),
                    "LowerDriverReturn", io, 0x49521006));
     EXPECT_TRUE(is(ask_filter([](DEVICE_OBJECT*, DEVICE_OBJECT* lower, IRP* irp) {
@@ -215,11 +217,11 @@ TEST(breaks, LowerDriverReturn) {
                    }),
                    "LowerDriverReturn", io, 0x49521006));
 }
-TEST(keeps, LowerDriverReturn) {
+TEST(LowerDriverReturn, Kept_IsNotReported) {
     EXPECT_TRUE(nothing(ask_pending_below([](NTSTATUS below) { return below; })));
 }
 
-TEST(breaks, IrqlReturn) {
+TEST(IrqlReturn, Broken_IsReported) {
     EXPECT_TRUE(is(ask([](DEVICE_OBJECT*, IRP* irp) {
                        complete(irp, STATUS_SUCCESS);
                        KeRaiseIrqlToDpcLevel();
@@ -227,7 +229,7 @@ TEST(breaks, IrqlReturn) {
                    }),
                    "IrqlReturn", io, 0x05));
 }
-TEST(keeps, IrqlReturn) {
+TEST(IrqlReturn, Kept_IsNotReported) {
     EXPECT_TRUE(nothing(ask([](DEVICE_OBJECT*, IRP* irp) {
         const KIRQL old = KeRaiseIrqlToDpcLevel();
         complete(irp, STATUS_SUCCESS);
@@ -236,14 +238,14 @@ TEST(keeps, IrqlReturn) {
     })));
 }
 
-TEST(breaks, ApcStateReturn) {
+TEST(ApcStateReturn, Broken_IsReported) {
     EXPECT_TRUE(is(ask([](DEVICE_OBJECT*, IRP* irp) {
                        KeEnterCriticalRegion();
                        return complete(irp, STATUS_SUCCESS);
                    }),
                    "ApcStateReturn", detected, 0xC5));
 }
-TEST(keeps, ApcStateReturn) {
+TEST(ApcStateReturn, Kept_IsNotReported) {
     EXPECT_TRUE(nothing(ask([](DEVICE_OBJECT*, IRP* irp) {
         KeEnterCriticalRegion();
         complete(irp, STATUS_SUCCESS);
@@ -260,16 +262,16 @@ NTSTATUS stay_in_region(DEVICE_OBJECT*, IRP*, void*) {
     KeEnterGuardedRegion();
     return STATUS_CONTINUE_COMPLETION;
 }
-TEST(breaks, CompletionRoutineIrql) {
+TEST(CompletionRoutineIrql, Broken_IsReported) {
     EXPECT_TRUE(is(ask_with(stay_raised), "CompletionRoutineIrql", detected, 0xFA));
 }
-TEST(keeps, CompletionRoutineIrql) { EXPECT_TRUE(nothing(ask_with(go_on))); }
-TEST(breaks, CompletionRoutineApcs) {
+TEST(CompletionRoutineIrql, Kept_IsNotReported) { EXPECT_TRUE(nothing(ask_with(go_on))); }
+TEST(CompletionRoutineApcs, Broken_IsReported) {
     EXPECT_TRUE(is(ask_with(stay_in_region), "CompletionRoutineApcs", detected, 0xFB));
 }
-TEST(keeps, CompletionRoutineApcs) { EXPECT_TRUE(nothing(ask_with(go_on))); }
+TEST(CompletionRoutineApcs, Kept_IsNotReported) { EXPECT_TRUE(nothing(ask_with(go_on))); }
 
-TEST(breaks, IoCompleteRequestIrql) {
+TEST(IoCompleteRequestIrql, Broken_IsReported) {
     EXPECT_TRUE(is(ask([](DEVICE_OBJECT*, IRP* irp) {
                        KIRQL old = PASSIVE_LEVEL;
                        KeRaiseIrql(HIGH_LEVEL, &old);
@@ -279,7 +281,7 @@ TEST(breaks, IoCompleteRequestIrql) {
                    }),
                    "IoCompleteRequestIrql", io, 0x0E));
 }
-TEST(keeps, IoCompleteRequestIrql) { EXPECT_TRUE(nothing(ask(succeed_at_once))); }
+TEST(IoCompleteRequestIrql, Kept_IsNotReported) { EXPECT_TRUE(nothing(ask(succeed_at_once))); }
 
 /// An IRP that its originator sends at that level.
 std::vector<reported_finding> send_at(KIRQL level, UCHAR major) {
@@ -292,15 +294,19 @@ std::vector<reported_finding> send_at(KIRQL level, UCHAR major) {
         KeLowerIrql(old);
     });
 }
-TEST(breaks, IoCallDriverIrql) {
+TEST(IoCallDriverIrql, Broken_IsReported) {
     EXPECT_TRUE(is(send_at(HIGH_LEVEL, IRP_MJ_READ), "IoCallDriverIrql", io, 0x10));
 }
-TEST(keeps, IoCallDriverIrql) { EXPECT_TRUE(nothing(send_at(DISPATCH_LEVEL, IRP_MJ_READ))); }
-TEST(breaks, ForwardedAtBadIrqlAllocate) {
+TEST(IoCallDriverIrql, Kept_IsNotReported) {
+    EXPECT_TRUE(nothing(send_at(DISPATCH_LEVEL, IRP_MJ_READ)));
+}
+TEST(ForwardedAtBadIrqlAllocate, Broken_IsReported) {
     EXPECT_TRUE(
         is(send_at(DISPATCH_LEVEL, IRP_MJ_CREATE), "ForwardedAtBadIrqlAllocate", io, 0x23A));
 }
-TEST(keeps, ForwardedAtBadIrqlAllocate) { EXPECT_TRUE(nothing(send_at(APC_LEVEL, IRP_MJ_CREATE))); }
+TEST(ForwardedAtBadIrqlAllocate, Kept_IsNotReported) {
+    EXPECT_TRUE(nothing(send_at(APC_LEVEL, IRP_MJ_CREATE)));
+}
 
 /// A filter that forwards at that level.
 std::vector<reported_finding> forward_at(KIRQL level) {
@@ -317,12 +323,12 @@ std::vector<reported_finding> forward_at(KIRQL level) {
         request(2, IRP_MJ_CREATE).send(filter);
     });
 }
-TEST(breaks, ForwardedAtBadIrql) {
+TEST(ForwardedAtBadIrql, Broken_IsReported) {
     EXPECT_TRUE(is(forward_at(DISPATCH_LEVEL), "ForwardedAtBadIrql", io, 0x23A));
 }
-TEST(keeps, ForwardedAtBadIrql) { EXPECT_TRUE(nothing(forward_at(PASSIVE_LEVEL))); }
+TEST(ForwardedAtBadIrql, Kept_IsNotReported) { EXPECT_TRUE(nothing(forward_at(PASSIVE_LEVEL))); }
 
-TEST(breaks, ControlNotZeroed) {
+TEST(ControlNotZeroed, Broken_IsReported) {
     EXPECT_TRUE(is(ask_filter([](DEVICE_OBJECT*, DEVICE_OBJECT* lower, IRP* irp) {
                        IoMarkIrpPending(irp);
                        IoSkipCurrentIrpStackLocation(irp);
@@ -331,7 +337,7 @@ TEST(breaks, ControlNotZeroed) {
                    }),
                    "ControlNotZeroed", io, 0x206));
 }
-TEST(keeps, ControlNotZeroed) {
+TEST(ControlNotZeroed, Kept_IsNotReported) {
     EXPECT_TRUE(nothing(ask_filter([](DEVICE_OBJECT*, DEVICE_OBJECT* lower, IRP* irp) {
         IoMarkIrpPending(irp);
         IoCopyCurrentIrpStackLocationToNext(irp);
@@ -340,7 +346,7 @@ TEST(keeps, ControlNotZeroed) {
     })));
 }
 
-TEST(breaks, CopiedCompletionRoutine) {
+TEST(CopiedCompletionRoutine, Broken_IsReported) {
     const auto found = ask_filter([](DEVICE_OBJECT*, DEVICE_OBJECT* lower, IRP* irp) {
         keep_lost(irp);
         *IoGetNextIrpStackLocation(irp) = *IoGetCurrentIrpStackLocation(irp);
@@ -348,9 +354,9 @@ TEST(breaks, CopiedCompletionRoutine) {
     });
     EXPECT_TRUE(is(found, "CopiedCompletionRoutine", io, 0x207));
 }
-TEST(keeps, CopiedCompletionRoutine) { EXPECT_TRUE(nothing(ask_with(go_on))); }
+TEST(CopiedCompletionRoutine, Kept_IsNotReported) { EXPECT_TRUE(nothing(ask_with(go_on))); }
 
-TEST(breaks, ForwardedTwice) {
+TEST(ForwardedTwice, Broken_IsReported) {
     EXPECT_TRUE(is(ask_filter([](DEVICE_OBJECT*, DEVICE_OBJECT* lower, IRP* irp) {
                        const NTSTATUS status = complete(irp, STATUS_SUCCESS);
                        IoCallDriver(lower, irp);
@@ -359,7 +365,7 @@ TEST(breaks, ForwardedTwice) {
                    "ForwardedTwice", io, 0x205));
 }
 // The filter sends an IRP again after its completion routine has reclaimed it.
-TEST(keeps, ForwardedTwice) {
+TEST(ForwardedTwice, Kept_IsNotReported) {
     EXPECT_TRUE(nothing(ask_filter([](DEVICE_OBJECT*, DEVICE_OBJECT* lower, IRP* irp) {
         IoCopyCurrentIrpStackLocationToNext(irp);
         IoSetCompletionRoutine(irp, take, nullptr, TRUE, TRUE, TRUE);
@@ -385,12 +391,14 @@ std::vector<reported_finding> ask_three(CCHAR depth, bool skips) {
     });
 }
 // Enough locations for drivers that skip theirs, but not for the stack.
-TEST(breaks, IrpStackLocations) {
+TEST(IrpStackLocations, Broken_IsReported) {
     EXPECT_TRUE(is(ask_three(1, false), "IrpStackLocations", io, 0x208));
 }
-TEST(keeps, IrpStackLocations) { EXPECT_TRUE(nothing(ask_three(3, false))); }
-TEST(breaks, SkippedDevice) { EXPECT_TRUE(is(ask_three(3, true), "SkippedDevice", io, 0x211)); }
-TEST(keeps, SkippedDevice) { EXPECT_TRUE(nothing(ask_three(3, false))); }
+TEST(IrpStackLocations, Kept_IsNotReported) { EXPECT_TRUE(nothing(ask_three(3, false))); }
+TEST(SkippedDevice, Broken_IsReported) {
+    EXPECT_TRUE(is(ask_three(3, true), "SkippedDevice", io, 0x211));
+}
+TEST(SkippedDevice, Kept_IsNotReported) { EXPECT_TRUE(nothing(ask_three(3, false))); }
 
 std::vector<reported_finding> complete_after(void (*use)(IO_STACK_LOCATION*)) {
     return found_in([use](sim_machine&) {
@@ -401,11 +409,11 @@ std::vector<reported_finding> complete_after(void (*use)(IO_STACK_LOCATION*)) {
         request(1).send(driver);
     });
 }
-TEST(breaks, TrashedLocation) {
+TEST(TrashedLocation, Broken_IsReported) {
     EXPECT_TRUE(is(complete_after([](IO_STACK_LOCATION* location) { *location = {}; }),
                    "TrashedLocation", io, 0x212));
 }
-TEST(keeps, TrashedLocation) {
+TEST(TrashedLocation, Kept_IsNotReported) {
     EXPECT_TRUE(nothing(complete_after(
         [](IO_STACK_LOCATION* location) { location->Parameters.DeviceIoControl = {}; })));
 }

@@ -66,21 +66,21 @@ std::vector<reported_finding> started(const std::function<void(start_io_driver&)
     });
 }
 
-TEST(breaks, StartIoRecursion) {
+TEST(StartIoRecursion, Broken_IsReported) {
     EXPECT_TRUE(is(started([](start_io_driver&) {}), "StartIoRecursion", detected, 0x4952101E));
 }
-TEST(keeps, StartIoRecursion) {
+TEST(StartIoRecursion, Kept_IsNotReported) {
     EXPECT_TRUE(nothing(started(
         [](start_io_driver& driver) { IoSetStartIoAttributes(driver.device(), TRUE, TRUE); })));
 }
 
-TEST(breaks, StartIoCancel) {
+TEST(StartIoCancel, Broken_IsReported) {
     EXPECT_TRUE(is(started([](start_io_driver& driver) {
                        IoSetStartIoAttributes(driver.device(), TRUE, FALSE);
                    }),
                    "StartIoCancel", detected, 0x4952101D));
 }
-TEST(keeps, StartIoCancel) {
+TEST(StartIoCancel, Kept_IsNotReported) {
     EXPECT_TRUE(nothing(started([](start_io_driver& driver) {
         IoSetStartIoAttributes(driver.device(), TRUE, FALSE);
         driver.cancel = cancel_waiting;

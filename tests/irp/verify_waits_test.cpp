@@ -61,15 +61,15 @@ std::string waiting_filter(PIO_COMPLETION_ROUTINE routine) {
         sim.run();
     });
 }
-TEST(breaks, SignalEventInCompletion) {
+TEST(SignalEventInCompletion, Broken_IsReported) {
     EXPECT_EQ(waiting_filter(keep), "SignalEventInCompletion");
 }
-TEST(keeps, SignalEventInCompletion) { EXPECT_EQ(waiting_filter(keep_and_wake), ""); }
+TEST(SignalEventInCompletion, Kept_IsNotReported) { EXPECT_EQ(waiting_filter(keep_and_wake), ""); }
 
-TEST(breaks, CompletionEventChecking) {
+TEST(CompletionEventChecking, Broken_IsReported) {
     EXPECT_EQ(waiting_filter(mark_keep_and_wake), "CompletionEventChecking");
 }
-TEST(keeps, CompletionEventChecking) { EXPECT_EQ(waiting_filter(keep_and_wake), ""); }
+TEST(CompletionEventChecking, Kept_IsNotReported) { EXPECT_EQ(waiting_filter(keep_and_wake), ""); }
 
 IRP* allocate(DEVICE_OBJECT*) {
     IRP* irp = IoAllocateIrp(1, FALSE);
@@ -113,19 +113,19 @@ std::string waiting_originator(IRP* (*make)(DEVICE_OBJECT*), PIO_COMPLETION_ROUT
         sim.run();
     });
 }
-TEST(breaks, IoAllocateIrpSignalEventInCompletion) {
+TEST(IoAllocateIrpSignalEventInCompletion, Broken_IsReported) {
     EXPECT_EQ(waiting_originator(allocate, keep), "IoAllocateIrpSignalEventInCompletion");
     EXPECT_EQ(waiting_originator(allocate, free_it), "IoAllocateIrpSignalEventInCompletion");
 }
-TEST(keeps, IoAllocateIrpSignalEventInCompletion) {
+TEST(IoAllocateIrpSignalEventInCompletion, Kept_IsNotReported) {
     EXPECT_EQ(waiting_originator(allocate, keep_and_wake), "");
     EXPECT_EQ(waiting_originator(allocate, free_and_wake), "");
 }
-TEST(breaks, IoBuildFsdIrpSignalEventInCompletion) {
+TEST(IoBuildFsdIrpSignalEventInCompletion, Broken_IsReported) {
     EXPECT_EQ(waiting_originator(build, keep), "IoBuildFsdIrpSignalEventInCompletion");
     EXPECT_EQ(waiting_originator(build, free_it), "IoBuildFsdIrpSignalEventInCompletion");
 }
-TEST(keeps, IoBuildFsdIrpSignalEventInCompletion) {
+TEST(IoBuildFsdIrpSignalEventInCompletion, Kept_IsNotReported) {
     EXPECT_EQ(waiting_originator(build, keep_and_wake), "");
     EXPECT_EQ(waiting_originator(build, free_and_wake), "");
 }
@@ -134,7 +134,7 @@ enum class kind { control, flush };
 enum class care { none, waits };
 
 /// A dispatch routine that sends a request on its stack to the device below.
-std::string asks_below(kind what, care taken, bool answered) {
+std::string asks_below(kind what, care taken, bool completed) {
     return campaign([=](sim_machine& sim) {
         IRP* pended = nullptr;
         lambda_driver below(pend_in(pended));
@@ -154,7 +154,7 @@ std::string asks_below(kind what, care taken, bool answered) {
         });
         request asked;
         sim.spawn("send", [&] { asked.send(driver); });
-        if (answered)
+        if (completed)
             sim.spawn("complete", [&] {
                 while (taken == care::none && asked.completions() == 0)
                     // otherwise it would write to a dead stack frame, and the report would come too
@@ -165,29 +165,29 @@ std::string asks_below(kind what, care taken, bool answered) {
         sim.run();
     });
 }
-TEST(breaks, IoBuildDeviceControlWait) {
+TEST(IoBuildDeviceControlWait, Broken_IsReported) {
     EXPECT_EQ(asks_below(kind::control, care::none, true), "IoBuildDeviceControlWait");
 }
-TEST(keeps, IoBuildDeviceControlWait) {
+TEST(IoBuildDeviceControlWait, Kept_IsNotReported) {
     EXPECT_EQ(asks_below(kind::control, care::waits, true), "");
 }
-TEST(breaks, IoBuildSynchronousFsdRequestWait) {
+TEST(IoBuildSynchronousFsdRequestWait, Broken_IsReported) {
     EXPECT_EQ(asks_below(kind::flush, care::none, true), "IoBuildSynchronousFsdRequestWait");
 }
-TEST(keeps, IoBuildSynchronousFsdRequestWait) {
+TEST(IoBuildSynchronousFsdRequestWait, Kept_IsNotReported) {
     EXPECT_EQ(asks_below(kind::flush, care::waits, true), "");
 }
-TEST(breaks, IoBuildDeviceControlWaitTimeout) {
+TEST(IoBuildDeviceControlWaitTimeout, Broken_IsReported) {
     EXPECT_EQ(asks_below(kind::control, care::waits, false), "IoBuildDeviceControlWaitTimeout");
 }
-TEST(keeps, IoBuildDeviceControlWaitTimeout) {
+TEST(IoBuildDeviceControlWaitTimeout, Kept_IsNotReported) {
     EXPECT_EQ(asks_below(kind::control, care::waits, true), "");
 }
-TEST(breaks, IoBuildSynchronousFsdRequestWaitTimeout) {
+TEST(IoBuildSynchronousFsdRequestWaitTimeout, Broken_IsReported) {
     EXPECT_EQ(asks_below(kind::flush, care::waits, false),
               "IoBuildSynchronousFsdRequestWaitTimeout");
 }
-TEST(keeps, IoBuildSynchronousFsdRequestWaitTimeout) {
+TEST(IoBuildSynchronousFsdRequestWaitTimeout, Kept_IsNotReported) {
     EXPECT_EQ(asks_below(kind::flush, care::waits, true), "");
 }
 

@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 namespace json = boost::json;
 
-json::value answer_to(std::vector<std::string> arguments) {
+json::value response_to(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), {"mad", "--json"});
     const ended how = run(arguments);
     EXPECT_EQ(how.status, 0) << how.err;
@@ -65,12 +65,13 @@ std::vector<std::string> decoded_by_tshark(const std::string& path) {
 }
 
 TEST(IrpctlMad, KnownAttribute_IsDecoded) {
-    const json::value node = answer_to({"--class", "smp", "--attribute", "nodeinfo", "--lid", "3"});
+    const json::value node =
+        response_to({"--class", "smp", "--attribute", "nodeinfo", "--lid", "3"});
     EXPECT_EQ(node.at("attribute"), "NodeInfo");
     EXPECT_EQ(node.at("method"), "GetResp");
     EXPECT_EQ(node.at("from_lid"), 3);
     EXPECT_EQ(node.at("records").at(0).at("NodeGUID"), "0x0200000000000200");
-    const json::value counters = answer_to(
+    const json::value counters = response_to(
         {"--attribute", "PortCounters", "--field", "PortSelect=1", "--lid", "4", "host1", "1"});
     EXPECT_EQ(counters.at("records").at(0).at("PortSelect"), 1);
 }
@@ -79,7 +80,7 @@ TEST(IrpctlMad, KnownAttribute_IsDecoded) {
 TEST(IrpctlMad, GetMultiRequest_ReturnsRecords) {
     const std::string header = std::string(30, '0') + "0101" + std::string(14, '0');
     const std::string prefix = "fe80000000000000";
-    const json::value paths = answer_to(
+    const json::value paths = response_to(
         {"--class", "sa", "--method", "GetMulti", "--attribute", "MultiPathRecord", "--mask",
          "0x180000", "--data", header + prefix + "0200000000000101" + prefix + "0200000000000201"});
     EXPECT_EQ(paths.at("method"), "GetMultiResp");
@@ -87,9 +88,9 @@ TEST(IrpctlMad, GetMultiRequest_ReturnsRecords) {
 }
 
 TEST(IrpctlMad, DirectedRoute_ReachesNeighbour) {
-    const json::value here = answer_to({"--route", "", "--attribute", "NodeInfo"});
+    const json::value here = response_to({"--route", "", "--attribute", "NodeInfo"});
     EXPECT_EQ(here.at("records").at(0).at("NodeGUID"), "0x0200000000000100");
-    const json::value neighbour = answer_to({"--route", "1", "--attribute", "NodeInfo"});
+    const json::value neighbour = response_to({"--route", "1", "--attribute", "NodeInfo"});
     EXPECT_EQ(neighbour.at("records").at(0).at("NodeType"), 2); // a switch
 }
 
@@ -117,7 +118,7 @@ TEST(IrpctlMad, MethodWithoutResponse_IsSent) {
         EXPECT_EQ(how.status, 0) << method << how.err;
         EXPECT_THAT(how.out, StartsWith("sent"));
         EXPECT_EQ(decoded_by_tshark(file.path).size(), 1u) << method;
-        const json::value output = answer_to({"--method", method, "--lid", "3"});
+        const json::value output = response_to({"--method", method, "--lid", "3"});
         EXPECT_EQ(output, (json::object{{"sent", true}}));
     }
 }
@@ -126,7 +127,7 @@ TEST(IrpctlMad, NoResponse_ExitsWith1AndOneLine) {
     const ended how = run({"mad", "--lid", "99", "--timeout", "5", "--retries", "1"});
     EXPECT_EQ(how.status, 1);
     EXPECT_EQ(how.out, "");
-    EXPECT_THAT(how.err, HasSubstr("no answer within 5 ms, asked 2 times"));
+    EXPECT_THAT(how.err, HasSubstr("no response within 5 ms, asked 2 times"));
 }
 
 TEST(IrpctlMad, InvalidArguments_ExitsWith2AndOneLine) {
@@ -205,7 +206,7 @@ TEST(IrpctlPing, NoResponse_ExitsWith1) {
 
 TEST(IrpctlPing, Interrupted_PrintsStatistics) {
     program pinging({"ping"});
-    EXPECT_THAT(pinging.line(), StartsWith("answer from LID 1: sequence 1"));
+    EXPECT_THAT(pinging.line(), StartsWith("response from LID 1: sequence 1"));
     pinging.send(SIGINT);
     const ended how = pinging.wait();
     EXPECT_EQ(how.status, 0) << how.err;

@@ -178,14 +178,14 @@ class Case(unittest.TestCase):
 
         def ask_ours(*words, host=None):
             by = [host] if host is not None else []
-            return answers(subprocess.run([IRPCTL, "--json", *extra, "--hca",
+            return response_of(subprocess.run([IRPCTL, "--json", *extra, "--hca",
                                            f"software:{topology}", *words, *by], text=True,
                                           timeout=60, capture_output=True, check=False))
 
         def ask_opensm(*words, host=asker):
-            return answers(lab.run(host, [IRPCTL, "--json", "--hca", "rdma:", *words]))
+            return response_of(lab.run(host, [IRPCTL, "--json", "--hca", "rdma:", *words]))
 
-        def answers(run):
+        def response_of(run):
             self.assertEqual(run.returncode, 0, run.stderr)
             return [json.loads(line) for line in run.stdout.splitlines()]
 
@@ -217,29 +217,29 @@ class Case(unittest.TestCase):
 
 
 class AgreementTest(Case):
-    def test_two_leaves(self):
+    def test_two_leaves_agree(self):
         ours, opensm = self.both(CHECKED_IN / "two_leaves.net", "H0001", "H0002")
         self.agree(ours, opensm)
         self.assertEqual(ours.hops(), opensm.hops())
 
     @unittest.skipUnless(DEBIAN.is_dir(), "installed without documentation")
-    def test_debians_examples(self):
+    def test_debians_examples_agree(self):
         # "net" is left out: its second host has a cable in port 2 only, and ibsim clients use port 1.
         for name in ("net.1", "net.2sw2path", "net.2sw2path4hca2port"):
             with self.subTest(name):
                 self.agree(*self.both(DEBIAN / name, "Hca1", "Hca2"))
 
-    def test_a_fat_tree(self):
+    def test_fat_tree_agrees(self):
         ours, opensm = self.both(self.written(fabric(40, down=10, spines=4)), "H0001", "H0002")
         self.agree(ours, opensm)
         self.assertEqual(ours.hops(), opensm.hops())
 
-    def test_a_ring(self):
+    def test_ring_agrees(self):
         ours, opensm = self.both(self.written(ring(5)), "H0", "H1")
         self.agree(ours, opensm)
         self.assertEqual(ours.hops(), opensm.hops())
 
-    def test_two_partitions(self):
+    def test_two_partitions_agree(self):
         def partitions(sa):
             hosts = {each["NodeDescription"]: each["PortGUID"] for each in sa.nodes
                      if each["NodeType"] != SWITCH}
@@ -264,7 +264,7 @@ class AgreementTest(Case):
                   if "('H0004', 1)" not in dict(each).values()]
         self.assertEqual(cables, opensm.records("LinkRecord", *KEY))
 
-    def test_ports_of_two_lids(self):
+    def test_ports_of_two_lids_agree(self):
         ours, opensm = self.both(CHECKED_IN / "two_leaves.net", "H0001", "H0002", lmc=1)
         for name in ("NodeRecord", "LinkRecord", "PathRecord"):  # SwitchInfo holds the highest LID
             self.assertEqual(ours.records(name), opensm.records(name))
@@ -272,7 +272,7 @@ class AgreementTest(Case):
         paths = [dict(each) for each in ours.records("PathRecord")]
         self.assertEqual({each["Preference"] for each in paths}, {"0", "2"})
 
-    def test_groups_of_partitions(self):
+    def test_groups_of_partitions_agree(self):
         clauses = ("Default=0x7fff, ipoib, rate=6, mtu=5 :\n"
                    "  mgid=ff12:401b::0707,sl=1 # of all\n"
                    "  mgid=ff12:601b::16,Q_Key=0x7,TClass=3,FlowLabel=9\n"
@@ -285,7 +285,7 @@ class AgreementTest(Case):
         self.agree(ours, opensm)
         self.assertEqual(len(ours.records("MCMemberRecord")), 7)
 
-    def test_islands(self):
+    def test_islands_agree(self):
         ours, opensm = self.both(self.written(ISLANDS), "H1", "H2")
         self.agree(ours, opensm)
         for host in ("H1", "H2", "H4", "H5"):
@@ -381,7 +381,7 @@ class StatusTest(Case):
         ("Set", "MCMemberRecord", "MGID=ff12::7", *JOIN[:-1], "P_Key=0x7fff"),
     )
 
-    def test_statuses(self):
+    def test_invalid_requests_return_equal_statuses(self):
         topology = CHECKED_IN / "two_leaves.net"
         scratch = self.enterContext(tempfile.TemporaryDirectory(prefix="agree"))
         lab = self.enterContext(Lab(pathlib.Path(scratch) / "lab", topology))
@@ -399,8 +399,8 @@ class StatusTest(Case):
 
     def status(self, run):
         self.assertNotEqual(run.stdout, "", run.stderr)
-        answer = json.loads(run.stdout)
-        return answer["status"], len(answer["records"])
+        response = json.loads(run.stdout)
+        return response["status"], len(response["records"])
 
 
 if __name__ == "__main__":

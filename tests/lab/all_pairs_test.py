@@ -20,7 +20,7 @@ from lab_case import LabCase
 class AllPairsTest(LabCase):
     hosts = 40
 
-    def test_paths_are_the_same_as_saquerys(self):
+    def test_paths_equal_saquerys(self):
         asked = self.lab.run(all_pairs_speed.HOST, irpctl("--json"))
         self.assertEqual(asked.returncode, 0, asked.stderr)
         ours = [json.loads(line) for line in asked.stdout.splitlines()]
@@ -72,7 +72,7 @@ class SpeedTest(unittest.TestCase):
                                "--tolerance", tolerance], capture_output=True, text=True, timeout=120,
                               check=False)
 
-    def test_status_is_1_if_a_bar_is_missed(self):
+    def test_missed_bar_exits_1(self):
         missed = self.measured("-0.9999")
         self.assertEqual(missed.returncode, 1, missed.stderr)
         self.assertIn(f"{21 * 21} pairs", missed.stdout)

@@ -13,7 +13,7 @@ namespace irpverbs::testing {
 namespace {
 
 // Each of 200 simultaneous requests is answered once, by its own record.
-TEST_F(IbmfLab, ConcurrentRequests_EachAnsweredOnce) {
+TEST_F(IbmfLab, ConcurrentRequests_EachReceivesOneResponse) {
     constexpr std::uint64_t count = 200;
     const client_scope manager(as(SUBN_ADM_MANAGER), IBMF_REG_FLAG_RMPP);
     std::vector<std::unique_ptr<sa_request>> all;
@@ -43,7 +43,7 @@ TEST_F(IbmfLab, GetTable_MatchesRawResponse) {
     const client_scope manager(as(SUBN_ADM_MANAGER), IBMF_REG_FLAG_RMPP);
     for (std::uint64_t i = 1; i <= 5; ++i) {
         sa_request nodes(manager.handle, sm_lid, SA_NODERECORD_ATTRID, get_table, i);
-        expect_same_answer(nodes);
+        expect_same_response(nodes);
         EXPECT_EQ(nodes.message().received_header().status, 0);
     }
 }
@@ -78,7 +78,7 @@ TEST_F(IbmfLab, AgentWithLargeTable_ServesRemoteHost) {
     std::cout << "serves at " << lid << std::endl;
     std::string line;
     std::getline(std::cin, line);
-    EXPECT_EQ(agent.last_answer_status(), IBMF_SUCCESS);
+    EXPECT_EQ(agent.last_response_status(), IBMF_SUCCESS);
     EXPECT_EQ(agent.stats().st_rmpp_errors, 0u);
 }
 

@@ -31,8 +31,8 @@ protected:
     }
     ibmf_register_info_t as(ibmf_client_type_t type) { return {hcas.guid(), 1, type}; }
 
-    /// Sends the request by libibumad and by IBMF, and expects the same answer.
-    void expect_same_answer(sa_request& request) {
+    /// Sends the request by libibumad and by IBMF, and expects the same response.
+    void expect_same_response(sa_request& request) {
         const std::vector<std::uint8_t> theirs = raw.ask(request.raw(), sm_lid, 3000);
         ASSERT_GE(theirs.size(), sa_request::data_at);
         ASSERT_EQ(request.message().send_and_wait(IBMF_MSG_TRANS_FLAG_SEQ, patient), IBMF_SUCCESS);

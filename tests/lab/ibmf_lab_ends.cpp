@@ -58,8 +58,8 @@ protected:
         table->await_the_middle();
         say("open");
         await_line();
-        for (std::uint64_t answered = 0; gets->answered() != answered; pass(100))
-            answered = gets->answered();
+        for (std::uint64_t completed = 0; gets->completed() != completed; pass(100))
+            completed = gets->completed();
         gets->let_run_out();
         EXPECT_EQ(manager.stats().st_in_flight, standing_gets::count + 1);
         EXPECT_EQ(manager.stats().st_receives_active, 1u);
@@ -98,7 +98,7 @@ protected:
     }
     void expect_success_again() {
         sa_request nodes(manager.handle, sm_lid, SA_NODERECORD_ATTRID, get_table, 4);
-        expect_same_answer(nodes);
+        expect_same_response(nodes);
         standing_gets again(manager.handle, sm_lid, lids_of_nodes());
         again.let_run_out();
         again.send(patient);
@@ -138,7 +138,7 @@ TEST_F(IbmfLabFailures, LinkDownDuringTransfer_CompletesWithTimeout) {
     EXPECT_EQ(manager.stats().st_timeouts, 1u);
 }
 
-TEST_F(IbmfLabFailures, SaStoppedAndContinued_AllRequestsAnswered) {
+TEST_F(IbmfLabFailures, SaStoppedAndContinued_AllRequestsComplete) {
     const std::vector<std::uint8_t> whole = all_paths();
     open_both(stubborn, 0);
     table->read_on();
@@ -175,7 +175,7 @@ TEST_F(IbmfLabFailures, SaRestarted_GetsSucceedAndTableTimesOut) {
 }
 
 // The master is killed; the standby has another LID.
-TEST_F(IbmfLabFailures, MasterKilled_StandbyAnswersOnceMaster) {
+TEST_F(IbmfLabFailures, MasterKilled_StandbyRespondsOnceMaster) {
     const ib_lid_t first = sm_lid;
     open_both(brief, table_limit_us);
     table->read_on();

@@ -1,5 +1,5 @@
-// Every attribute of the SA with 1,920 hosts: OpenSM's answers to Get and GetTable, which IBMF and
-// libibumad receive byte for byte alike.
+// Every attribute of the SA with 1,920 hosts: OpenSM's responses to Get and GetTable, which IBMF
+// and libibumad receive byte for byte alike.
 #include "ibmf_lab.hpp"
 
 #include <saa/records.hpp>
@@ -42,7 +42,7 @@ struct field_value {
     std::string value;
 };
 
-struct expected_answer {
+struct expected_response {
     const char* record;
     std::uint8_t method;
     std::vector<field_value> with;
@@ -87,7 +87,7 @@ protected:
         SCOPED_TRACE(record);
         expect_done(*make_request(record, MAD_METHOD_SET, fields, 0));
     }
-    void expect_answer(const expected_answer& expected) {
+    void expect_response(const expected_response& expected) {
         SCOPED_TRACE(std::string(expected.record) + " by method " +
                      std::to_string(expected.method));
         const auto asked =
@@ -106,15 +106,15 @@ protected:
         EXPECT_EQ(asked->message().received_header().status, expected.status);
         EXPECT_EQ(records_in(theirs), expected.records);
     }
-    static std::size_t records_in(std::span<const std::uint8_t> answer) {
+    static std::size_t records_in(std::span<const std::uint8_t> response) {
         const ibmf::mad_header header =
-            ibmf::load_mad_header(answer.first<ibmf::mad_header_size>());
+            ibmf::load_mad_header(response.first<ibmf::mad_header_size>());
         if (header.status != 0) return 0;
         if (header.method == (get | MAD_RESPONSE_BIT)) return 1;
         const ibmf::sa_header found =
-            ibmf::load_sa_header(answer.subspan<ibmf::rmpp_data_offset, ibmf::sa_header::size>());
+            ibmf::load_sa_header(response.subspan<ibmf::rmpp_data_offset, ibmf::sa_header::size>());
         const std::size_t stride = found.attribute_offset * 8u;
-        return stride == 0 ? 0 : (answer.size() - sa_request::data_at) / stride;
+        return stride == 0 ? 0 : (response.size() - sa_request::data_at) / stride;
     }
     template <class Host>
     Host record(const char* name, const std::vector<field_value>& with) {
@@ -165,7 +165,7 @@ TEST_F(IbmfLabRecords, EachAttribute_MatchesLibibumadResponse) {
     // OpenSM answers a join before the switches have the group's forwarding entries.
     while (!has_entries("MulticastFDBRecord"))
         ;
-    const std::vector<expected_answer> all{
+    const std::vector<expected_response> all{
         {"ClassPortInfo", get, {}, 0, 1},
         {"ClassPortInfo", get_table, {}, invalid, 0},
         {"Notice", get, {}, silence, 0},
@@ -220,15 +220,15 @@ TEST_F(IbmfLabRecords, EachAttribute_MatchesLibibumadResponse) {
         {"InformInfoRecord", get_table, {}, 0, 1},
     };
     std::set<std::pair<std::string_view, std::uint8_t>> asked;
-    for (const expected_answer& each : all) {
-        expect_answer(each);
+    for (const expected_response& each : all) {
+        expect_response(each);
         asked.emplace(each.record, each.method);
     }
     EXPECT_EQ(asked.size(), 2 * saa::record_types().size());
     EXPECT_EQ(manager.stats().st_rmpp_errors, 0u);
 }
 
-// Repeats the request of saquery, whose answer is in a file, and compares the answers.
+// Repeats the request of saquery, whose response is in a file, and compares the responses.
 TEST_F(IbmfLabRecords, GetTable_MatchesSaqueryResponse) {
     const char* const name = std::getenv("IBMF_LAB_RECEIVED");
     ASSERT_NE(name, nullptr);

@@ -60,53 +60,53 @@ class IbmfCase(LabCase):
 class IbmfTest(IbmfCase):
     hosts = 40
 
-    def test_many_at_once(self):
-        self.passes(self.start("ConcurrentRequests_EachAnsweredOnce"))
+    def test_many_requests_at_once_complete(self):
+        self.passes(self.start("ConcurrentRequests_EachReceivesOneResponse"))
 
-    def test_loss(self):
+    def test_loss_requests_complete(self):
         self.set_faults({"LAB_DROP": 10, "LAB_SEED": 5})
-        self.passes(self.start("ConcurrentRequests_EachAnsweredOnce"))
+        self.passes(self.start("ConcurrentRequests_EachReceivesOneResponse"))
 
-    def test_loss_on_the_link(self):
+    def test_loss_on_the_link_requests_complete(self):
         self.lab.console(f'Error "{HOST}"[1] 10')
-        self.passes(self.start("ConcurrentRequests_EachAnsweredOnce"))
+        self.passes(self.start("ConcurrentRequests_EachReceivesOneResponse"))
 
-    def test_duplicates(self):
+    def test_duplicates_requests_complete(self):
         self.set_faults({"LAB_DUPLICATE": 30})
-        self.passes(self.start("ConcurrentRequests_EachAnsweredOnce"))
+        self.passes(self.start("ConcurrentRequests_EachReceivesOneResponse"))
 
-    def test_tables_out_of_order_twice_and_late(self):
+    def test_segments_out_of_order_twice_and_late_tables_are_whole(self):
         self.set_faults({"LAB_REORDER": 10, "LAB_DUPLICATE": 10, "LAB_DELAY": 1})
         self.passes(self.start("GetTable_MatchesRawResponse"))
 
-    def test_opensm_stops_and_goes_on(self):
-        client = self.opened("SaStoppedAndContinued_AllRequestsAnswered", signal.SIGSTOP)
+    def test_opensm_stopped_and_continued_requests_complete(self):
+        client = self.opened("SaStoppedAndContinued_AllRequestsComplete", signal.SIGSTOP)
         self.says(client, "goes on")
         self.opensm(signal.SIGCONT)
         self.passes(client)
 
-    def test_opensm_is_silent(self):
+    def test_opensm_silent_requests_time_out(self):
         client = self.opened("SaStopped_RequestsTimeOutInTime", signal.SIGSTOP)
         self.says(client, "given up")
         self.opensm(signal.SIGCONT)
         self.tell(client)
         self.passes(client)
 
-    def test_opensm_is_killed_and_comes_again(self):
+    def test_opensm_killed_and_restarted_requests_complete(self):
         client = self.opened("SaRestarted_GetsSucceedAndTableTimesOut", signal.SIGKILL)
         self.says(client, "comes again")
         self.lab.opensm("H0001").stop()
         self.lab.start_opensm("H0001")
         self.passes(client)
 
-    def test_the_link_goes(self):
+    def test_link_lost_requests_fail(self):
         client = self.start("LinkDownDuringTransfer_CompletesWithTimeout")
         self.says(client, "pull")
         self.lab.console(f'Unlink "{HOST}"[1]')
         self.tell(client)
         self.passes(client)
 
-    def test_an_agent_answers_another_host(self):
+    def test_agent_receives_request_and_responds(self):
         agent = self.start("AgentWithLargeTable_ServesRemoteHost", "H0003")
         lid = self.says(agent, "serves at").split()[-1]
         self.passes(self.start("GetTableFromRemoteAgent_ReceivedWhole", IBMF_LAB_AGENT=lid))
@@ -119,7 +119,7 @@ class SaqueryTest(IbmfCase):
     nodes = 78  # two leaves, sixteen spines
     cables = 60 + 2 * 16
 
-    def test_tables_are_what_saquery_received(self):
+    def test_tables_equal_saquerys(self):
         for record, attribute, count in (("NodeRecord", 0x11, self.nodes),
                                          ("LinkRecord", 0x20, 2 * self.cables)):
             received = self.lab.folder / f"{record}.received"
@@ -148,21 +148,21 @@ class LossTest(IbmfCase):
         self.tell(client)
         self.passes(client)
 
-    def test_the_wire_loses(self):
+    def test_loss_on_the_wire_transfers_complete(self):
         self.set_faults({"LAB_DROP": 5, "LAB_SEED": 3})
         self.table_comes_through(lambda: None)
 
-    def test_the_link_loses(self):
+    def test_loss_on_the_link_transfers_complete(self):
         self.table_comes_through(lambda: self.lab.console(f'Error "{HOST}"[1] 5'))
 
 
 class LargeTest(IbmfCase):
     hosts = 1920
 
-    def test_each_attribute(self):
+    def test_each_attribute_is_received(self):
         self.passes(self.start("EachAttribute_MatchesLibibumadResponse"))
 
-    def test_a_request_of_many_segments(self):
+    def test_request_of_many_segments_completes(self):
         self.passes(self.start("GetMultiWithManyGids_MatchesRawResponse"))
 
 
@@ -171,8 +171,8 @@ class StandbyTest(IbmfCase):
     sm_hosts = ("H0001", "H0003")
     opensm_options = ("sminfo_polling_timeout 200", "polling_retry_number 2")
 
-    def test_the_standby_takes_over(self):
-        self.passes(self.opened("MasterKilled_StandbyAnswersOnceMaster", signal.SIGKILL))
+    def test_master_killed_standby_takes_over(self):
+        self.passes(self.opened("MasterKilled_StandbyRespondsOnceMaster", signal.SIGKILL))
 
 
 if __name__ == "__main__":

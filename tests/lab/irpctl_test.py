@@ -22,11 +22,11 @@ class IrpctlTest(LabCase):
         return [PROGRAM, "--json", "--hca", "rdma:", *words]
 
     def values(self, *words):
-        answer = self.lab.run(HOST, self.command(*words))
-        self.assertEqual(answer.returncode, 0, answer.stderr)
-        return [json.loads(line) for line in answer.stdout.splitlines()]
+        result = self.lab.run(HOST, self.command(*words))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return [json.loads(line) for line in result.stdout.splitlines()]
 
-    def test_sa(self):
+    def test_sa_query_prints_records(self):
         nodes = self.values("sa", "node")
         self.assertEqual(len(nodes), self.hosts + 1)
         self.assertIn(HOST, {each["NodeDescription"] for each in nodes})
@@ -49,7 +49,7 @@ class IrpctlTest(LabCase):
                                      "--field", f"DGID={path['DGID']}")}
         silent = {"RandomFDBRecord", "TraceRecord", "ServiceAssociationRecord"}
         none = {"MulticastFDBRecord", "ServiceRecord", "InformInfoRecord"}
-        answered_by = {"MultiPathRecord": "PathRecord"}
+        response_record = {"MultiPathRecord": "PathRecord"}
         for name in names:
             with self.subTest(name):
                 asked = self.lab.run(HOST, self.command(
@@ -59,9 +59,9 @@ class IrpctlTest(LabCase):
                 self.assertEqual("does not answer" in asked.stderr, name in silent)
                 found = [json.loads(line)["record"] for line in asked.stdout.splitlines()]
                 self.assertEqual(set(found), set() if name in none | silent
-                                 else {answered_by.get(name, name)})
+                                 else {response_record.get(name, name)})
 
-    def test_late_answers_do_not_reach_the_next_program(self):
+    def test_late_responses_do_not_reach_the_next_program(self):
         capture = pathlib.Path(self.lab.folder) / "asked.pcap"
         opensm = self.lab.opensm("H0001").pid()
         os.kill(opensm, signal.SIGSTOP)
@@ -79,17 +79,17 @@ class IrpctlTest(LabCase):
         # Their number is not checked, since OpenSM may have been stopped during a sweep.
         self.assertTrue(all("DGID" in json.loads(line) for line in paths.splitlines()), paths)
 
-    def test_paths(self):
+    def test_paths_are_printed(self):
         paths, = self.values("paths")
         self.assertEqual(len(paths), self.hosts + 1)
         self.assertTrue(all(each["reached"] for each in paths))
 
-    def test_fabric(self):
+    def test_fabric_is_printed(self):
         fabric, = self.values("fabric")
         self.assertEqual((fabric["switches"], fabric["hosts"], fabric["links"]),
                          (1, self.hosts, self.hosts))
 
-    def test_events(self):
+    def test_events_are_printed(self):
         with self.lab.start(HOST, [PROGRAM, "--hca", "rdma:", "events", "--subnet", "--for", "20"],
                             stdout=subprocess.PIPE) as client:
             said = []
@@ -108,8 +108,8 @@ class IrpctlTest(LabCase):
             client.kill()
             self.assertTrue(pulled(), said)
 
-    def test_ping(self):
-        """infiniband-diags' server answers; without it ping reports no answer."""
+    def test_ping_reports_server_and_silence(self):
+        """infiniband-diags' server answers; without it ping reports no response."""
         lid = self.values("port")[0]["lid"]
         other = self.values("sa", "node", "--field", "NodeDescription=H0003")[0]["LID"]
         self.assertNotEqual(other, lid)
@@ -127,7 +127,7 @@ class IrpctlTest(LabCase):
         self.assertEqual([(one["answered"], one["status"]) for one in each], [(True, "0x0000")] * 3)
         self.assertEqual((last["sent"], last["answered"], last["refused"]), (3, 3, 0))
 
-    def test_captures(self):
+    def test_captures_are_decoded(self):
         """tshark reads captures of umad traffic, with transfers and vendor classes."""
         for least, words in ((1, ["mad", "--lid", "2"]),
                              (3, ["ping", "--count", "3", "--interval", "0"]),

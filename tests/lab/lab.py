@@ -200,14 +200,14 @@ class Lab:
         return subprocess.Popen(tied(command), env=environment, text=True, **more)
 
     def console(self, command, seconds=5):
-        """Sends one command to ibsim's console and returns the answer."""
+        """Sends one command to ibsim's console and returns the response."""
         output = self.folder / "ibsim.log"
         before = output.stat().st_size
         (self.folder / "console").write_text(command + "\n")
-        answer = lambda: output.read_bytes()[before:]
-        if not wait_until(lambda: answer().endswith(b"sim> "), seconds):
+        response = lambda: output.read_bytes()[before:]
+        if not wait_until(lambda: response().endswith(b"sim> "), seconds):
             raise LabError(f"ibsim did not answer '{command}'")
-        return answer().decode(errors="replace").removesuffix("sim> ").strip()
+        return response().decode(errors="replace").removesuffix("sim> ").strip()
 
     def down(self):
         # OpenSM ends first, since it disconnects from ibsim at its end.

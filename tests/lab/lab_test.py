@@ -47,19 +47,19 @@ class LabTest(unittest.TestCase):
             state = lab.run("H0040", ["ibstat"])
             self.assertIn("State: Active", state.stdout)
 
-    def test_the_sa_answers(self):
+    def test_sa_query_succeeds(self):
         with self.lab(3) as lab:
-            answer = lab.run("H0002", ["saquery", "-p", "--src-to-dst", "1:3"])
-            self.assertEqual(answer.returncode, 0, answer.stderr)
-            self.assertIn("PathRecord dump", answer.stdout)
+            result = lab.run("H0002", ["saquery", "-p", "--src-to-dst", "1:3"])
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertIn("PathRecord dump", result.stdout)
 
-    def test_a_link_is_pulled(self):
+    def test_pulled_link_goes_down(self):
         with self.lab(3) as lab:
             lab.console('Unlink "H0003"[1]')
             found = lab.run("H0001", ["ibhosts"])
             self.assertEqual(len(re.findall("^Ca", found.stdout, re.M)), 2)
 
-    def test_two_at_once_and_none_left(self):
+    def test_two_labs_at_once_leave_nothing(self):
         pids = []
         other = self.folder / "other.net"
         other.write_text(fabric(2))
@@ -70,7 +70,7 @@ class LabTest(unittest.TestCase):
         self.assertFalse([pid for pid in pids if process_lives(pid)])
         self.assertEqual(list((self.folder / "lab").glob("*.pid")), [])
 
-    def test_none_left_after_an_exception(self):
+    def test_exception_leaves_nothing(self):
         with self.assertRaises(ZeroDivisionError):
             with self.lab(3) as lab:
                 pids = [lab.ibsim.pid(), lab.opensm("H0001").pid()]
@@ -94,18 +94,18 @@ class LabTest(unittest.TestCase):
         self.assertTrue(wait_until(lambda: not any(map(process_lives, pids)), 10))
         return pathlib.Path(folder)
 
-    def test_none_left_after_sigterm(self):
+    def test_sigterm_leaves_nothing(self):
         folder = self.ended_by(signal.SIGTERM)
         self.assertFalse(folder.parent.exists())
         self.assertEqual(list(self.folder.iterdir()), [])
 
-    def test_none_left_after_sigint(self):
+    def test_sigint_leaves_nothing(self):
         self.assertFalse(self.ended_by(signal.SIGINT).parent.exists())
 
-    def test_none_left_after_sigkill(self):
+    def test_sigkill_leaves_nothing(self):
         self.ended_by(signal.SIGKILL)
 
-    def test_a_bad_topology_is_reported(self):
+    def test_bad_topology_is_reported(self):
         topology = self.folder / "bad.net"
         topology.write_text('Hca 1 "A"\n[1] nonsense\n')
         with self.assertRaises(LabError):
@@ -114,7 +114,7 @@ class LabTest(unittest.TestCase):
         with self.assertRaisesRegex(LabError, "no topology file"):
             Lab(self.folder / "lab", self.folder / "none.net").up()
 
-    def test_fabric_rejects_impossible_sizes(self):
+    def test_impossible_sizes_are_rejected(self):
         for bad in ({"hosts": 0}, {"hosts": 100, "spines": 0}, {"hosts": 9000, "down": 300}):
             with self.assertRaises(ValueError):
                 fabric(**bad)

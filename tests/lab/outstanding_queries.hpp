@@ -131,8 +131,8 @@ public:
             each->watched.send(times);
     }
     void let_run_out() { goes_on_ = false; }
-    std::uint64_t answered() const { return answered_; }
-    /// The number of answers that did not match their request.
+    std::uint64_t completed() const { return completed_; }
+    /// The number of responses that did not match their request.
     unsigned wrong() const { return wrong_; }
     template <class Function>
     void for_each(Function function) {
@@ -154,7 +154,7 @@ private:
 
     bool send_again(test_message& message, ib_lid_t lid) {
         if (message.ibmf_msg->im_msg_status != IBMF_SUCCESS) return false;
-        ++answered_;
+        ++completed_;
         const bool right = message.received_header().status == 0 &&
                            boost::endian::load_big_u16(message.received().data()) == lid;
         if (!right) ++wrong_;
@@ -163,7 +163,7 @@ private:
 
     std::vector<std::unique_ptr<one>> all_;
     std::atomic<bool> goes_on_{true};
-    std::atomic<std::uint64_t> answered_{0};
+    std::atomic<std::uint64_t> completed_{0};
     std::atomic<unsigned> wrong_{0};
 };
 

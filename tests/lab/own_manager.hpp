@@ -70,7 +70,7 @@ private:
     subnet_manager::manager manager_;
 };
 
-/// Requests to the SA, and their answers, by the MAD service alone.
+/// Requests to the SA, and their responses, by the MAD service alone.
 class raw_queries {
 public:
     using datagram = std::array<std::uint8_t, IB_MAD_SIZE>;
@@ -100,12 +100,12 @@ public:
     raw_queries(const raw_queries&) = delete;
     raw_queries& operator=(const raw_queries&) = delete;
 
-    /// Sends `count` requests, `depth` at a time; false if an answer has an error status.
+    /// Sends `count` requests, `depth` at a time; false if a response has an error status.
     bool ask(std::size_t count, std::size_t depth) {
         signal all;
         all_ = &all;
         count_ = count;
-        next_ = answered_ = 0;
+        next_ = completed_ = 0;
         for (std::size_t i = 0; i < depth; ++i)
             send_next();
         all.wait();
@@ -125,7 +125,7 @@ private:
             std::span<const std::uint8_t, ibmf::mad_header::size>(bytes, ibmf::mad_header::size));
         if (header.status != 0) ++self.refused_;
         self.send_next();
-        if (++self.answered_ == self.count_) self.all_->set();
+        if (++self.completed_ == self.count_) self.all_->set();
     }
     void send_next() {
         const std::size_t index = next_++;
@@ -156,7 +156,7 @@ private:
     signal* all_ = nullptr;
     std::size_t count_ = 0;
     std::atomic<std::size_t> next_{0};
-    std::atomic<std::size_t> answered_{0};
+    std::atomic<std::size_t> completed_{0};
     std::atomic<unsigned> refused_{0};
 };
 

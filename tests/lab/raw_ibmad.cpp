@@ -18,8 +18,8 @@ bool raw_ibmad::ask_path(gid from, gid to) {
     sm.lid = sm_lid_;
     sm.qp = 1;
     sm.qkey = IB_DEFAULT_QP1_QKEY;
-    std::uint8_t answer[IB_SA_DATA_SIZE];
-    return port_ != nullptr && ib_path_query_via(port_, from.data(), to.data(), &sm, answer) > 0;
+    std::uint8_t response[IB_SA_DATA_SIZE];
+    return port_ != nullptr && ib_path_query_via(port_, from.data(), to.data(), &sm, response) > 0;
 }
 
 } // namespace irpverbs::testing

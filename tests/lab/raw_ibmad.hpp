@@ -18,7 +18,7 @@ public:
     raw_ibmad(const raw_ibmad&) = delete;
     raw_ibmad& operator=(const raw_ibmad&) = delete;
 
-    /// Waits for the answer; false if there was none.
+    /// Waits for the response; false if there was none.
     bool ask_path(gid from, gid to);
 
 private:

@@ -13,8 +13,8 @@ public:
     raw_umad(const raw_umad&) = delete;
     raw_umad& operator=(const raw_umad&) = delete;
 
-    /// Sends a datagram, again if there is no answer after `milliseconds`. Returns the whole answer
-    /// with its headers once; empty if none arrived.
+    /// Sends a datagram, again if there is no response after `milliseconds`. Returns the whole
+    /// response with its headers once; empty if none arrived.
     std::vector<std::uint8_t> ask(const std::vector<std::uint8_t>& request, std::uint16_t lid,
                                   int milliseconds);
 

@@ -18,7 +18,7 @@ using namespace irpverbs;
 using namespace irpverbs::testing;
 
 constexpr UCHAR sa_class = UMAD_CLASS_SUBN_ADM;
-constexpr ULONG time_limit = 20'000; // ms until a missing answer fails the test
+constexpr ULONG time_limit = 20'000; // ms until a missing response fails the test
 
 LARGE_INTEGER from_now(ULONG milliseconds) {
     LARGE_INTEGER due;
@@ -55,8 +55,8 @@ sa_request node_at(ib_lid_t lid, ULONG transaction) {
     return made;
 }
 
-struct answer {
-    explicit answer(ULONG room = IB_MAD_SIZE) : bytes(room) {
+struct response {
+    explicit response(ULONG room = IB_MAD_SIZE) : bytes(room) {
         receive.Data = bytes.data();
         receive.Size = room;
     }
@@ -99,14 +99,14 @@ protected:
         EXPECT_EQ(verb_call([&](IRP* irp) { return CiDeregisterMadAgent(agent, irp); }).status(),
                   STATUS_SUCCESS);
     }
-    NTSTATUS ask(IB_MAD_AGENT* agent, const sa_request& request, ULONG answer_timeout) const {
+    NTSTATUS ask(IB_MAD_AGENT* agent, const sa_request& request, ULONG response_timeout) const {
         IB_MAD_SEND send{};
         send.To.Lid = sm_lid;
         send.To.Qp = 1;
         send.To.QKey = IB_QP1_QKEY;
         send.Data = &request.mad;
         send.Length = sizeof(request.mad);
-        send.ResponseTimeout = answer_timeout;
+        send.ResponseTimeout = response_timeout;
         return verb_call([&](IRP* irp) { return CiSendMad(agent, &send, irp); }).status();
     }
 
@@ -139,7 +139,7 @@ TEST_F(RdmaLab, QueryPort_ReturnsHostAttributes) {
 
 TEST_F(RdmaLab, GetMadIrp_ReceivesSaResponse) {
     IB_MAD_AGENT* agent = make_agent(sa_client());
-    answer node;
+    response node;
     {
         verb_call waiting(node.get(agent));
         EXPECT_EQ(ask(agent, node_at(lid, 0x1234), 2000), STATUS_SUCCESS);
@@ -159,7 +159,7 @@ TEST_F(RdmaLab, GetMadIrp_ReceivesSaResponse) {
     path.put_lid(40, sm_lid, 4);
     path.put_lid(42, lid, 5);
     EXPECT_EQ(ask(agent, path, 2000), STATUS_SUCCESS);
-    answer found;
+    response found;
     EXPECT_EQ(verb_call(found.get(agent)).status(), STATUS_SUCCESS);
     EXPECT_EQ(found.mad().mad_hdr.status, 0);
     EXPECT_EQ(found.number_at(40) >> 32, static_cast<std::uint64_t>(sm_lid) << 16 | lid);
@@ -196,7 +196,7 @@ TEST_F(RdmaLab, SharedTransactionIds_EachResponseReachesItsAgent) {
         IB_MAD_AGENT* agent;
         ULONG first;
         ib_lid_t about;
-        std::set<ULONG> answered;
+        std::set<ULONG> transactions;
     };
     asker askers[] = {{make_agent(sa_client()), 100, lid, {}},
                       {make_agent(sa_client()), 116, sm_lid, {}}};
@@ -205,14 +205,14 @@ TEST_F(RdmaLab, SharedTransactionIds_EachResponseReachesItsAgent) {
             EXPECT_EQ(ask(who.agent, node_at(who.about, who.first + i), 5000), STATUS_SUCCESS);
     for (asker& who : askers) {
         for (ULONG i = 0; i < each; ++i) {
-            answer got;
+            response got;
             EXPECT_EQ(verb_call(got.get(who.agent)).status(), STATUS_SUCCESS);
             EXPECT_EQ(got.number_at(0) >> 48, who.about);
-            who.answered.insert(got.transaction());
+            who.transactions.insert(got.transaction());
         }
-        EXPECT_EQ(who.answered.size(), each);
-        EXPECT_EQ(*who.answered.begin(), who.first);
-        EXPECT_EQ(*who.answered.rbegin(), who.first + each - 1);
+        EXPECT_EQ(who.transactions.size(), each);
+        EXPECT_EQ(*who.transactions.begin(), who.first);
+        EXPECT_EQ(*who.transactions.rbegin(), who.first + each - 1);
         end_agent(who.agent);
     }
 }
@@ -224,7 +224,7 @@ TEST_F(RdmaLab, LostRequestRepeated_ResponseIsReceived) {
     constexpr int most_tries = 100;
     int tries = 0;
     for (ULONG transaction = 1; transaction <= 20; ++transaction) {
-        answer got;
+        response got;
         verb_call waiting(got.get(agent));
         do {
             EXPECT_EQ(ask(agent, node_at(lid, transaction), 30), STATUS_SUCCESS);
@@ -243,7 +243,7 @@ TEST_F(RdmaLab, LostRequestRepeated_ResponseIsReceived) {
 // cancelled.
 TEST_F(RdmaLab, SaSilent_ReceivePendsUntilCancelled) {
     IB_MAD_AGENT* agent = make_agent(sa_client());
-    answer none;
+    response none;
     verb_call waiting(none.get(agent));
     EXPECT_EQ(ask(agent, node_at(lid, 1), 50), STATUS_SUCCESS);
     LARGE_INTEGER due = from_now(300);
@@ -259,7 +259,7 @@ TEST_F(RdmaLab, GetTableWithDriverRmpp_ReceivedWhole) {
     IB_MAD_AGENT* agent = make_agent(sa_client(IB_MAD_RMPP_BY_DRIVER));
     const sa_request all(UMAD_SA_ATTR_NODE_REC, 9, UMAD_SA_METHOD_GET_TABLE);
     EXPECT_EQ(ask(agent, all, 5000), STATUS_SUCCESS);
-    answer table(100'000);
+    response table(100'000);
     EXPECT_EQ(verb_call(table.get(agent)).status(), STATUS_SUCCESS);
     const std::size_t record = be16toh(table.mad().attr_offset) * std::size_t{8};
     const std::size_t data = table.receive.Length - offsetof(umad_sa_packet, data);
@@ -277,7 +277,7 @@ TEST_F(RdmaLab, GetTableWithClientRmpp_SegmentsReceivedSingly) {
     const sa_request all(UMAD_SA_ATTR_NODE_REC, 9, UMAD_SA_METHOD_GET_TABLE);
     EXPECT_EQ(ask(agent, all, 5000), STATUS_SUCCESS);
     for (ULONG segment = 1; segment <= 2; ++segment) {
-        answer got;
+        response got;
         EXPECT_EQ(verb_call(got.get(agent)).status(), STATUS_SUCCESS);
         EXPECT_EQ(got.receive.Length, IB_MAD_SIZE);
         EXPECT_EQ(got.transaction(), 9u);

@@ -19,40 +19,40 @@ class RdmaTest(LabCase):
 
     def passes(self, test, **faults):
         self.set_faults(faults)
-        answer = self.lab.run(HOST, self.command(test), seconds=60)
-        self.assertEqual(answer.returncode, 0, answer.stdout + answer.stderr)
-        self.assertIn("[  PASSED  ] 1 test.", answer.stdout)
-        return answer.stdout
+        result = self.lab.run(HOST, self.command(test), seconds=60)
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertIn("[  PASSED  ] 1 test.", result.stdout)
+        return result.stdout
 
-    def test_attributes(self):
+    def test_attributes_are_reported(self):
         self.passes("QueryPort_ReturnsHostAttributes")
 
-    def test_an_irp_receives_the_answer(self):
+    def test_request_by_irp_receives_response(self):
         self.passes("GetMadIrp_ReceivesSaResponse")
 
-    def test_a_callback_receives_the_answer(self):
+    def test_request_by_callback_receives_response(self):
         self.passes("UpCallAgent_ReceivesSaResponse")
 
-    def test_many_questions_of_two_agents(self):
+    def test_many_requests_of_two_agents_complete(self):
         self.passes("SharedTransactionIds_EachResponseReachesItsAgent")
 
-    def test_loss(self):
+    def test_loss_requests_complete(self):
         self.passes("LostRequestRepeated_ResponseIsReceived", LAB_DROP=30)
 
-    def test_opensm_stopped(self):
+    def test_opensm_stopped_receives_stay_pending(self):
         os.kill(self.lab.opensm("H0001").pid(), signal.SIGSTOP)
         self.passes("SaSilent_ReceivePendsUntilCancelled")
 
-    def test_a_whole_table(self):
+    def test_whole_table_is_received(self):
         self.assertIn(f"nodes {self.hosts + 1}", self.passes("GetTableWithDriverRmpp_ReceivedWhole"))
 
-    def test_single_segments(self):
+    def test_single_segments_are_received(self):
         self.passes("GetTableWithClientRmpp_SegmentsReceivedSingly")
 
-    def test_a_method_has_one_receiver(self):
+    def test_method_has_one_receiver(self):
         self.passes("MethodAlreadyRegistered_ReturnsSharingViolation")
 
-    def test_port_events(self):
+    def test_port_events_are_reported(self):
         with self.lab.start(HOST, self.command("CablePulledAndReplugged_EventsAreReported"),
                             stdout=subprocess.PIPE) as client:
             self.addCleanup(client.kill)

@@ -40,7 +40,7 @@ namespace {
 using namespace irpverbs;
 using namespace irpverbs::testing;
 
-using all_answered = irpverbs::testing::signal;
+using all_completed = irpverbs::testing::signal;
 
 constexpr std::uint8_t get_table = 0x12;
 constexpr std::size_t data_at = ibmf::rmpp_data_offset + ibmf::sa_header::size;
@@ -183,7 +183,7 @@ public:
     void paths(unsigned count, unsigned depth) {
         left_to_send_ = count;
         left_to_come_ = count;
-        all_answered all;
+        all_completed all;
         all_ = &all;
         for (request& each : std::span(queries_).first(depth))
             send_next(each);
@@ -229,11 +229,11 @@ private:
         }
         by.bytes = path_request(around_, index, index);
         ibmf_retrans_t times{3, 5'000'000, 500'000, 0};
-        expect(ibmf_msg_transport(client_, IBMF_QP_HANDLE_DEFAULT, by.message, &times, answered,
+        expect(ibmf_msg_transport(client_, IBMF_QP_HANDLE_DEFAULT, by.message, &times, on_response,
                                   &by, IBMF_MSG_TRANS_FLAG_SEQ) == IBMF_SUCCESS,
                "ibmf_msg_transport");
     }
-    static void answered(ibmf_handle_t, ibmf_msg_t* message, void* context) {
+    static void on_response(ibmf_handle_t, ibmf_msg_t* message, void* context) {
         auto& by = *static_cast<request*>(context);
         expect(message->im_msg_status == IBMF_SUCCESS, "a path by IBMF");
         by.of->send_next(by);
@@ -247,7 +247,7 @@ private:
     std::vector<request> queries_;
     std::atomic<unsigned> left_to_send_{0};
     std::atomic<unsigned> left_to_come_{0};
-    all_answered* all_ = nullptr;
+    all_completed* all_ = nullptr;
 };
 
 /// Queries by SA access, all at once.
@@ -265,7 +265,7 @@ public:
     /// By default 64 are outstanding; SA access queues the others.
     void paths(unsigned count) {
         left_ = count;
-        all_answered all;
+        all_completed all;
         all_ = &all;
         for (unsigned i = 0; i < count; ++i) {
             auto wanted = path_wanted(around_, i);
@@ -275,7 +275,7 @@ public:
             asked.sq_component_mask = wanted.components;
             asked.sq_template = &wanted.record;
             asked.sq_template_length = sizeof(wanted.record);
-            asked.sq_callback = answered;
+            asked.sq_callback = on_response;
             asked.sq_callback_arg = this;
             std::size_t none = 0;
             void* no_result = nullptr;
@@ -286,7 +286,7 @@ public:
     }
 
 private:
-    static void answered(void* context, std::size_t, char* result, int status) {
+    static void on_response(void* context, std::size_t, char* result, int status) {
         auto& self = *static_cast<access_side*>(context);
         expect(status == IBMF_SUCCESS, "a path by SA access");
         std::free(result);
@@ -296,7 +296,7 @@ private:
     const surroundings& around_;
     ibmf_saa_handle_t session_ = nullptr;
     std::atomic<unsigned> left_{0};
-    all_answered* all_ = nullptr;
+    all_completed* all_ = nullptr;
 };
 
 /// Our subnet manager, queried by datagrams from another host.

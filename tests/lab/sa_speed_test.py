@@ -17,21 +17,21 @@ class SaSpeedTest(LabCase):
     hosts = 20
 
     def measured(self, *words):
-        answer = self.lab.run("H0002", [PROGRAM, *words, "600", "1"])
-        self.assertIn(f"{self.hosts} other ports", answer.stdout, answer.stderr)
+        result = self.lab.run("H0002", [PROGRAM, *words, "600", "1"])
+        self.assertIn(f"{self.hosts} other ports", result.stdout, result.stderr)
         for side in SIDES:
-            self.assertIn(f"\n{side} ", answer.stdout)
-        return answer.returncode, answer.stdout.count("missed"), answer.stdout.count(" met")
+            self.assertIn(f"\n{side} ", result.stdout)
+        return result.returncode, result.stdout.count("missed"), result.stdout.count(" met")
 
-    def test_bars(self):
+    def test_bars_are_printed(self):
         self.assertEqual(self.measured(*NEVER), (1, BARS, 0))
         self.assertEqual(self.measured("--print", *NEVER), (0, BARS, 0))
         self.assertEqual(self.measured(*ALWAYS), (0, 0, BARS))
 
-    def test_one_side(self):
-        answer = self.lab.run("H0002", [PROGRAM, "50", "1", "umad, 256"])
-        self.assertEqual(answer.returncode, 0, answer.stderr)
-        self.assertNotIn("bar", answer.stdout)
+    def test_one_side_runs_alone(self):
+        result = self.lab.run("H0002", [PROGRAM, "50", "1", "umad, 256"])
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertNotIn("bar", result.stdout)
         self.assertNotEqual(self.lab.run("H0002", [PROGRAM, "50", "1", "none"]).returncode, 0)
 
 

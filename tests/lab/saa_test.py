@@ -20,33 +20,33 @@ class SaaTest(LabCase):
 
     def passes(self, test, **faults):
         self.set_faults(faults)
-        answer = self.lab.run(HOST, [PROGRAM, f"--gtest_filter=SaaLab.{test}"], seconds=120)
-        self.assertEqual(answer.returncode, 0, answer.stdout + answer.stderr)
-        self.assertIn("[  PASSED  ] 1 test.", answer.stdout)
-        return answer.stdout
+        result = self.lab.run(HOST, [PROGRAM, f"--gtest_filter=SaaLab.{test}"], seconds=120)
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertIn("[  PASSED  ] 1 test.", result.stdout)
+        return result.stdout
 
-    def test_records(self):
+    def test_records_are_received(self):
         self.assertIn(f"nodes {self.hosts + 1}", self.passes("RetrieveManyTypes_ReturnsRecords"))
 
-    def test_paths(self):
+    def test_paths_are_received(self):
         self.assertIn(f"paths {self.hosts + 1}", self.passes("PathsFromOwnPort_ReachEachPortOnce"))
 
-    def test_paths_to_several(self):
+    def test_paths_to_several_are_received(self):
         self.passes("MultiPathToSeveralPorts_ReturnsOnePathEach")
 
-    def test_group(self):
+    def test_group_is_joined_and_left(self):
         self.passes("BroadcastGroupOfTheDefaultPartition_HasAPath")
 
-    def test_services(self):
+    def test_services_are_registered(self):
         self.passes("ServiceRegisteredAndDeleted_FoundOnlyInBetween")
 
-    def test_storm(self):
+    def test_storm_completes(self):
         self.passes("TenThousandConcurrentQueries_NoneFailsOrRepeats")
 
-    def test_loss(self):
+    def test_loss_queries_complete(self):
         self.passes("RetrieveManyTypes_ReturnsRecords", LAB_DROP=5)
 
-    def test_opensm_stopped(self):
+    def test_opensm_stopped_queries_complete(self):
         os.kill(self.lab.opensm("H0001").pid(), signal.SIGSTOP)
         self.passes("SaStopped_QueriesEndAtDeadlineOrSessionClose")
 
@@ -83,30 +83,30 @@ class TakeOverTest(LabCase):
     def signal(self, number):
         os.kill(self.lab.opensm("H0001").pid(), number)
 
-    def test_killed(self):
+    def test_master_killed_events_continue(self):
         self.hears_of_all(lambda: self.signal(signal.SIGKILL))
 
-    def test_stopped(self):
+    def test_master_stopped_events_continue(self):
         # ibsim blocks when a stopped client's socket is full, so few requests may reach it.
         self.hears_of_all(lambda: self.signal(signal.SIGSTOP), storm=1)
 
-    def test_ended(self):
+    def test_master_ended_events_continue(self):
         self.hears_of_all(lambda: self.signal(signal.SIGTERM))
 
 
 class OurManagerTest(unittest.TestCase):
-    def test_all(self):
+    def test_own_manager_passes_the_same_tests(self):
         with tempfile.TemporaryDirectory(prefix="saa") as scratch:
             topology = pathlib.Path(scratch) / "fabric.net"
             topology.write_text(fabric(SaaTest.hosts))
             # Tests that stop or end the SA are left out, since our manager is in the same process.
-            answer = subprocess.run([PROGRAM, "--gtest_filter=-*SaStopped*:*EventsUnderLoad*"], timeout=120, text=True,
+            result = subprocess.run([PROGRAM, "--gtest_filter=-*SaStopped*:*EventsUnderLoad*"], timeout=120, text=True,
                                     env=dict(os.environ,
                                              IRPVERBS_SAA_LAB_HCA=f"software:{topology}"),
                                     capture_output=True, check=False)
-        self.assertEqual(answer.returncode, 0, answer.stdout + answer.stderr)
-        self.assertIn("[  PASSED  ] 6 tests.", answer.stdout)
-        self.assertIn(f"nodes {SaaTest.hosts + 1}", answer.stdout)
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertIn("[  PASSED  ] 6 tests.", result.stdout)
+        self.assertIn(f"nodes {SaaTest.hosts + 1}", result.stdout)
 
 
 if __name__ == "__main__":

@@ -21,37 +21,37 @@ class ShimTest(LabCase):
         self.set_faults(faults)
         return self.lab.run("H0002", ["saquery", *words], seconds=60)
 
-    def assert_all_paths(self, answer):
-        self.assertEqual(answer.returncode, 0, answer.stderr)
-        self.assertEqual(len(re.findall("PathRecord dump", answer.stdout)), PATHS)
+    def assert_all_paths(self, result):
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(len(re.findall("PathRecord dump", result.stdout)), PATHS)
 
-    def test_a_table_of_many_segments_is_whole(self):
+    def test_table_of_many_segments_is_whole(self):
         self.assert_all_paths(self.query("-p", "-t", "20000"))
 
-    def test_node_records_come_one_a_segment(self):
+    def test_node_records_arrive_one_a_segment(self):
         nodes = self.query("NR")
         self.assertEqual(len(re.findall("NodeRecord dump", nodes.stdout)), HOSTS + SWITCHES)
 
-    def test_segments_out_of_order(self):
+    def test_segments_out_of_order_table_is_whole(self):
         self.assert_all_paths(self.query("-p", "-t", "20000", LAB_REORDER=20))
 
-    def test_segments_twice(self):
+    def test_segments_twice_table_is_whole(self):
         self.assert_all_paths(self.query("-p", "-t", "20000", LAB_DUPLICATE=20))
 
-    def test_segments_late(self):
+    def test_segments_late_table_is_whole(self):
         self.assert_all_paths(self.query("-p", "-t", "20000", LAB_DELAY=2))
 
-    def test_a_lost_segment_is_sent_again(self):
+    def test_lost_segment_is_sent_again(self):
         nodes = self.query("NR", "-t", "20000", LAB_DROP=3, LAB_SEED=7)
         self.assertEqual(nodes.returncode, 0, nodes.stderr)
         self.assertEqual(len(re.findall("NodeRecord dump", nodes.stdout)), HOSTS + SWITCHES)
 
-    def test_a_silent_server_ends_in_a_time_out(self):
+    def test_silent_server_times_out(self):
         os.kill(self.lab.opensm("H0001").pid(), signal.SIGSTOP)
         began = time.monotonic()
-        answer = self.query("-p", "-t", "300")
-        self.assertNotEqual(answer.returncode, 0)
-        self.assertIn("timed out", answer.stderr)
+        result = self.query("-p", "-t", "300")
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn("timed out", result.stderr)
         self.assertGreaterEqual(time.monotonic() - began, 0.3)
 
 

@@ -21,7 +21,7 @@ NODES = HOSTS + LEAVES + SPINES
 
 
 class SweepSpeedTest(unittest.TestCase):
-    def test_a_cold_sweep(self):
+    def test_cold_sweep_is_timed(self):
         scratch = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory(prefix="sweep")))
         topology = scratch / "fabric.net"
         topology.write_text(fabric(HOSTS, down=HOSTS // LEAVES, spines=SPINES))

@@ -388,7 +388,7 @@ TEST_P(SaAccess, AccessTypeBeyondTheEnumeration_RefusedAndNotLoaded) {
     EXPECT_EQ(sa.requests_received(), 0);
 }
 
-// answer_bounds_test.cpp tests the memory of such a response.
+// response_bounds_test.cpp tests the memory of such a response.
 TEST_P(SaAccess, AnnouncedLengthExceedsData_ReturnsTransFailure) {
     wire joined;
     const std::vector<sa_path_record_t> all(100, path_to(9, 9));

@@ -107,7 +107,7 @@ void let_pass(ULONGLONG ticks) {
     KeDelayExecutionThread(KernelMode, FALSE, &due);
 }
 
-TEST_P(CachedPaths, RepeatedQuery_AnsweredFromCache) {
+TEST_P(CachedPaths, RepeatedQuery_ServedFromCache) {
     EXPECT_EQ(session.version_of(), 1u);
     EXPECT_EQ(session.version_of(), 1u);
     path_access with_callback;

@@ -62,7 +62,7 @@ constexpr std::uint64_t time_of_an_attempt = 60 * 10'000;
 struct faulty_sa {
     faulty_sa(sim_machine& its_sim, subnet_state& its_net) : sim(its_sim), net(its_net) {}
 
-    sa_reply answer(const sa_request& request) {
+    sa_reply respond(const sa_request& request) {
         if (now == sa_state::silent) return {.silent = true};
         if (now == sa_state::busy) return {.status = MAD_STATUS_BUSY, .data = request.data};
         if (request.header.attribute_id == SA_INFORMINFO_ATTRID) return subscribe(request);
@@ -101,7 +101,7 @@ struct faulty_sa {
     subnet_state& net;
     std::atomic<sa_state> now{sa_state::normal};
     std::atomic<bool> subscribed{false};
-    scripted_sa sa{[this](const sa_request& request) { return answer(request); }};
+    scripted_sa sa{[this](const sa_request& request) { return respond(request); }};
 };
 
 constexpr std::uint64_t loss = ~std::uint64_t{0};

@@ -512,13 +512,13 @@ TEST(SaEventRaces, SessionClosedDuringDelivery_OthersReceiveAllInOrder) {
         session_scope closed(&recorders[1].args);
         session_scope last(&recorders[2].args);
         constexpr std::uint64_t count = 4;
-        std::array<bool, count> answered{};
+        std::array<bool, count> completed{};
         sim.spawn("reports", [&] {
             for (std::uint64_t i = 0; i < count; ++i) {
                 const std::uint64_t delayed = sim.delayed_time();
-                answered[i] = sa.sa.report(trap_about(64, gid_of(i))) == IBMF_SUCCESS;
+                completed[i] = sa.sa.report(trap_about(64, gid_of(i))) == IBMF_SUCCESS;
                 constexpr std::uint64_t ms = 10'000;
-                EXPECT_TRUE(answered[i] || sim.delayed_time() - delayed >= 100 * ms) << i;
+                EXPECT_TRUE(completed[i] || sim.delayed_time() - delayed >= 100 * ms) << i;
             }
         });
         sim.spawn("closes", [&] {
@@ -534,10 +534,10 @@ TEST(SaEventRaces, SessionClosedDuringDelivery_OthersReceiveAllInOrder) {
             std::vector<std::uint64_t> order;
             for (const auto& [number, event] : each->received)
                 order.push_back(event.details.ie_gid.gid_guid);
-            std::erase_if(order, [&](std::uint64_t i) { return !answered.at(i); });
+            std::erase_if(order, [&](std::uint64_t i) { return !completed.at(i); });
             std::vector<std::uint64_t> sent;
             for (std::uint64_t i = 0; i < count; ++i)
-                if (answered[i]) sent.push_back(i);
+                if (completed[i]) sent.push_back(i);
             EXPECT_EQ(order, sent);
         }
     });

@@ -173,7 +173,7 @@ public:
             ask();
             break;
         case 3:
-            answer();
+            respond();
             break;
         case 4:
             change_port();
@@ -186,7 +186,7 @@ public:
 
 private:
     static constexpr std::uint32_t ports = 4;
-    struct question {
+    struct outstanding_request {
         std::uint32_t from, to;
         path_cache::ticket when;
         std::uint32_t version;
@@ -208,10 +208,10 @@ private:
         const auto from = source_.pick(ports, "from"), to = source_.pick(ports, "to");
         asked_.push_back({from, to, cache_.current_ticket(), version_of(from, to)});
     }
-    void answer() {
+    void respond() {
         if (asked_.empty()) return;
-        const auto at = source_.pick(static_cast<std::uint32_t>(asked_.size()), "answer");
-        const question q = asked_[at];
+        const auto at = source_.pick(static_cast<std::uint32_t>(asked_.size()), "request");
+        const outstanding_request q = asked_[at];
         asked_.erase(asked_.begin() + at);
         sa_path_record_t record = between(q.from, q.to);
         record.ServiceID = q.version;
@@ -233,7 +233,7 @@ private:
     machine_time now_ = 0;
     std::uint32_t all_ = 0;
     std::uint32_t versions_[ports] = {};
-    std::vector<question> asked_;
+    std::vector<outstanding_request> asked_;
     std::map<std::pair<std::uint32_t, std::uint32_t>, machine_time> stored_;
 };
 

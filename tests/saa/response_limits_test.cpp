@@ -62,7 +62,7 @@ TEST_P(SaResponseLimits, ResponseBeyondBound_FailsAndTransferStops) {
     EXPECT_EQ(status_of(10'000), IBMF_SUCCESS);
 }
 
-TEST_P(SaResponseLimits, LimitAnswers_RequiresDatagramAndAppliesToAllSessions) {
+TEST_P(SaResponseLimits, LimitResponses_RequiresDatagramAndAppliesToAllSessions) {
     const wire joined;
     scripted_sa sa([](const sa_request&) { return paths(4); });
     const session_scope session;

@@ -83,7 +83,7 @@ public:
 
 private:
     /// An outstanding response with its own buffers.
-    struct answer {
+    struct response {
         scripted_sa* of;
         std::array<std::uint8_t, ibmf::mad_header::size> header;
         std::array<std::uint8_t, ibmf::sa_header::size> sa;
@@ -122,7 +122,7 @@ private:
         const bool about_itself = request.header.attribute_id == SA_CLASSPORTINFO_ATTRID;
         if (!about_itself) ++self.requests_received_;
         sa_reply reply = about_itself ? self.class_port_info() : self.script_(request);
-        auto* const out = new answer{&self, {}, {}, std::move(reply.data)};
+        auto* const out = new response{&self, {}, {}, std::move(reply.data)};
         if (reply.silent) return sent(handle, msg, out);
         ibmf::mad_header header = request.header;
         header.method = reply.method != 0 ? reply.method : method_for(header.method);
@@ -142,7 +142,7 @@ private:
             sent(handle, msg, out);
     }
     static void sent(ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
-        const std::unique_ptr<answer> done(static_cast<answer*>(context));
+        const std::unique_ptr<response> done(static_cast<response*>(context));
         EXPECT_EQ(ibmf_free_msg(handle, &msg), IBMF_SUCCESS);
         done->of->held_.leave();
     }

@@ -158,8 +158,8 @@ TEST_P(SaStreams, StreamDestroyed_CancelsRequest) {
 
 TEST_P(SaStreams, CancelledRead_ConsumesNoRecords) {
     wire joined;
-    std::atomic<bool> answers{false};
-    joined.tap = [&](unsigned from, const auto&) { return from == 0 || answers.load(); };
+    std::atomic<bool> responds{false};
+    joined.tap = [&](unsigned from, const auto&) { return from == 0 || responds.load(); };
     scripted_sa sa([](const sa_request&) { return numbered_paths(30); });
     const session_scope session;
     path_stream stream(session.handle, all_paths);
@@ -168,7 +168,7 @@ TEST_P(SaStreams, CancelledRead_ConsumesNoRecords) {
     stream.next(boost::asio::bind_cancellation_slot(signal.slot(), withdrawn.handler()));
     signal.emit(boost::asio::cancellation_type::all);
     EXPECT_EQ(withdrawn.status(), STATUS_CANCELLED);
-    answers = true;
+    responds = true;
     taken all;
     all.take(stream);
     EXPECT_EQ(all.status, IBMF_SUCCESS);

@@ -147,7 +147,7 @@ private:
     template <class GoOn>
     double rate(const GoOn& go_on) {
         std::deque<std::unique_ptr<path_access>> waiting;
-        unsigned answered = 0;
+        unsigned completed = 0;
         const ULONGLONG begin = KeQueryInterruptTime();
         while (go_on()) {
             while (waiting.size() < in_flight) {
@@ -156,9 +156,9 @@ private:
             }
             if (waiting.front()->status() != IBMF_SUCCESS) ++failed_;
             waiting.pop_front();
-            ++answered;
+            ++completed;
         }
-        return answered * 1e7 / static_cast<double>(KeQueryInterruptTime() - begin);
+        return completed * 1e7 / static_cast<double>(KeQueryInterruptTime() - begin);
     }
 
     sim_machine& sim_;

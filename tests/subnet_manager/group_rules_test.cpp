@@ -63,8 +63,8 @@ TEST_P(GroupRules, BroadcastGroup_IsJoinedByMgidPortAndStateAloneAndOutlivesItsM
     EXPECT_EQ(client.table<sa_mcmember_record_t>().size(), 1u);
 }
 
-// The answer is the same for a group that is destroyed and for one that stays.
-TEST_P(GroupRules, LastFullMemberLeaves_TheAnswerHasJoinState0) {
+// The response is the same for a group that is destroyed and for one that stays.
+TEST_P(GroupRules, LastFullMemberLeaves_ResponseHasJoinState0) {
     constexpr ib_gid_t made{0xff12000000000000, 7};
     constexpr auto state = static_cast<std::uint8_t>(SA_MC_JOIN_FULL | send_only);
     ASSERT_EQ(ask(SA_SUBN_ADM_SET, made, state, to_create).status, 0);

@@ -36,7 +36,7 @@ TEST_P(LossyLink, Table_SegmentsAndAcknowledgementsLost_EveryTableArrivesWhole) 
     EXPECT_EQ(whole, 100u);
 }
 
-TEST_P(LossyLink, Table_PeerDiesInTheMiddle_OthersAreAnsweredAndTheManagerEnds) {
+TEST_P(LossyLink, Table_PeerDiesInTheMiddle_OthersReceiveTheirsAndTheManagerEnds) {
     const topology_file file(fat_tree_file(4, 2, 5));
     const attached hcas(unmanaged(file.path()));
     running_manager manager({.hca = hcas.guid(0)});

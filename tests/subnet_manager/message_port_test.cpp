@@ -43,7 +43,7 @@ protected:
     mad_client sender{from, agent_of(MAD_MGMT_CLASS_SUBN_ADM)};
 };
 
-TEST_P(MessagePort, Flood_ByOnePeer_IsAnsweredBusyBeyondItsShare) {
+TEST_P(MessagePort, Flood_ByOnePeer_ReceivesBusyBeyondItsShare) {
     unsigned heard = 0;
     message_port port(*queue, message_port::overflow::respond_busy, [] {});
     ASSERT_EQ(port.open(client, [&](message_parts) { ++heard; }), IBMF_SUCCESS);

@@ -133,8 +133,8 @@ TEST(MulticastGroups, MtuSelectorAtCreation_DeterminesGroupMtu) {
         r.port_mtu = 4;
         r.record.MTUSelector = selector;
         r.record.MTU = value;
-        const auto answer = groups.join(r);
-        return answer.status == SA_STATUS_NO_ERROR ? int{answer.record.MTU} : 0;
+        const auto result = groups.join(r);
+        return result.status == SA_STATUS_NO_ERROR ? int{result.record.MTU} : 0;
     };
     EXPECT_EQ(made(SA_PR_MTU_SEL_GREATER, 2), 4) << "the port's MTU";
     EXPECT_EQ(made(SA_PR_MTU_SEL_GREATER, 4), 0);
@@ -232,9 +232,9 @@ TEST(MulticastGroups, PortRemoved_RemovedFromAllGroups) {
     groups.join(request(1, 1));
     groups.join(request(2, 1, to_join));
     groups.join(request(1, 1, to_create, {0xff12401b00000000, 1}));
-    const auto answers = groups.remove_port({prefix, 1});
-    ASSERT_EQ(answers.size(), 2u);
-    EXPECT_EQ(answers[0].group_deleted + answers[1].group_deleted, 1);
+    const auto results = groups.remove_port({prefix, 1});
+    ASSERT_EQ(results.size(), 2u);
+    EXPECT_EQ(results[0].group_deleted + results[1].group_deleted, 1);
     EXPECT_EQ(groups.size(), 1u);
 }
 
@@ -252,25 +252,25 @@ TEST(MulticastGroups, RandomJoinsAndDeletes_MatchModel) {
             const multicast_request r = request(port, state, to_create, {0xff12401b00000000, g});
             if (source.pick(2, "join") == 0) {
                 const bool was = model.contains(g);
-                const auto answer = groups.join(r);
+                const auto result = groups.join(r);
                 const bool expected = was || ((state & 9) != 0 && model.size() < 3);
-                ASSERT_EQ(answer.status == SA_STATUS_NO_ERROR, expected);
+                ASSERT_EQ(result.status == SA_STATUS_NO_ERROR, expected);
                 if (!expected) continue;
                 model[g][port] |= state;
-                EXPECT_EQ(answer.record.JoinState, model[g][port]);
-                EXPECT_EQ(answer.group_created, !was);
+                EXPECT_EQ(result.record.JoinState, model[g][port]);
+                EXPECT_EQ(result.group_created, !was);
             } else {
                 const bool has =
                     model.contains(g) && model[g].contains(port) && (state & ~model[g][port]) == 0;
-                const auto answer = groups.leave(r);
-                ASSERT_EQ(answer.status == SA_STATUS_NO_ERROR, has);
+                const auto result = groups.leave(r);
+                ASSERT_EQ(result.status == SA_STATUS_NO_ERROR, has);
                 if (!has) continue;
                 model[g][port] &= ~unsigned{state};
                 const bool alive = std::ranges::any_of(
                     model[g], [](const auto& m) { return (m.second & 9) != 0; });
-                EXPECT_EQ(answer.record.JoinState, alive ? model[g][port] : 0);
+                EXPECT_EQ(result.record.JoinState, alive ? model[g][port] : 0);
                 if (model[g][port] == 0) model[g].erase(port);
-                EXPECT_EQ(answer.group_deleted, !alive);
+                EXPECT_EQ(result.group_deleted, !alive);
                 if (!alive) model.erase(g);
             }
             std::set<ib_lid_t> mlids;

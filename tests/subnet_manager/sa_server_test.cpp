@@ -165,7 +165,7 @@ ib_mad_informinfo_t subscription_to(std::uint16_t trap) {
 }
 
 // F6.
-TEST_P(SaServer, AnswerToASet_IsWhatIsStored) {
+TEST_P(SaServer, ResponseToASet_HasTheStoredRecord) {
     sa_service_record_t service{};
     service.ServiceID = 0x99;
     service.ServiceGID = gid(2);

@@ -150,7 +150,7 @@ TEST(ManagerShortOfMemory, TakeOverOfArmedPorts_AnyAllocationFails_HostsReregist
     expect_take_over_without_any(IB_PORT_ARMED);
 }
 
-TEST(ManagerShortOfMemory, Request_AnAllocationFails_LaterOnesAreAnswered) {
+TEST(ManagerShortOfMemory, Request_AnAllocationFails_LaterOnesSucceed) {
     std::set<std::string> failed;
     expect_each_fault_survived([&](sweep& faults) {
         const attached hcas(unmanaged());

@@ -66,10 +66,10 @@ TEST(SaQueryLoad, TenThousandDistinctQueries_NoneFailsOrRepeats) {
             all.push_back(path_between(from, to));
             ASSERT_EQ(all.back()->begin(session), IBMF_SUCCESS);
         }
-    unsigned answered = 0;
+    unsigned completed = 0;
     for (const auto& each : all)
-        answered += each->status() == IBMF_SUCCESS && each->records().size() == 1 ? 1 : 0;
-    EXPECT_EQ(answered, queries);
+        completed += each->status() == IBMF_SUCCESS && each->records().size() == 1 ? 1 : 0;
+    EXPECT_EQ(completed, queries);
     constexpr unsigned own = 1; // ClassPortInfo
     const ibmf_saa_stats_t stats = session.stats();
     EXPECT_EQ(stats.ss_queries, queries + own);

@@ -55,7 +55,7 @@ void expect_managed(const std::string& topology) {
     const auto status = manager->status();
     EXPECT_EQ(status.state, manager_state::master);
     EXPECT_FALSE(status.incomplete);
-    EXPECT_EQ(status.unanswered, 0u);
+    EXPECT_EQ(status.missing_responses, 0u);
     expect_all_active(hcas);
     expect_everyone_reaches_everyone(hcas);
 }

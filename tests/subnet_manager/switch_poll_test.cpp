@@ -36,7 +36,7 @@ protected:
     subnet net;
 };
 
-TEST_F(UnreachableWithout, AHostIsLostWithItsCable) {
+TEST_F(UnreachableWithout, HostsCableCut_HostIsUnreachable) {
     const std::array cut{port_ref{leaf(1), 2}};
     const auto lost = unreachable_without(net, cut);
     ASSERT_EQ(lost.size(), 1u);
@@ -44,7 +44,7 @@ TEST_F(UnreachableWithout, AHostIsLostWithItsCable) {
     EXPECT_EQ(unreachable_without(net, {}).size(), 0u);
 }
 
-TEST_F(UnreachableWithout, ALeafIsLostWithItsHosts) {
+TEST_F(UnreachableWithout, LeafsCablesCut_LeafAndItsHostsAreUnreachable) {
     EXPECT_EQ(lost({{leaf(1), 1}}), 1u + 4);
     EXPECT_EQ(lost({{0, 2}}), 1u + 4); // the other end of that cable
     EXPECT_EQ(lost({{leaf(1), 1}, {leaf(2), 3}}), 1u + 4 + 1);
@@ -61,7 +61,7 @@ protected:
     UnreachableWithoutOneOfTwo() : UnreachableWithout(2) {}
 };
 
-TEST_F(UnreachableWithoutOneOfTwo, WhatIsReachedAnotherWayIsNotLost) {
+TEST_F(UnreachableWithoutOneOfTwo, SecondRouteLeft_NoneIsUnreachable) {
     EXPECT_EQ(lost({{leaf(1), 1}}), 0u);
     EXPECT_EQ(lost({{leaf(1), 1}, {leaf(1), 2}}), 1u + 4);
     EXPECT_EQ(lost({{leaf(1), 1}, {leaf(2), 2}}), 0u);
@@ -120,7 +120,7 @@ protected:
 constexpr std::uint16_t in = SM_GID_IN_SERVICE_TRAP;
 constexpr std::uint16_t out = SM_GID_OUT_OF_SERVICE_TRAP;
 
-TEST_P(SwitchPoll, AHostThatIsUnpluggedIsReportedWithoutASweep) {
+TEST_P(SwitchPoll, HostUnplugged_IsReportedWithoutASweep) {
     const ib_lid_t lid = open_hca(hcas.fdo(3)).lid();
     std::uint64_t smps = 0;
     EXPECT_TRUE(eventually([&] { // multicast tables are written after the first sweep
@@ -140,7 +140,7 @@ TEST_P(SwitchPoll, AHostThatIsUnpluggedIsReportedWithoutASweep) {
     EXPECT_EQ(paths_to(3), 1u);
 }
 
-TEST_P(SwitchPoll, ASwitchIsLostWithItsHostsAndComesBackWithThem) {
+TEST_P(SwitchPoll, SwitchUnpluggedAndReplugged_ItsHostsAreReportedWithIt) {
     const sm_nodeinfo_t spine = node("S0");
     const sm_nodeinfo_t leaf = node("L1");
     EXPECT_EQ(HcaSoftwareSetLink(spine.NodeGUID, 2, FALSE), STATUS_SUCCESS);
@@ -156,7 +156,7 @@ TEST_P(SwitchPoll, ASwitchIsLostWithItsHostsAndComesBackWithThem) {
     EXPECT_EQ(paths_to(3), 1u);
 }
 
-TEST_P(SwitchPoll, TwoHostsThatGoAtOnceAreBothReported) {
+TEST_P(SwitchPoll, TwoHostsUnpluggedAtOnce_BothAreReported) {
     set_link(2, false);
     set_link(3, false);
     EXPECT_EQ(reported(out, 2), (std::set{port_guid(2), port_guid(3)}));
@@ -167,7 +167,7 @@ TEST_P(SwitchPoll, TwoHostsThatGoAtOnceAreBothReported) {
 }
 
 // One host leaves and another comes: a sweep finds the latter.
-TEST_P(SwitchPoll, WhoComesWhenAnotherGoesIsFoundToo) {
+TEST_P(SwitchPoll, HostPluggedWhileAnotherIsUnplugged_IsFound) {
     set_link(2, false);
     EXPECT_EQ(reported(out, 1), std::set{port_guid(2)});
     set_link(3, false);
@@ -179,7 +179,7 @@ TEST_P(SwitchPoll, WhoComesWhenAnotherGoesIsFoundToo) {
 }
 
 // The return need not be reported, but the port is configured again.
-TEST_P(SwitchPoll, AHostThatIsBackAtOnceIsActiveAgain) {
+TEST_P(SwitchPoll, HostRepluggedAtOnce_IsActiveAgain) {
     set_link(3, false);
     set_link(3, true);
     EXPECT_TRUE(eventually([&] {
@@ -187,7 +187,7 @@ TEST_P(SwitchPoll, AHostThatIsBackAtOnceIsActiveAgain) {
     }));
 }
 
-TEST_P(SwitchPoll, AManagerThatIsUnpluggedIsForgotten) {
+TEST_P(SwitchPoll, ManagerUnplugged_IsRemoved) {
     running_manager other({.hca = hcas.guid(3)});
     other.wait_until_up();
     EXPECT_TRUE(eventually([&] { return client->table<sa_sminfo_record_t>().size() == 2; }));
@@ -196,17 +196,17 @@ TEST_P(SwitchPoll, AManagerThatIsUnpluggedIsForgotten) {
     EXPECT_TRUE(eventually([&] { return client->table<sa_sminfo_record_t>().size() == 1; }));
 }
 
-TEST_P(SwitchPoll, WhatIsNotAnsweredIsFoundByASweep) {
+TEST_P(SwitchPoll, PollsLost_ASweepFindsTheChange) {
     HCA_SOFTWARE_FAULTS faults{};
     faults.LossOnceIn = 2;
     EXPECT_EQ(HcaSoftwareSetFaults(hcas.guid(0), 1, &faults), STATUS_SUCCESS);
     set_link(2, false);
     // The loss of all four attempts of a request is random.
-    for (int turn = 0; turn < 10 && manager->status().unanswered == 0; ++turn) {
+    for (int turn = 0; turn < 10 && manager->status().missing_responses == 0; ++turn) {
         set_link(3, turn % 2 != 0);
-        eventually([&] { return manager->status().unanswered != 0; });
+        eventually([&] { return manager->status().missing_responses != 0; });
     }
-    EXPECT_NE(manager->status().unanswered, 0u);
+    EXPECT_NE(manager->status().missing_responses, 0u);
     set_link(3, false);
     EXPECT_EQ(HcaSoftwareSetFaults(hcas.guid(0), 1, nullptr), STATUS_SUCCESS);
     EXPECT_TRUE(eventually([&] { return manager->status().end_ports == 5; }));

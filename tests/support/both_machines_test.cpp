@@ -20,14 +20,14 @@ TEST_P(BothMachinesFixture, Body_RunsOnNamedMachine) {
 TEST_P(BothMachinesFixture, BodyWaits_SystemThreadsRun) {
     KEVENT asked;
     KeInitializeEvent(&asked, SynchronizationEvent, FALSE);
-    bool answered = false;
+    bool completed = false;
     system_thread other([&] {
         KeWaitForSingleObject(&asked, Executive, KernelMode, FALSE, nullptr);
-        answered = true;
+        completed = true;
     });
     KeSetEvent(&asked, IO_NO_INCREMENT, FALSE);
     other.join();
-    EXPECT_TRUE(answered);
+    EXPECT_TRUE(completed);
 }
 
 TEST_P(BothMachinesFixture, DispatchLevelScopeEnds_IrqlIsRestored) {

@@ -76,7 +76,7 @@ struct outcome {
     ULONG_PTR information = 0;
     BOOLEAN pending_returned = FALSE;
     DEVICE_OBJECT* device = nullptr;
-    NTSTATUS answer = STATUS_MORE_PROCESSING_REQUIRED;
+    NTSTATUS return_status = STATUS_MORE_PROCESSING_REQUIRED;
 };
 
 inline NTSTATUS record_outcome(DEVICE_OBJECT* device, IRP* irp, void* context) {
@@ -86,7 +86,7 @@ inline NTSTATUS record_outcome(DEVICE_OBJECT* device, IRP* irp, void* context) {
     result.information = irp->IoStatus.Information;
     result.pending_returned = irp->PendingReturned;
     result.device = device;
-    return result.answer;
+    return result.return_status;
 }
 
 /// An IRP ready to be sent; its completion routine keeps it for the originator, which frees it.

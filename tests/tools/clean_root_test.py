@@ -36,20 +36,20 @@ class CleanRoot(unittest.TestCase):
     def where(self):
         return self.run_tool("clean-root", "--where").stdout
 
-    def test_wrong_usage_is_2_and_help_is_0(self):
+    def test_wrong_usage_exits_2_and_help_exits_0(self):
         self.assertEqual(self.run_tool("clean-root").returncode, 2)
         self.assertEqual(self.run_tool("clean-root", "--nosuch", "true").returncode, 2)
         helped = self.run_tool("clean-root", "--help")
         self.assertEqual(helped.returncode, 0)
         self.assertTrue(helped.stdout.startswith("Usage: tools/clean-root "))
 
-    def test_without_root_it_says_what_to_do(self):
+    def test_user_without_root_gets_the_remedy(self):
         self.script("bin/id", "echo 1000")
         ended = self.run_tool("clean-root", "true")
         self.assertEqual((ended.returncode, ended.stderr),
                          (125, "tools/clean-root: needs root: run it by sudo\n"))
 
-    def test_a_changed_bootstrap_or_source_list_makes_another_root(self):
+    def test_changed_bootstrap_or_source_list_makes_another_root(self):
         first = self.where()
         self.assertIn(str(self.root / "cache/irpverbs/root-"), first)
         self.assertEqual(self.where(), first)
@@ -60,7 +60,7 @@ class CleanRoot(unittest.TestCase):
             file.write("# other\n")
         self.assertNotEqual(self.where(), second)
 
-    def test_a_root_that_can_not_be_made_is_not_kept(self):
+    def test_failed_root_is_not_kept(self):
         self.script("bin/mmdebstrap", "echo no mirror >&2; exit 1")
         for _ in range(2):
             ended = self.run_tool("clean-root", "true")
@@ -68,7 +68,7 @@ class CleanRoot(unittest.TestCase):
             self.assertIn("the root could not be made: no mirror; more in ", ended.stderr)
         self.assertFalse(Path(self.where().strip()).exists())
 
-    def test_tools_test_clean_runs_the_stages_there(self):
+    def test_clean_option_runs_the_stages_there(self):
         self.script("project/tools/bootstrap", 'echo "bootstrap $@"')
         self.script("project/tools/clean-root", 'echo "clean-root $@"')
         said = self.run_tool("test", "--clean", "release", "fuzz").stdout

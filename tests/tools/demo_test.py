@@ -36,21 +36,21 @@ class Demo(unittest.TestCase):
                               stdout=subprocess.PIPE, check=True)
         return seen.stdout
 
-    def test_a_topology_and_the_trace_are_in_the_callers_folder(self):
+    def test_relative_topology_and_trace_are_in_the_callers_folder(self):
         said = self.demo("--hca", "software:my/fabric.net?static", "--trace", "run.json").splitlines()
         hca = f"--hca software:{self.caller}/my/fabric.net?static"
         self.assertEqual(said[0], f"{hca} --trace {self.caller}/run.json")
         self.assertIn(hca, said[1:])
 
-    def test_an_absolute_path_stays(self):
+    def test_absolute_path_stays(self):
         self.assertTrue(self.demo("--hca", "software:/a/b", "--trace", "/c").startswith(
             "--hca software:/a/b --trace /c\n"))
 
-    def test_a_uri_without_a_file_stays(self):
+    def test_uri_without_file_stays(self):
         for uri in ("software:", "software:?static", "rdma:mlx5_0"):
             self.assertTrue(self.demo("--hca", uri).startswith(f"--hca {uri} --trace build/demo/"))
 
-    def test_the_topology_for_opensm_is_in_the_callers_folder(self):
+    def test_relative_topology_for_opensm_is_in_the_callers_folder(self):
         self.assertIn(f"paths_everywhere {self.caller}/f.net\n", self.demo("--opensm", "f.net"))
 
 

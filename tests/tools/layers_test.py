@@ -35,29 +35,29 @@ class Layers(unittest.TestCase):
         for word in (name, *words):
             self.assertIn(word, output)
 
-    def test_a_good_tree_passes(self):
+    def test_good_tree_passes(self):
         status, output = self.check({
             "low/src/low.cpp": '#include <vector>\n#include <sys/mman.h>\n#include "inner.hpp"\n',
             "low/src/inner.hpp": "#include <boost/asio.hpp>\n"})
         self.assertEqual(status, 0, output)
 
-    def test_an_include_upwards_names_file_line_and_what_is_allowed(self):
+    def test_include_upwards_is_reported_with_file_line_and_what_is_allowed(self):
         self.rejects("low/src/low.cpp", "\n#include <high/high.h>\n",
                      "low/src/low.cpp:2", "a header of high", "low may use no other package; and boost")
 
     def test_siblings_in_one_folder_are_distinguished(self):
         self.rejects("a/b/src/left.cpp", "#include <a/right.h>\n", "a header of right")
 
-    def test_a_relative_include_is_checked_too(self):
+    def test_relative_include_is_checked(self):
         self.rejects("low/src/low.cpp", '#include "../../high/include/high/high.h"\n', "a file of high")
 
-    def test_an_outside_library_must_be_listed(self):
+    def test_unlisted_library_is_reported(self):
         self.rejects("a/b/src/left.cpp", "#include <boost/asio.hpp>\n", "a header of boost")
 
-    def test_an_unknown_folder_is_reported(self):
+    def test_unknown_folder_is_reported(self):
         self.rejects("low/src/low.cpp", "#include <high/gone.h>\n", "no header of any package")
 
-    def test_a_private_header_of_an_inner_folder_is_refused(self):
+    def test_private_header_of_inner_folder_is_refused(self):
         layers = LAYERS + "inner low/src/checks : hooks.hpp\n"
         tree = {"low/src/checks/hooks.hpp": "", "low/src/checks/table.hpp": '#include "../core.hpp"\n',
                 "low/src/core.hpp": "", "low/src/core.cpp": '#include "checks/hooks.hpp"\n',
@@ -69,24 +69,24 @@ class Layers(unittest.TestCase):
             self.assertEqual(status, 1, output)
             self.assertIn(f"{file}:1: <{include}> is private to low/src/checks", output)
 
-    def test_the_interface_of_an_inner_folder_exists(self):
+    def test_missing_interface_of_inner_folder_is_reported(self):
         status, output = self.check({"low/src/checks/table.hpp": ""}, LAYERS + "inner low/src/checks : hooks.hpp\n")
         self.assertEqual(status, 1, output)
         self.assertIn("the interface low/src/checks/hooks.hpp does not exist", output)
 
-    def test_tests_are_no_part_of_a_package(self):
+    def test_header_of_tests_is_refused(self):
         self.rejects("low/src/low.cpp", "#include <gtest/gtest.h>\n", "a header of gtest")
 
-    def test_cmake_may_not_depend_upwards(self):
+    def test_cmake_dependency_upwards_is_reported(self):
         self.rejects("low/CMakeLists.txt", "irpverbs_package(low DEPENDS irpverbs::high)\n",
                      "depends on irpverbs::high")
 
-    def test_the_relation_itself_has_no_cycle(self):
+    def test_cycle_of_layers_is_reported(self):
         status, output = self.check({}, layers="low : high\nhigh : low\n")
         self.assertEqual(status, 1, output)
         self.assertIn("layers.txt:1: low uses high, which no line above declares", output)
 
-    def test_an_empty_tree_fails(self):
+    def test_empty_tree_fails(self):
         status, _ = self.check({}, layers="nothing :\n")
         self.assertEqual(status, 1)
 

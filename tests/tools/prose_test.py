@@ -36,7 +36,7 @@ class Prose(unittest.TestCase):
         self.assertEqual(status, 1, output)  # a heading is prose
         self.assertEqual(output, "docs/a.md:1: a sentence begins with 'Of': begin with a noun\n1 findings\n")
 
-    def test_openings_are_refused_in_comments_and_documents(self):
+    def test_opening_in_comment_or_document_is_refused(self):
         for word in OPENINGS:
             with self.subTest(word):
                 expected = f"a sentence begins with '{word}'"
@@ -45,13 +45,13 @@ class Prose(unittest.TestCase):
                 self.rejects("docs/a.md", f"A list\n\n- {word} comes.\n", expected)
                 self.rejects("tools/a.sh", f"# {word} comes.\n", expected)
 
-    def test_words_are_refused_also_in_messages(self):
+    def test_word_in_message_is_refused(self):
         for word in WORDS:
             with self.subTest(word):
                 self.rejects("samples/a.cpp", f'auto help = "it is {word} now";\n', f"'{word}'")
                 self.rejects("irp/src/a.cpp", f"// It is\n// {word} now.\n", f"a.cpp:2: '{word}'")
 
-    def test_a_listed_file_or_folder_is_excused_until_it_is_plain(self):
+    def test_listed_file_or_folder_is_excused_until_plain(self):
         bad = {"irp/src/a.cpp": "// What it is.\n"}
         for entry in ("irp/src/a.cpp", "irp/src"):
             listed = {"tools/prose-allow.txt": entry + "\n"}

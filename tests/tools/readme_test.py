@@ -9,7 +9,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 class Readme(unittest.TestCase):
-    def test_c_sample_is_the_beginning_of_the_program(self):
+    def test_c_sample_begins_the_program(self):
         blocks = re.findall(r"```c\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
         self.assertEqual(len(blocks), 1)
         self.assertIn(blocks[0], (ROOT / "samples/ask.c").read_text())

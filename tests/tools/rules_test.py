@@ -8,7 +8,8 @@ from pathlib import Path
 CHECK = Path(__file__).resolve().parents[2] / "tools/check-rules"
 RULES = '#define C4 CODE\n#define SAME "what was " "before"\n// X(No, 1, 2, "comment", "")\n' \
         'X(First, C4, 0x10, "a, b (and c) " "happen", SAME)\nX(Second, OTHER, 1, "\\"quoted\\"", "")\n'
-TESTS = "TEST(breaks, First) {}\nTEST(keeps, First) {}\nTEST_F(breaks, Second) {}\nTEST_F(keeps,\n  Second) {}\n"
+TESTS = "TEST(First, Broken_IsReported) {}\nTEST(First, Kept_IsNotReported) {}\n" \
+        "TEST_F(Second, Broken_IsReported) {}\nTEST_F(Second,\n  Kept_IsNotReported) {}\n"
 PLANTS = 'if (planted("First")) return;\nconst misplaced level("Second", 1);\n'
 EMPTY = "# Rules\n<!-- rules: tools/check-rules --write -->\n<!-- end of rules -->\nafter\n"
 
@@ -40,7 +41,7 @@ class Rules(unittest.TestCase):
         for each in words:
             self.assertIn(each, output)
 
-    def test_a_written_document_passes_and_has_the_rules(self):
+    def test_written_document_passes_and_has_the_rules(self):
         self.assertEqual(self.check()[0], 0)
         text = (self.root / "docs/verifier.md").read_text()
         self.assertIn("| `First` | `CODE` | 0x10 | a, b (and c) happen | rules_test.cpp | what was before |\n", text)
@@ -48,23 +49,23 @@ class Rules(unittest.TestCase):
         self.assertTrue(text.endswith("after\n"))
         self.assertNotIn("comment", text)
 
-    def test_a_rule_without_documentation(self):
+    def test_rule_without_documentation_is_reported(self):
         self.put("docs/verifier.md", EMPTY)
         self.rejects("docs/verifier.md: is out of date")
 
-    def test_a_rule_without_a_test(self):
-        self.put("tests/low/rules_test.cpp", TESTS.replace("keeps, First", "keeps, Other"))
-        self.rejects("First: tests/low has no TEST(keeps, First)")
+    def test_rule_without_test_is_reported(self):
+        self.put("tests/low/rules_test.cpp", TESTS.replace("First, Kept", "Other, Kept"))
+        self.rejects("First: tests/low has no TEST(First, Kept_IsNotReported)")
 
-    def test_a_rule_without_a_planted_bug(self):
+    def test_rule_without_planted_bug_is_reported(self):
         self.put("tests/canary/planted/low.cpp", PLANTS.replace("Second", "Other"))
         self.rejects("Second: tests/canary/planted has no bug that breaks it")
 
-    def test_a_rule_that_is_listed_twice(self):
+    def test_rule_listed_twice_is_reported(self):
         self.put("low/src/verify/rules.def", RULES + 'X(First, C4, 1, "again", "")\n')
         self.rejects("First: stands there twice")
 
-    def test_no_rule_at_all_fails(self):
+    def test_no_rule_fails(self):
         self.put("low/src/verify/rules.def", "")
         self.rejects("no rule was found")
 

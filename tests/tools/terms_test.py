@@ -38,7 +38,7 @@ class Terms(unittest.TestCase):
         status, output = self.check(files)
         self.assertEqual(status, 0, output)
 
-    def test_a_tree_with_all_terms_passes(self):
+    def test_tree_with_all_terms_passes(self):
         self.accepts({})
 
     def test_capitals_and_underscores_divide_words(self):
@@ -46,7 +46,7 @@ class Terms(unittest.TestCase):
             with self.subTest(name):
                 self.accepts({"irp/src/a.cpp": f"int {name};\n"})
 
-    def test_a_term_without_identifier_is_reported(self):
+    def test_term_without_identifier_is_reported(self):
         missing = "terms.txt:3: no identifier of irp contains 'cancel routine'"
         for text in ("int pkey;\n", "int pkey; // cancel_routine\n", "/* cancel_routine */ int pkey;\n",
                      'int pkey = f("cancel_routine");\n', "#include <cancel_routine.hpp>\nint pkey;\n",
@@ -54,7 +54,7 @@ class Terms(unittest.TestCase):
             with self.subTest(text):
                 self.rejects({"irp/src/a.cpp": text}, missing)
 
-    def test_a_term_has_to_stand_in_its_own_folder(self):
+    def test_term_of_another_folder_is_reported(self):
         self.rejects({"irp/verify/b.hpp": "", "irp/src/c.cpp": "int heavy_sweep;\n"},
                      "no identifier of irp/verify contains 'heavy sweep'")
         self.rejects({"irp/src/a.cpp": "int pkey;\n",
@@ -63,7 +63,7 @@ class Terms(unittest.TestCase):
         self.rejects({"irp/src/a.cpp": "int pkey;\n", "tests/irp/a.cpp": "int cancel_routine;\n"},
                      "no identifier of irp contains 'cancel routine'")
 
-    def test_private_words_are_reported_in_production_and_tests(self):
+    def test_private_word_in_production_or_tests_is_reported(self):
         for folder in ("irp/src", "tests/irp", "samples"):
             for name, word in (("irp_ledger", "ledger"), ("TheLedger", "ledger"), ("look_on_it", "look_on")):
                 with self.subTest(f"{folder} {name}"):
@@ -71,7 +71,7 @@ class Terms(unittest.TestCase):
                                  f"{folder}/c.cpp:2: '{word}' in {name}: a private word")
         self.accepts({"irp/src/c.cpp": "int ledgers, look, on; // ledger\n"})
 
-    def test_the_list_has_no_line_twice_and_none_without_a_term(self):
+    def test_line_twice_or_without_term_is_reported(self):
         self.rejects({}, "'p_key' of irp is listed before",
                      LIST.replace("irp : P_Key", "irp : P_Key\nirp : p_key"))
         self.rejects({}, "expected 'folder : term'", LIST.replace("irp : P_Key", "P_Key"))

@@ -27,7 +27,7 @@ class Tidy(unittest.TestCase):
         for words in expected:
             self.assertIn(words, output)
 
-    def test_a_good_tree_passes(self):
+    def test_good_tree_passes(self):
         status, output = self.check({
             "irp/src/a.cpp": '// sleep(1) in a comment\nauto s = "rand()"; int n = 1\'000;\n'
                              "auto t = machine.time(); long time() const; bool rand(int);\n",
@@ -35,7 +35,7 @@ class Tidy(unittest.TestCase):
             "docs/b.md": ""})
         self.assertEqual(status, 0, output)
 
-    def test_banned_calls(self):
+    def test_banned_call_is_reported(self):
         for rule, call in {"sleep": "std::this_thread::sleep_for(1s);", "mutex": "std::mutex m;",
                            "clock": "auto t = std::chrono::steady_clock::now();",
                            "random": "int r = rand();",
@@ -47,7 +47,7 @@ class Tidy(unittest.TestCase):
             with self.subTest(call):
                 self.rejects("irp/src/a.cpp", call, f"a.cpp:1: {rule}")
 
-    def test_an_exception_needs_a_reason_and_a_use(self):
+    def test_exception_without_reason_or_use_is_reported(self):
         code = {"irp/src/a.cpp": "std::mutex m;"}
         status, output = self.check({**code, "tools/tidy-allow.txt": "mutex irp/src/a.cpp # why\n"})
         self.assertEqual(status, 0, output)
@@ -55,7 +55,7 @@ class Tidy(unittest.TestCase):
         self.rejects("tools/tidy-allow.txt", "clock irp/src/a.cpp # why\n",
                      "unused", "a.cpp:1: mutex", others=code)
 
-    def test_an_excerpt_that_is_not_in_its_file(self):
+    def test_excerpt_not_in_its_file_is_reported(self):
         good = "<!-- excerpt: samples/a.c -->\n```c\nint a;\n```\n"
         code = {"samples/a.c": "int a;\nint b;\n"}
         self.assertEqual(self.check({"docs/a.md": good, **code})[0], 0)
@@ -63,22 +63,22 @@ class Tidy(unittest.TestCase):
                      others=code)
         self.rejects("docs/a.md", good, "excerpt: samples/a.c has no such lines")
 
-    def test_line_length(self):
+    def test_long_line_is_reported(self):
         self.rejects("irp/src/a.cpp", "\n" + "x" * 101, "a.cpp:2: line-length: 101 columns")
 
-    def test_file_length(self):
+    def test_long_file_is_reported(self):
         self.rejects("irp/src/a.hpp", "\n" * 601, "file-length: 601 lines")
 
-    def test_leftover(self):
+    def test_leftover_is_reported(self):
         self.rejects("irp/src/a.cpp", f"// {MARK}: later\n", "a.cpp:1: leftover")
 
-    def test_broken_link(self):
+    def test_broken_link_is_reported(self):
         self.rejects("README.md", "\n[a](docs/gone.md)\n", "README.md:2: link: 'docs/gone.md'")
 
-    def test_licence(self):
+    def test_missing_licence_is_reported(self):
         self.rejects("LICENSE", "All rights reserved", "licence")
 
-    def test_every_c_function_has_its_twin(self):
+    def test_c_function_without_wrapper_is_reported(self):
         header = ('#define X(a) \\\n  CiNot(a)\nextern "C" {\nstruct s { int (*CiField)(void); };\n'
                   "typedef void (*CiCallback)(int);\nstatic inline int CiInline(void) { return 1; }\n"
                   "NTSTATUS CiQueryPort(IB_CA *ca,\n    ULONG port) noexcept;\nVOID CiCloseCa(void);\n}\n")

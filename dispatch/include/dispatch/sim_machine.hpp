@@ -1,5 +1,5 @@
 /// The simulated machine: every processor and thread is a fiber of the one thread that runs the
-/// machine, time is virtual, and one `choices` object makes all random decisions. The same answers
+/// machine, time is virtual, and one `choices` object makes all random decisions. The same choices
 /// give the same run, event for event, in every process and build.
 #pragma once
 
@@ -157,7 +157,7 @@ public:
     void stall(detail::processor& self, std::uint64_t ticks) override;
     std::uint64_t random() override;
     bool fires(const char* what, std::uint32_t one_in) override;
-    bool record_choice(const char* what, bool answer) override;
+    bool record_choice(const char* what, bool choice) override;
     bool should_inject(const char* site) override;
     void name_object(const void* object, const char* kind) override;
     const char* replay_line() override;

@@ -1,6 +1,6 @@
 // The replay string: "r1." payload checksum. The payload is a bit string, six bits a character, of
-// Elias gamma numbers: the number of answers that are not 0 (+1); for each of them the length of
-// the run of zeros before it (+1), then the answer; at the end the length of the last run of zeros
+// Elias gamma numbers: the number of choices that are not 0 (+1); for each of them the length of
+// the run of zeros before it (+1), then the choice; at the end the length of the last run of zeros
 // (+1). Traces consist mostly of small numbers before shrinking and mostly of zeros after it; both
 // have short strings.
 #include <dispatch/testing/schedule.hpp>
@@ -140,18 +140,18 @@ std::vector<std::uint32_t> unpack(bit_reader& bits) {
 
 std::string pack(std::span<const std::uint32_t> trace) {
     std::uint64_t others = 0;
-    for (const std::uint32_t answer : trace)
-        others += answer != 0;
+    for (const std::uint32_t choice : trace)
+        others += choice != 0;
     bit_writer bits;
     bits.gamma(others + 1);
     std::uint64_t run = 0;
-    for (const std::uint32_t answer : trace) {
-        if (answer == 0) {
+    for (const std::uint32_t choice : trace) {
+        if (choice == 0) {
             ++run;
             continue;
         }
         bits.gamma(run + 1);
-        bits.gamma(answer);
+        bits.gamma(choice);
         run = 0;
     }
     bits.gamma(run + 1);

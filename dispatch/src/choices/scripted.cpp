@@ -1,4 +1,4 @@
-// The two strategies that read their answers from outside: from a trace, or from a fuzzer's bytes.
+// The two strategies that read their choices from outside: from a trace, or from a fuzzer's bytes.
 #include <dispatch/testing/choices.hpp>
 
 #include <algorithm>
@@ -12,15 +12,15 @@ void replay_choices::restart(std::span<const std::uint32_t> script) {
     fair_.clear();
 }
 
-std::uint32_t replay_choices::next_answer() {
+std::uint32_t replay_choices::next_choice() {
     if (position_ < script_.size()) return script_[position_++];
     ++past_end_;
     return 0;
 }
 
 std::uint32_t replay_choices::choose(std::uint32_t n) {
-    const std::uint32_t answer = next_answer();
-    if (answer < n) return answer;
+    const std::uint32_t choice = next_choice();
+    if (choice < n) return choice;
     ++out_of_range_;
     return n - 1;
 }
@@ -37,12 +37,12 @@ std::uint32_t replay_choices::choose_actor(std::span<const actor_id> runnable,
 
 bool replay_choices::choose_fires(std::uint32_t) { return choose(2) == 1; }
 
-// Past the end no answer was recorded; in a shortened trace that means "no".
+// Past the end no choice was recorded; in a shortened trace that means "no".
 bool replay_choices::choose_recorded(bool) { return choose(2) == 1; }
 
 std::uint64_t replay_choices::choose_bits() {
-    const std::uint64_t high = next_answer();
-    return high << 32 | next_answer();
+    const std::uint64_t high = next_choice();
+    return high << 32 | next_choice();
 }
 
 std::uint64_t replay_choices::peek() const {

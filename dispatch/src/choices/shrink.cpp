@@ -24,7 +24,7 @@ public:
             smaller = cut_tail();
             smaller |= by_blocks(&shrinker::zero);
             smaller |= by_blocks(&shrinker::erase);
-            smaller |= lower_answers();
+            smaller |= lower_choices();
         }
         result_.finished = !out_of_budget_;
         return std::move(result_);
@@ -47,7 +47,7 @@ private:
         return {result_.trace.begin(), result_.trace.begin() + static_cast<std::ptrdiff_t>(length)};
     }
 
-    // Halves the length of the cut until only the last answer is cut.
+    // Halves the length of the cut until only the last choice is cut.
     bool cut_tail() {
         bool smaller = false;
         for (std::size_t cut = result_.trace.size(); cut > 0 && !out_of_budget_;) {
@@ -66,7 +66,7 @@ private:
     bool by_blocks(block_change change) {
         bool smaller = false;
         for (std::size_t size = result_.trace.size(); size > 0; size /= 2) {
-            // From the back, since later answers depend on earlier ones.
+            // From the back, since later choices depend on earlier ones.
             for (std::size_t end = result_.trace.size(); end > 0 && !out_of_budget_;) {
                 end = std::min(end, result_.trace.size());
                 const std::size_t from = end > size ? end - size : 0;
@@ -92,20 +92,20 @@ private:
         return keep(std::move(candidate));
     }
 
-    // Zero was tried, so the least answer that may work is 1. Tries 1, then halves the remaining
+    // Zero was tried, so the least choice that may work is 1. Tries 1, then halves the remaining
     // distance.
-    bool lower_answers() {
+    bool lower_choices() {
         bool smaller = false;
         for (std::size_t i = 0; i < result_.trace.size(); ++i) {
             std::uint32_t low = 1;
             while (low < result_.trace[i] && !out_of_budget_) {
-                const std::uint32_t answer = low == 1 ? 1 : low + (result_.trace[i] - low) / 2;
+                const std::uint32_t choice = low == 1 ? 1 : low + (result_.trace[i] - low) / 2;
                 trace_t candidate = result_.trace;
-                candidate[i] = answer;
+                candidate[i] = choice;
                 if (keep(std::move(candidate))) {
                     smaller = true;
                 } else {
-                    low = answer + 1;
+                    low = choice + 1;
                 }
             }
         }

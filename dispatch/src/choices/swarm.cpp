@@ -5,7 +5,7 @@
 
 namespace irpverbs::dispatch {
 
-// Answer 0 of every draw is "no fault", so a shrunk or exhausted trace has none.
+// Choice 0 of every draw is "no fault", so a shrunk or exhausted trace has none.
 constexpr std::uint32_t kind_one_in_off = 4; // a kind is off in a quarter of the runs
 constexpr std::uint32_t site_one_in = 4;     // a site of a kind that is on is active in a quarter
 constexpr std::uint32_t weights[] = {16, 4, 1};

@@ -216,8 +216,8 @@ bool sim_machine::fires(const char* what, std::uint32_t one_in) {
     return source().fires(what, one_in);
 }
 
-bool sim_machine::record_choice(const char* what, bool answer) {
-    return source().record_choice(what, answer);
+bool sim_machine::record_choice(const char* what, bool choice) {
+    return source().record_choice(what, choice);
 }
 
 bool sim_machine::should_inject(const char* site) {

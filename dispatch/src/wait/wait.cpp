@@ -123,7 +123,7 @@ bool park_until(processor& self, const time_limit& limit) {
            owner.system_time() < limit.system_time;
 }
 
-bool park_lending_place(processor& self, const time_limit& limit) {
+bool park_in_blocking_section(processor& self, const time_limit& limit) {
     const blocking_section place(self);
     return park_until(self, limit);
 }
@@ -144,7 +144,7 @@ NTSTATUS block(wait_state& waiter, const time_limit& limit, std::unique_lock<pro
     while (!waiter.done) {
         guard.release()->unlock(point::wait, object);
         woken.flush();
-        const bool in_time = park_lending_place(*waiter.self, limit);
+        const bool in_time = park_in_blocking_section(*waiter.self, limit);
         guard = std::unique_lock(dispatcher_lock);
         if (!in_time && !waiter.done) {
             unlink_blocks(waiter);

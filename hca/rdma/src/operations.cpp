@@ -36,10 +36,10 @@ NTSTATUS open_ca(HCA_CA* ca, CI_UDATA* user, PIRP irp) try {
     HcaCopyUserData(user, nullptr, 0);
     adapter& self = adapter::of(ca->Device);
     if (const NTSTATUS status = self.acquire_device(); !NT_SUCCESS(status)) return status;
-    const bool dead = HcaIsFailed(ca->Device) != FALSE;
-    if (!dead && !is_cancelled(irp)) return STATUS_SUCCESS;
+    const bool failed = HcaIsFailed(ca->Device) != FALSE;
+    if (!failed && !is_cancelled(irp)) return STATUS_SUCCESS;
     self.release_device();
-    return dead ? STATUS_FILE_FORCED_CLOSED : STATUS_CANCELLED;
+    return failed ? STATUS_FILE_FORCED_CLOSED : STATUS_CANCELLED;
 } catch (const std::bad_alloc&) {
     return STATUS_INSUFFICIENT_RESOURCES;
 }

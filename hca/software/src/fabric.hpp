@@ -62,7 +62,7 @@ public:
     ULONG next_number() { return ++numbers_ != 0 ? numbers_ : ++numbers_; }
 
     /// Sends the response, which has replaced the request in `what`, to the requester.
-    void answer(packet* what);
+    void respond(packet* what);
 
     trap_list& traps() { return traps_; }
     // Functions that raise traps:

@@ -144,7 +144,7 @@ const port* named_port(port& in, UCHAR number) {
     return number < in.owner->ports.size() ? &in.owner->ports[number] : nullptr;
 }
 
-void answer_performance(packet& request) {
+void respond_to_performance(packet& request) {
     mad_header header = header_of(request.mad);
     header.set_status(handle(request, header));
     header.set_method(method_get_response);

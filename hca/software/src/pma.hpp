@@ -7,7 +7,7 @@ namespace irpverbs::hca_software {
 
 /// Answers a Get or Set of class 0x04 that has arrived at the node. `request` holds the response on
 /// return.
-void answer_performance(packet& request);
+void respond_to_performance(packet& request);
 
 /// The bytes of an attribute of this class that are in use.
 using counter_data = std::span<UCHAR, 72>;

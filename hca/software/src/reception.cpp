@@ -47,7 +47,7 @@ void swap_addresses(packet& what, const port& at) {
 
 } // namespace
 
-void fabric::answer(packet* what) {
+void fabric::respond(packet* what) {
     port& in = *what->at;
     swap_addresses(*what, in.owner->end_port(in));
     send(in, what);
@@ -65,7 +65,7 @@ void fabric::arrive_smp(packet* what) {
     const mad_header mad = header_of(what->mad);
     const bool own = is_request(mad) && mad.attribute() != sm_info_id;
     if (!own && deliver_to_client(what)) return;
-    if (is_request(mad) && answer_smp(*this, *what)) return answer(what);
+    if (is_request(mad) && respond_to_smp(*this, *what)) return respond(what);
     if (represses_own_trap(mad) && allowed_by_mkey(*this, *what))
         traps_.repress(what->at->owner->end_port(*what->at), static_cast<ULONG>(mad.transaction()));
     packets_.free(what);
@@ -79,10 +79,10 @@ void fabric::arrive_gmp(packet* what) {
     const mad_header mad = header_of(what->mad);
     if (!is_request(mad) || what->is_multicast()) return packets_.free(what);
     if (mad.management_class() == class_performance)
-        answer_performance(*what);
+        respond_to_performance(*what);
     else
         reject(*what);
-    answer(what);
+    respond(what);
 }
 
 // An agent's own QP, on an HCA. A datagram without a receiver is dropped silently.
@@ -95,10 +95,10 @@ void fabric::arrive_at_agent_qp(packet* what) {
 
 void fabric::arrive(packet* what) {
     const adapter* attached = what->at->owner->attached.get();
-    const bool dead = attached != nullptr && HcaIsFailed(attached->device());
-    if (!dead && what->to_qp > 1)
+    const bool failed = attached != nullptr && HcaIsFailed(attached->device());
+    if (!failed && what->to_qp > 1)
         arrive_at_agent_qp(what);
-    else if (dead || !has_valid_qp(*what))
+    else if (failed || !has_valid_qp(*what))
         packets_.free(what);
     else if (what->is_smp())
         arrive_smp(what);

@@ -81,7 +81,7 @@ bool allowed_by_mkey(fabric& where, packet& smp) {
     return false;
 }
 
-bool answer_smp(fabric& where, packet& smp) {
+bool respond_to_smp(fabric& where, packet& smp) {
     mad_header header = header_of(smp.mad);
     if (header.attribute() != sm_info_id && !allowed_by_mkey(where, smp)) return false;
     const USHORT status = handle(where, smp, header);

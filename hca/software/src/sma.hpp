@@ -40,7 +40,7 @@ inline constexpr USHORT sm_info_id = 0x0020;
 
 /// Processes a request that has arrived at the node. True: `smp` holds the response; false: there
 /// is no response.
-bool answer_smp(fabric& where, packet& smp);
+bool respond_to_smp(fabric& where, packet& smp);
 
 /// True if the M_Key in the SMP permits its request. Otherwise counts the violation and raises a
 /// trap. Source: IBA 14.2.4.

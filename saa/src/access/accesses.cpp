@@ -37,7 +37,7 @@ sa_response copy_of(const path_cache::lookup_result& known) {
 void complete(IRP* irp, sa_response&& response, NTSTATUS status) {
     access_request& request = request_of(irp);
     const session_ref who(request.keeps_session ? nullptr : request.waits.by, false);
-    const query_ref answered_by(request.waits.waits_for, false);
+    const query_ref keeps_query(request.waits.waits_for, false);
     request.status = response.status;
     request.records = std::move(response.records);
     irp->IoStatus.Status = status;

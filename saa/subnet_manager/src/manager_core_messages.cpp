@@ -51,7 +51,7 @@ void manager_core::publish_status() {
         now.incomplete = sweeper_->incomplete();
         now.sweeps = sweeper_->sweeps();
         now.smps = smps_->sent();
-        now.unanswered = smps_->unanswered();
+        now.missing_responses = smps_->missing_responses();
     }
     const std::lock_guard guard(status_lock_);
     status_ = now;
@@ -61,7 +61,7 @@ void manager_core::publish_status() {
 void manager_core::on_sa_message(message_parts what) {
     const std::uint8_t state = mastership_->state();
     if (stepping_down_ || state == SM_STATE_STANDBY || state == SM_STATE_NOTACTIVE) return;
-    sa_->answer(std::move(what), sweeper_->current(), managers());
+    sa_->respond(std::move(what), sweeper_->current(), managers());
 }
 
 std::vector<sm_sminfo_t> manager_core::managers() const {
@@ -116,7 +116,7 @@ void manager_core::on_sm_info_request(const message_parts& what) {
     const bool sets = what.header.method == MAD_METHOD_SET;
     if (!sets && what.header.method != MAD_METHOD_GET) return;
     smp_data contents;
-    const std::optional<std::uint16_t> status = mastership_->answer(what, contents);
+    const std::optional<std::uint16_t> status = mastership_->respond(what, contents);
     if (!status) return;
     constexpr std::uint16_t returns = 0x8000;
     message_parts response = what;

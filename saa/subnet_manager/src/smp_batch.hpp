@@ -19,8 +19,8 @@ public:
     void send(smp what, Handler handler) {
         begin_one();
         smps_.send(std::move(what),
-                   [this, handler = std::move(handler)](const smp_response& answer) {
-                       handler(answer);
+                   [this, handler = std::move(handler)](const smp_response& response) {
+                       handler(response);
                        end_one();
                    });
     }

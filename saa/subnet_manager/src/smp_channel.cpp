@@ -16,18 +16,18 @@ constexpr std::size_t initial_path = 128 - 64; // within the body
 constexpr ibmf_retrans_t smp_times{
     .retrans_retries = 3, .retrans_rtv = 100'000, .retrans_rttv = 100'000, .retrans_trans_to = 0};
 
-smp_response answer_in(const ibmf_msg_t& message) {
-    smp_response answer;
+smp_response response_in(const ibmf_msg_t& message) {
+    smp_response response;
     const ibmf_msg_bufs_t& parts = message.im_msgbufs_recv;
     if (message.im_msg_status != IBMF_SUCCESS || parts.im_bufs_mad_hdr == nullptr ||
-        parts.im_bufs_cl_data_len < answer.data.size())
-        return answer;
-    answer.received = true;
+        parts.im_bufs_cl_data_len < response.data.size())
+        return response;
+    response.received = true;
     constexpr std::uint16_t direction = 0x8000;
-    answer.status = boost::endian::native_to_big(parts.im_bufs_mad_hdr->Status) & ~direction;
+    response.status = boost::endian::native_to_big(parts.im_bufs_mad_hdr->Status) & ~direction;
     const auto* const data = static_cast<const std::uint8_t*>(parts.im_bufs_cl_data);
-    std::copy_n(data, answer.data.size(), answer.data.begin());
-    return answer;
+    std::copy_n(data, response.data.size(), response.data.begin());
+    return response;
 }
 
 } // namespace
@@ -91,7 +91,7 @@ void smp_channel::write(transaction& into, const smp& what) {
 
 void smp_channel::start(transaction& free, request next) {
     free.handler = std::move(next.handler);
-    free.answer = {};
+    free.response = {};
     int status = IBMF_FAILURE;
     if (!cancelled_ && next.what.route.size() <= ibmf::max_hops) {
         write(free, next.what);
@@ -106,19 +106,19 @@ void smp_channel::start(transaction& free, request next) {
 
 void smp_channel::on_response(ibmf_handle_t, ibmf_msg_t* message, void* context) {
     transaction& done = *static_cast<transaction*>(context);
-    done.answer = answer_in(*message);
+    done.response = response_in(*message);
     done.at->queue_.post(done);
 }
 
 void smp_channel::finish(serial_queue::task& task) {
     transaction& done = static_cast<transaction&>(task);
     smp_channel& self = *done.at;
-    const smp_response answer = done.answer;
-    if (!answer.received) ++self.unanswered_;
+    const smp_response response = done.response;
+    if (!response.received) ++self.missing_responses_;
     const response_handler handler = std::move(done.handler);
     self.free_.push_back(&done);
     self.start_queued();
-    handler(answer); // may throw
+    handler(response); // may throw
     if (self.cancelled_ && self.idle()) self.ended_();
 }
 

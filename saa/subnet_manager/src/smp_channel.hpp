@@ -90,14 +90,14 @@ public:
     /// Whether the HCA was removed: no further response will arrive.
     bool device_removed() const { return device_removed_; }
     std::uint64_t sent() const { return sent_; } // so far
-    std::uint64_t unanswered() const { return unanswered_; }
+    std::uint64_t missing_responses() const { return missing_responses_; }
 
 private:
     struct transaction : serial_queue::task {
         smp_channel* at = nullptr;
         ibmf_msg_t* message = nullptr;
         response_handler handler;
-        smp_response answer; // without a received MAD if the SMP was not sent
+        smp_response response; // without a received MAD if the SMP was not sent
         alignas(ib_mad_hdr_t) std::array<std::uint8_t, ibmf::mad_header::size> header{};
         std::array<std::uint8_t, ibmf::smp_header::size> class_header{};
         std::array<std::uint8_t, 192> body{}; // data, reserved, initial path, return path
@@ -123,7 +123,7 @@ private:
     bool cancelled_ = false;
     bool device_removed_ = false;
     std::uint64_t sent_ = 0;
-    std::uint64_t unanswered_ = 0;
+    std::uint64_t missing_responses_ = 0;
 };
 
 } // namespace irpverbs::subnet_manager

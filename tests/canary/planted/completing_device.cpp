@@ -46,7 +46,7 @@ void complete_it(IRP* irp, KSPIN_LOCK& lock) {
     if (planted("DoubleCompletion")) IoCompleteRequest(irp, IO_NO_INCREMENT);
 }
 
-NTSTATUS answer(IRP* irp, IO_REMOVE_LOCK& removal, KSPIN_LOCK& lock) {
+NTSTATUS complete_locked(IRP* irp, IO_REMOVE_LOCK& removal, KSPIN_LOCK& lock) {
     keeps_remove_locks(removal, irp);
     const bool pends = planted("PendedCompletedRequest");
     const bool armed = planted("CompletedWithCancelRoutine");
@@ -79,7 +79,7 @@ void completes_requests(sim_machine& sim) {
     KeInitializeSpinLock(&lock);
     char buffer[16] = {};
     const lambda_driver driver(
-        [&](DEVICE_OBJECT*, IRP* irp) { return answer(irp, removal, lock); });
+        [&](DEVICE_OBJECT*, IRP* irp) { return complete_locked(irp, removal, lock); });
     sim.spawn("ask", [&] {
         request asked(1, IRP_MJ_DEVICE_CONTROL);
         asked.irp()->AssociatedIrp.SystemBuffer = buffer;

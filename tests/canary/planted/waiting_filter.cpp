@@ -103,8 +103,8 @@ void filter_that_waits(sim_machine& sim) {
 }
 
 void driver_that_asks(sim_machine& sim, bool control) {
-    const bool answered = !planted(control ? "IoBuildDeviceControlWaitTimeout"
-                                           : "IoBuildSynchronousFsdRequestWaitTimeout");
+    const bool completed = !planted(control ? "IoBuildDeviceControlWaitTimeout"
+                                            : "IoBuildSynchronousFsdRequestWaitTimeout");
     const bool waits =
         !planted(control ? "IoBuildDeviceControlWait" : "IoBuildSynchronousFsdRequestWait");
     IRP* pended = nullptr;
@@ -115,7 +115,7 @@ void driver_that_asks(sim_machine& sim, bool control) {
     });
     request asked;
     sim.spawn("send", [&] { asked.send(driver); });
-    if (answered)
+    if (completed)
         sim.spawn("complete", [&] {
             while (pended == nullptr || (!waits && asked.completions() == 0))
                 sim.yield();

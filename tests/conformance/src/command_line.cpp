@@ -41,7 +41,7 @@ void check_patterns(const char* option, const std::vector<std::string>& patterns
     }
 }
 
-void declare(CLI::App& app, invocation& read, std::string& variant, std::string& machine) {
+void declare(CLI::App& app, program_options& read, std::string& variant, std::string& machine) {
     app.add_option("--hca", read.run.uri, "URI of the HCAs; the first of them is tested")
         ->capture_default_str();
     app.add_option("--variant", variant, "the way in which the driver is run");
@@ -72,7 +72,7 @@ void declare(CLI::App& app, invocation& read, std::string& variant, std::string&
 }
 
 void conclude(const char* program, const std::string& variant, const std::string& machine,
-              std::span<const CONFORMANCE_ADAPTER> adapters, invocation& read) {
+              std::span<const CONFORMANCE_ADAPTER> adapters, program_options& read) {
     settings& run = read.run;
     run.adapter = adapter_for(run.uri, adapters);
     run.variant = variant_of(run.adapter, variant);
@@ -88,11 +88,11 @@ void conclude(const char* program, const std::string& variant, const std::string
 
 } // namespace
 
-std::optional<invocation> read_command_line(int argc, char** argv,
-                                            std::span<const CONFORMANCE_ADAPTER> adapters,
-                                            int& status) {
+std::optional<program_options> read_command_line(int argc, char** argv,
+                                                 std::span<const CONFORMANCE_ADAPTER> adapters,
+                                                 int& status) {
     CLI::App app("Says of an HCA's driver whether it keeps the contract of the channel interface.");
-    invocation read;
+    program_options read;
     if (!adapters.empty()) read.run.uri = std::string(adapters[0].Scheme) + ':';
     std::string variant;
     std::string machine = "both";

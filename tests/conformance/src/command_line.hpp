@@ -7,7 +7,7 @@
 
 namespace irpverbs::conformance {
 
-struct invocation {
+struct program_options {
     settings run;
     bool list = false;
     bool markdown = false;
@@ -17,8 +17,8 @@ struct invocation {
 
 /// Reads the command line. Without a result there is nothing to run: all output is printed, and
 /// `status` is the exit status.
-std::optional<invocation> read_command_line(int argc, char** argv,
-                                            std::span<const CONFORMANCE_ADAPTER> adapters,
-                                            int& status);
+std::optional<program_options> read_command_line(int argc, char** argv,
+                                                 std::span<const CONFORMANCE_ADAPTER> adapters,
+                                                 int& status);
 
 } // namespace irpverbs::conformance

@@ -33,7 +33,7 @@ struct cq_results {
     cq_results(IB_CQ* queue, ULONG most, IB_WC* to)
         : status(CiGetCqResults(queue, most, to, &taken)) {
         if (status == STATUS_NOT_SUPPORTED)
-            throw skipped{"CiGetCqResults answers STATUS_NOT_SUPPORTED"};
+            throw skipped{"CiGetCqResults returns STATUS_NOT_SUPPORTED"};
     }
 
     ULONG taken = ~0u;

@@ -34,7 +34,7 @@ NTSTATUS look_for_hca(settings& run) {
     return status;
 }
 
-void start_google_test(char* program, const invocation& chosen, const junit_report& junit) {
+void start_google_test(char* program, const program_options& chosen, const junit_report& junit) {
     int count = 1;
     char* arguments[] = {program, nullptr};
     if (!junit.output().empty()) ::testing::GTEST_FLAG(output) = junit.output();
@@ -61,7 +61,7 @@ bool results_written(junit_report& junit) {
     return false;
 }
 
-int run_cases(char* program, const invocation& chosen, junit_report& junit) {
+int run_cases(char* program, const program_options& chosen, junit_report& junit) {
     start_google_test(program, chosen, junit);
     register_cases(chosen.run);
     catch_interruptions();
@@ -71,7 +71,7 @@ int run_cases(char* program, const invocation& chosen, junit_report& junit) {
     return good && written ? 0 : 1;
 }
 
-int run_suite(char* program, invocation& chosen) {
+int run_suite(char* program, program_options& chosen) {
     const NTSTATUS found = look_for_hca(chosen.run);
     if (!chosen.run.missing.empty()) {
         std::fprintf(stderr, "%s\n", chosen.run.missing.c_str());
@@ -96,7 +96,7 @@ int run_suite(char* program, invocation& chosen) {
 int ConformanceMain(int argc, char** argv, const CONFORMANCE_ADAPTER* Adapters, ULONG Count) {
     using namespace irpverbs::conformance;
     int status = 0;
-    std::optional<invocation> chosen =
+    std::optional<program_options> chosen =
         read_command_line(argc, argv, std::span(Adapters, Count), status);
     if (!chosen) return status;
     if (chosen->list) {

@@ -68,10 +68,10 @@ public:
     void destroy() { EXPECT_STATUS(verb_call(destroy_qp(release())).status(), STATUS_SUCCESS); }
     ib_qp_attr_t attributes() const {
         ib_qp_attr_t attr{};
-        EXPECT_STATUS(answer(query_qp(qp_, &attr, sizeof(attr))), STATUS_SUCCESS);
+        EXPECT_STATUS(status_of(query_qp(qp_, &attr, sizeof(attr))), STATUS_SUCCESS);
         return attr;
     }
-    NTSTATUS modify(const ib_qp_mod_t& change) const { return answer(modify_qp(qp_, &change)); }
+    NTSTATUS modify(const ib_qp_mod_t& change) const { return status_of(modify_qp(qp_, &change)); }
 
 private:
     IB_QP* qp_;

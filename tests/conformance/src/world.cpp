@@ -47,10 +47,10 @@ void world::together(std::initializer_list<std::function<void()>> actors) {
         threads.emplace_back(each);
 }
 
-NTSTATUS answer(const verb& asked) {
+NTSTATUS status_of(const verb& asked) {
     verb_call call(asked);
     if (call.status() == STATUS_NOT_SUPPORTED)
-        throw skipped{std::string(asked.name) + " answers STATUS_NOT_SUPPORTED"};
+        throw skipped{std::string(asked.name) + " returns STATUS_NOT_SUPPORTED"};
     return call.status();
 }
 
@@ -58,7 +58,7 @@ ULONG_PTR must(const verb& asked) {
     verb_call call(asked);
     const NTSTATUS status = call.status();
     if (status == STATUS_NOT_SUPPORTED)
-        throw skipped{std::string(asked.name) + " answers STATUS_NOT_SUPPORTED"};
+        throw skipped{std::string(asked.name) + " returns STATUS_NOT_SUPPORTED"};
     if (status != STATUS_SUCCESS) {
         ADD_FAILURE() << asked.name << ": " << name_of(status);
         throw abandoned();

@@ -56,7 +56,7 @@ private:
 
 /// Sends a verb and returns its final status; skips the case when the driver does not have the
 /// verb.
-NTSTATUS answer(const verb& asked);
+NTSTATUS status_of(const verb& asked);
 
 /// Sends a verb that the case depends on, and returns its Information. Skips the case when the
 /// driver does not have the verb; throws `abandoned` after any other failure.
@@ -144,13 +144,13 @@ private:
 template <class Query>
 block whole(const Query& query) {
     ULONG needed = 0;
-    if (const NTSTATUS status = answer(query(&needed, sizeof(needed)));
+    if (const NTSTATUS status = status_of(query(&needed, sizeof(needed)));
         status != STATUS_BUFFER_OVERFLOW) {
         ADD_FAILURE() << "of 4 bytes: " << name_of(status);
         throw abandoned();
     }
     block all(needed);
-    EXPECT_STATUS(answer(query(all.get(), needed)), STATUS_SUCCESS);
+    EXPECT_STATUS(status_of(query(all.get(), needed)), STATUS_SUCCESS);
     return all;
 }
 

@@ -28,9 +28,9 @@ void read_as_replay_string(const std::string& text) {
 void write_as_trace(const std::uint8_t* data, std::size_t size) {
     std::vector<std::uint32_t> trace;
     for (std::size_t i = 0; i + 4 <= size; i += 4) {
-        std::uint32_t answer = 0;
-        std::memcpy(&answer, data + i, 4);
-        trace.push_back(answer >> (answer % 32)); // mostly small numbers
+        std::uint32_t choice = 0;
+        std::memcpy(&choice, data + i, 4);
+        trace.push_back(choice >> (choice % 32)); // mostly small numbers
     }
     require(from_replay_string(to_replay_string(trace)) == trace, "a trace comes back as it was");
 }

@@ -60,7 +60,7 @@ constexpr std::array kinds{
     kind{SUBN_MANAGER, MAD_MGMT_CLASS_SUBN_DIRECT_ROUTE, 1},
 };
 
-enum class habit { keep_silent, answer, answer_at_length, misuse };
+enum class habit { keep_silent, respond, respond_at_length, misuse };
 
 /// A client: registered, or not any more.
 struct member {
@@ -75,17 +75,17 @@ struct member {
         auto& self = *static_cast<member*>(context);
         if (self.does == habit::misuse) self.misuse(msg);
         const bool asked = (msg->im_msgbufs_recv.im_bufs_mad_hdr->R_Method & MAD_RESPONSE_BIT) == 0;
-        if (asked && (self.does == habit::answer || self.does == habit::answer_at_length))
-            if (self.answer(msg)) return;
+        if (asked && (self.does == habit::respond || self.does == habit::respond_at_length))
+            if (self.respond(msg)) return;
         freed(handle, msg, nullptr);
     }
     static void freed(ibmf_handle_t handle, ibmf_msg_t* msg, void*) {
         require(ibmf_free_msg(handle, &msg) == IBMF_SUCCESS, "a received message is freed");
     }
-    bool answer(ibmf_msg_t* msg) {
+    bool respond(ibmf_msg_t* msg) {
         msg->im_msgbufs_send = msg->im_msgbufs_recv;
         msg->im_msgbufs_send.im_bufs_mad_hdr->R_Method |= MAD_RESPONSE_BIT;
-        const bool long_one = does == habit::answer_at_length;
+        const bool long_one = does == habit::respond_at_length;
         if (long_one) {
             msg->im_msgbufs_send.im_bufs_cl_data = table.data();
             msg->im_msgbufs_send.im_bufs_cl_data_len = table.size();
@@ -192,12 +192,12 @@ class world {
 public:
     explicit world(script& in) : in_(in) {
         joined_.tap = [this](unsigned from, const auto& bytes) {
-            if (from == 0 && !ibmf_answers(bytes[3])) request_ = bytes;
+            if (from == 0 && !ibmf_responds(bytes[3])) request_ = bytes;
             return (lost_ >>= 1, lost_ & 1) == 0;
         };
         for (std::size_t i = 0; i < 2; ++i) // two clients of the SA class, which uses RMPP
-            enter(members_[i], 0, i, IBMF_REG_FLAG_RMPP, habit::answer_at_length);
-        if ((in.byte() & 1) != 0) enter(peer_, 1, 1, IBMF_REG_FLAG_RMPP, habit::answer_at_length);
+            enter(members_[i], 0, i, IBMF_REG_FLAG_RMPP, habit::respond_at_length);
+        if ((in.byte() & 1) != 0) enter(peer_, 1, 1, IBMF_REG_FLAG_RMPP, habit::respond_at_length);
     }
     void step() {
         const unsigned what = in_.byte();
@@ -266,7 +266,7 @@ public:
     }
 
 private:
-    static bool ibmf_answers(std::uint8_t method) {
+    static bool ibmf_responds(std::uint8_t method) {
         return (method & MAD_RESPONSE_BIT) != 0 || method == MAD_METHOD_TRAP_REPRESS;
     }
     static void expect_nothing_left(const member& of) {

@@ -1,5 +1,5 @@
-// Agents over a scripted kernel: the calls that the driver makes, and the effect of each answer of
-// the kernel.
+// Agents over a scripted kernel: the calls that the driver makes, and the effect of each response
+// of the kernel.
 #include "outstanding_requests.hpp"
 #include "rdma_hcas.hpp"
 
@@ -156,13 +156,13 @@ TEST_P(RdmaAgent, LongMessage_SentByKernelRmpp) {
     IB_MAD_AGENT_ATTR attr = sa_agent();
     attr.Rmpp = IB_MAD_RMPP_BY_DRIVER;
     const rdma_agent agent(hca.ca, attr);
-    sa_datagram answer(sa_datagram::get_response);
-    answer.bytes.resize(1000, 0x55);
-    answer.send.Data = answer.bytes.data();
-    answer.send.Length = 1000;
-    EXPECT_EQ(agent.send(answer.send), STATUS_SUCCESS);
-    answer.send.ResponseTimeout = 100;
-    EXPECT_EQ(agent.send(answer.send), STATUS_SUCCESS);
+    sa_datagram response(sa_datagram::get_response);
+    response.bytes.resize(1000, 0x55);
+    response.send.Data = response.bytes.data();
+    response.send.Length = 1000;
+    EXPECT_EQ(agent.send(response.send), STATUS_SUCCESS);
+    response.send.ResponseTimeout = 100;
+    EXPECT_EQ(agent.send(response.send), STATUS_SUCCESS);
     const std::vector<fake_umad::sent> all = kernel.all_sent();
     ASSERT_EQ(all.size(), 2u);
     EXPECT_EQ(all[0].timeout, 0);
@@ -238,7 +238,7 @@ TEST_P(RepeatedRequests, FirstRequestExpires_RepetitionIsSent) {
     EXPECT_EQ(kernel.all_sent().size(), 2u);
 }
 
-TEST_P(RepeatedRequests, FirstRequestAnswered_RepetitionIsDropped) {
+TEST_P(RepeatedRequests, FirstRequestCompleted_RepetitionIsDropped) {
     const open_rdma hca;
     const rdma_agent agent(hca.ca);
     const sa_datagram request(sa_datagram::get, 7, 100);

@@ -20,7 +20,7 @@ constexpr uint_t both_ways = IBMF_MSG_TRANS_FLAG_RMPP | IBMF_MSG_TRANS_FLAG_SEQ;
 constexpr ibmf_retrans_t quick{0, 20'000, 1'000, 50'000}; // us
 
 /// The response with `data`, reassembled by the kernel, in the form of old kernels.
-fake_umad::message whole_answer(const fake_umad::sent& request, std::span<const UCHAR> data) {
+fake_umad::message whole_response(const fake_umad::sent& request, std::span<const UCHAR> data) {
     fake_umad::message made;
     made.from.lid = htobe16(1);
     made.from.qpn = htobe32(1);
@@ -57,7 +57,7 @@ TEST_P(IbmfWithTheKernelsRmpp, TableResponse_ReceivedWhole) {
     std::vector<UCHAR> table(1000);
     for (std::size_t i = 0; i < table.size(); ++i)
         table[i] = static_cast<UCHAR>(i / 3);
-    kernel.deliver(whole_answer(all[0], table));
+    kernel.deliver(whole_response(all[0], table));
     EXPECT_EQ(msg.status(), IBMF_SUCCESS);
     EXPECT_TRUE(std::ranges::equal(msg.received(), table));
     EXPECT_EQ(msg.received_header().transaction_id, table_query.tid); // all 64 bits
@@ -73,7 +73,7 @@ TEST_P(IbmfWithTheKernelsRmpp, LongRequest_SentWhole) {
     EXPECT_TRUE(std::equal(msg.data().begin(), msg.data().end(), &all[0].datagram[56]));
     EXPECT_EQ(all[0].datagram[26] & 1, 1);
     EXPECT_GT(all[0].retries, 0); // per segment
-    kernel.deliver(whole_answer(all[0], std::vector<UCHAR>(8, 7)));
+    kernel.deliver(whole_response(all[0], std::vector<UCHAR>(8, 7)));
     EXPECT_EQ(msg.status(), IBMF_SUCCESS);
     EXPECT_EQ(msg.received().size(), 8u);
 }
@@ -111,13 +111,13 @@ TEST_P(IbmfOverUmad, CancelledRequest_KeepsIdUntilKernelReturnsIt) {
     ASSERT_EQ(msg.send(), IBMF_SUCCESS);
     const std::vector<fake_umad::sent> all = kernel.all_sent();
     ASSERT_EQ(all.size(), 3u); // no send was refused
-    fake_umad::message late = whole_answer(all[0], std::vector<UCHAR>(200));
+    fake_umad::message late = whole_response(all[0], std::vector<UCHAR>(200));
     late.datagram[26] = 0; // a single datagram
     kernel.deliver(late);
     kernel.expire(all[1].datagram);
-    fake_umad::message answer = whole_answer(all[2], std::vector<UCHAR>(200));
-    answer.datagram[26] = 0;
-    kernel.deliver(answer);
+    fake_umad::message response = whole_response(all[2], std::vector<UCHAR>(200));
+    response.datagram[26] = 0;
+    kernel.deliver(response);
     EXPECT_EQ(msg.status(), IBMF_SUCCESS);
     EXPECT_EQ(manager.stats(B_TRUE).st_stale, 1u);
 }
@@ -149,16 +149,16 @@ TEST_P(IbmfOverUmad, Response_HasPKeyIndexAndPathOfRequest) {
     request.datagram[15] = 7;
     kernel.deliver(request);
     kernel.await_sent(1);
-    const fake_umad::sent answer = kernel.all_sent().front();
-    EXPECT_EQ(answer.to.pkey_index, 1);
-    EXPECT_EQ(be16toh(answer.to.lid), 9);
-    EXPECT_EQ(answer.to.sl, 2);
-    EXPECT_EQ(answer.to.path_bits, 1);
-    EXPECT_EQ(answer.to.grh_present, 1);
-    EXPECT_EQ(answer.to.gid_index, 1);
-    EXPECT_EQ(answer.to.gid[15], 0x77);
-    EXPECT_EQ(answer.datagram[8], 0xA5);
-    EXPECT_EQ(answer.timeout, 0); // no response is expected
+    const fake_umad::sent response = kernel.all_sent().front();
+    EXPECT_EQ(response.to.pkey_index, 1);
+    EXPECT_EQ(be16toh(response.to.lid), 9);
+    EXPECT_EQ(response.to.sl, 2);
+    EXPECT_EQ(response.to.path_bits, 1);
+    EXPECT_EQ(response.to.grh_present, 1);
+    EXPECT_EQ(response.to.gid_index, 1);
+    EXPECT_EQ(response.to.gid[15], 0x77);
+    EXPECT_EQ(response.datagram[8], 0xA5);
+    EXPECT_EQ(response.timeout, 0); // no response is expected
 }
 
 TEST_P(IbmfOverUmad, AlternateQpAllocation_IsNotSupported) {
@@ -201,9 +201,9 @@ TEST_P(IbmfOverUmad, RegistrationOfAVendorsClass_WithoutOui_SendsOnly) {
     const std::vector<fake_umad::sent> all = kernel.all_sent();
     ASSERT_EQ(all.size(), 1u);
     EXPECT_EQ(all[0].datagram[38], 0x14);
-    fake_umad::message answer = whole_answer(all[0], std::vector<UCHAR>(200));
-    answer.datagram[24] = answer.datagram[25] = answer.datagram[26] = 0; // a single datagram
-    kernel.deliver(answer);
+    fake_umad::message response = whole_response(all[0], std::vector<UCHAR>(200));
+    response.datagram[24] = response.datagram[25] = response.datagram[26] = 0; // a single datagram
+    kernel.deliver(response);
     EXPECT_EQ(msg.status(), IBMF_SUCCESS);
 }
 

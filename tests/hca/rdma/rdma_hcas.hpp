@@ -86,7 +86,7 @@ struct sa_datagram {
     static constexpr UCHAR get = 0x01;
     static constexpr UCHAR get_response = 0x81;
 
-    explicit sa_datagram(UCHAR method, UCHAR transaction = 1, ULONG answer_timeout = 0)
+    explicit sa_datagram(UCHAR method, UCHAR transaction = 1, ULONG response_timeout = 0)
         : bytes(IB_MAD_SIZE) {
         bytes[0] = 1;
         bytes[1] = 3;
@@ -98,7 +98,7 @@ struct sa_datagram {
         send.To.QKey = IB_QP1_QKEY;
         send.Data = bytes.data();
         send.Length = IB_MAD_SIZE;
-        send.ResponseTimeout = answer_timeout;
+        send.ResponseTimeout = response_timeout;
     }
     fake_umad::message message() const {
         fake_umad::message made;

@@ -75,14 +75,14 @@ TEST_P(VerbsAttach, PortWithoutUmad_AgentsAreNotSupported) {
 TEST_P(VerbsAttach, DeviceWithoutVerbs_HasAgentsButNoQueues) {
     kernel.verbs.change([](fake_verbs& all) { all.at("rxe0").listed = false; });
     const open_verbs hca;
-    EXPECT_EQ(answer(creating(hca.ca)), STATUS_NOT_SUPPORTED);
+    EXPECT_EQ(status_of(creating(hca.ca)), STATUS_NOT_SUPPORTED);
     EXPECT_EQ(rdma_agent(hca.ca).status, STATUS_SUCCESS);
 }
 
 TEST_P(VerbsAttach, KernelWithoutVerbs_HasManagementOnly) {
     kernel.verbs.fail(call::get_device_list, {call::by_errno(ENOSYS), call::by_errno(ENOSYS)});
     const open_verbs hca;
-    EXPECT_EQ(answer(creating(hca.ca)), STATUS_NOT_SUPPORTED);
+    EXPECT_EQ(status_of(creating(hca.ca)), STATUS_NOT_SUPPORTED);
 }
 
 // The name went to another device between the two reads.
@@ -113,7 +113,7 @@ TEST_P(VerbsAttach, InaccessibleFileReportedAsMissing_MessageNamesFile) {
         const auto open = [](IRP* irp) {
             return CiOpenCa(rdma_hcas::fdo(verbs_kernel::guid), nullptr, nullptr, nullptr, irp);
         };
-        EXPECT_EQ(answer(open), STATUS_ACCESS_DENIED); // and the device is not marked as failed
+        EXPECT_EQ(status_of(open), STATUS_ACCESS_DENIED); // and the device is not marked as failed
     }
     kernel.verbs.fail(call::open_device, {call::by_errno(ENOENT)});
     const rdma_hcas hcas;
@@ -152,8 +152,8 @@ TEST_P(VerbsAttach, DeviceRemovedBeforeOpen_OpenFails) {
     const auto open = [](IRP* irp) {
         return CiOpenCa(rdma_hcas::fdo(verbs_kernel::guid), nullptr, nullptr, nullptr, irp);
     };
-    EXPECT_EQ(answer(open), STATUS_FILE_FORCED_CLOSED);
-    EXPECT_EQ(answer(open), STATUS_FILE_FORCED_CLOSED);
+    EXPECT_EQ(status_of(open), STATUS_FILE_FORCED_CLOSED);
+    EXPECT_EQ(status_of(open), STATUS_FILE_FORCED_CLOSED);
 }
 
 TEST_P(VerbsAttach, FailedOpen_ClosesContext) {
@@ -162,9 +162,9 @@ TEST_P(VerbsAttach, FailedOpen_ClosesContext) {
         return CiOpenCa(rdma_hcas::fdo(verbs_kernel::guid), nullptr, nullptr, nullptr, irp);
     };
     kernel.verbs.fail(call::open_device, {call::by_errno(EMFILE)});
-    EXPECT_EQ(answer(open), STATUS_INSUFFICIENT_RESOURCES);
+    EXPECT_EQ(status_of(open), STATUS_INSUFFICIENT_RESOURCES);
     kernel.verbs.fail(call::create_comp_channel, {call::by_errno(ENOMEM)});
-    EXPECT_EQ(answer(open), STATUS_INSUFFICIENT_RESOURCES);
+    EXPECT_EQ(status_of(open), STATUS_INSUFFICIENT_RESOURCES);
     EXPECT_EQ(kernel.verbs.contexts(), 0u);
     EXPECT_EQ(close_ca(open_ca(rdma_hcas::fdo(kernel.guid))), STATUS_SUCCESS);
 }

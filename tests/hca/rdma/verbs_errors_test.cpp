@@ -30,9 +30,9 @@ public:
 private:
     static void use(IB_CA* ca) {
         IB_CA_ATTR attr{};
-        answer([&](IRP* irp) { return CiQueryCa(ca, sizeof(attr), &attr, irp); });
+        status_of([&](IRP* irp) { return CiQueryCa(ca, sizeof(attr), &attr, irp); });
         std::array<std::uint64_t, 512> block{};
-        answer([&](IRP* irp) {
+        status_of([&](IRP* irp) {
             return CiQueryPort(ca, 1, sizeof(block), reinterpret_cast<IB_PORT_ATTR*>(block.data()),
                                irp);
         });
@@ -43,9 +43,9 @@ private:
     }
     static void use(IB_CQ* cq) {
         IB_WC entry{};
-        answer(resizing(cq, 8));
-        answer(arming(cq));
-        answer([&](IRP* irp) { return CiPollCq(cq, 1, &entry, irp); });
+        status_of(resizing(cq, 8));
+        status_of(arming(cq));
+        status_of([&](IRP* irp) { return CiPollCq(cq, 1, &entry, irp); });
     }
 };
 

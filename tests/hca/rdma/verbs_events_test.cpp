@@ -83,14 +83,14 @@ protected:
     void expect_gone(open_verbs& hca, IB_CQ* cq) {
         IB_PORT_ATTR attr{};
         IB_WC entry{};
-        EXPECT_EQ(answer(querying(hca.ca, attr)), STATUS_FILE_FORCED_CLOSED);
-        EXPECT_EQ(answer(creating(hca.ca)), STATUS_FILE_FORCED_CLOSED);
-        EXPECT_EQ(answer(resizing(cq, 8)), STATUS_FILE_FORCED_CLOSED);
-        EXPECT_EQ(answer(arming(cq)), STATUS_FILE_FORCED_CLOSED);
-        EXPECT_EQ(answer([&](IRP* irp) { return CiPollCq(cq, 1, &entry, irp); }),
+        EXPECT_EQ(status_of(querying(hca.ca, attr)), STATUS_FILE_FORCED_CLOSED);
+        EXPECT_EQ(status_of(creating(hca.ca)), STATUS_FILE_FORCED_CLOSED);
+        EXPECT_EQ(status_of(resizing(cq, 8)), STATUS_FILE_FORCED_CLOSED);
+        EXPECT_EQ(status_of(arming(cq)), STATUS_FILE_FORCED_CLOSED);
+        EXPECT_EQ(status_of([&](IRP* irp) { return CiPollCq(cq, 1, &entry, irp); }),
                   STATUS_FILE_FORCED_CLOSED);
-        EXPECT_EQ(answer(awaiting_completion(cq)), STATUS_FILE_FORCED_CLOSED);
-        EXPECT_EQ(answer(awaiting_port(hca.ca)), STATUS_FILE_FORCED_CLOSED);
+        EXPECT_EQ(status_of(awaiting_completion(cq)), STATUS_FILE_FORCED_CLOSED);
+        EXPECT_EQ(status_of(awaiting_port(hca.ca)), STATUS_FILE_FORCED_CLOSED);
         EXPECT_EQ(destroy_cq(cq), STATUS_SUCCESS);
         EXPECT_EQ(close_ca(std::exchange(hca.ca, nullptr)), STATUS_SUCCESS);
         EXPECT_EQ(kernel.verbs.contexts(), 0u);
@@ -109,7 +109,7 @@ TEST_P(VerbsRemoval, DeviceRemoved_RaisesFatalEvent) {
 TEST_P(VerbsRemoval, PendedIrps_CompleteCancelledAtDestroy) {
     open_verbs hca;
     IB_CQ* cq = create_cq(hca.ca);
-    EXPECT_EQ(answer(arming(cq)), STATUS_SUCCESS);
+    EXPECT_EQ(status_of(arming(cq)), STATUS_SUCCESS);
     verb_call fatal(awaiting_fatal(hca.ca));
     verb_call port(awaiting_port(hca.ca));
     verb_call completion(awaiting_completion(cq));
@@ -149,12 +149,12 @@ TEST_P(VerbsRemoval, AnyVerbDetectsRemoval_RaisesFatalEvent) {
         IB_PORT_ATTR attr{};
         IB_WC entry{};
         const auto poll_one = [&](IRP* irp) { return CiPollCq(cq, 1, &entry, irp); };
-        const NTSTATUS status = which == call::create_cq       ? answer(creating(hca.ca))
-                                : which == call::req_notify_cq ? answer(arming(cq))
-                                : which == call::poll_cq       ? answer(poll_one)
-                                                               : answer(querying(hca.ca, attr));
+        const NTSTATUS status = which == call::create_cq       ? status_of(creating(hca.ca))
+                                : which == call::req_notify_cq ? status_of(arming(cq))
+                                : which == call::poll_cq       ? status_of(poll_one)
+                                                               : status_of(querying(hca.ca, attr));
         EXPECT_EQ(status, STATUS_FILE_FORCED_CLOSED) << which;
-        EXPECT_EQ(answer(awaiting_fatal(hca.ca)), STATUS_SUCCESS);
+        EXPECT_EQ(status_of(awaiting_fatal(hca.ca)), STATUS_SUCCESS);
         EXPECT_EQ(destroy_cq(cq), STATUS_SUCCESS);
     }
 }
@@ -164,10 +164,10 @@ TEST_P(VerbsRemoval, EventReaderDetectsRemoval_RaisesFatalEvent) {
         const open_verbs hca;
         IB_CQ* cq = create_cq(hca.ca);
         kernel.verbs.fail(which, {call::by_errno(EIO)});
-        EXPECT_EQ(answer(arming(cq)), STATUS_SUCCESS);
+        EXPECT_EQ(status_of(arming(cq)), STATUS_SUCCESS);
         kernel.verbs.complete(name_of_queue(cq), wc(1));
         kernel.raise(IBV_EVENT_SM_CHANGE);
-        EXPECT_EQ(answer(awaiting_fatal(hca.ca)), STATUS_SUCCESS);
+        EXPECT_EQ(status_of(awaiting_fatal(hca.ca)), STATUS_SUCCESS);
         EXPECT_EQ(destroy_cq(cq), STATUS_SUCCESS);
     }
 }
@@ -192,8 +192,8 @@ TEST_P(VerbsRemoval, AgentDetectsRemoval_RaisesFatalEvent) {
     sa_datagram request(sa_datagram::get);
     request.send.To.Flags = IB_MAD_GRH;
     EXPECT_EQ(agent.send(request.send), STATUS_FILE_FORCED_CLOSED);
-    EXPECT_EQ(answer(awaiting_fatal(hca.ca)), STATUS_SUCCESS);
-    EXPECT_EQ(answer(creating(hca.ca)), STATUS_FILE_FORCED_CLOSED);
+    EXPECT_EQ(status_of(awaiting_fatal(hca.ca)), STATUS_SUCCESS);
+    EXPECT_EQ(status_of(creating(hca.ca)), STATUS_FILE_FORCED_CLOSED);
 }
 
 IRPVERBS_ON_BOTH_MACHINES(VerbsEvents);

@@ -79,7 +79,7 @@ inline auto querying(IB_CA* ca, IB_PORT_ATTR& to) {
 }
 
 template <class Verb>
-NTSTATUS answer(const Verb& verb) {
+NTSTATUS status_of(const Verb& verb) {
     return verb_call(verb).status();
 }
 

@@ -18,13 +18,13 @@ protected:
         IB_MODIFY_CA modify{};
         std::string(text).copy(reinterpret_cast<char*>(modify.NodeDescription),
                                IB_NODE_DESCRIPTION_SIZE);
-        return answer(
+        return status_of(
             [&](IRP* irp) { return CiModifyCa(ca, IB_MODIFY_CA_NODE_DESCRIPTION, &modify, irp); });
     }
     static NTSTATUS modify(IB_CA* ca, ULONG set, ULONG clear,
                            ULONG flags = IB_MODIFY_PORT_CAPABILITIES) {
         const IB_MODIFY_PORT what{set, clear, 0};
-        return answer([&](IRP* irp) { return CiModifyPort(ca, 1, flags, &what, irp); });
+        return status_of([&](IRP* irp) { return CiModifyPort(ca, 1, flags, &what, irp); });
     }
     ibv_port_attr& port() { return kernel.verbs.at("rxe0").ports[0].attr; }
 
@@ -125,7 +125,7 @@ TEST_P(VerbsQuery, SeveralPorts_HaveSeparateTables) {
 TEST_P(VerbsQuery, SmallBuffer_TablesAreNotQueried) {
     const open_verbs hca;
     IB_PORT_ATTR attr{};
-    EXPECT_EQ(answer(querying(hca.ca, attr)), STATUS_BUFFER_OVERFLOW);
+    EXPECT_EQ(status_of(querying(hca.ca, attr)), STATUS_BUFFER_OVERFLOW);
     EXPECT_EQ(attr.Size, port_block(hca.ca, 1)->Size);
     EXPECT_EQ(kernel.verbs.calls(call::query_gid_table), 1u);
 }
@@ -149,7 +149,7 @@ TEST_P(VerbsQuery, QueryCa_ReturnsLibibverbsAttributes) {
     const open_verbs hca;
     alignas(IB_CA_ATTR) std::array<UCHAR, 4096> block{};
     auto* attr = reinterpret_cast<IB_CA_ATTR*>(block.data());
-    EXPECT_EQ(answer([&](IRP* irp) { return CiQueryCa(hca.ca, block.size(), attr, irp); }),
+    EXPECT_EQ(status_of([&](IRP* irp) { return CiQueryCa(hca.ca, block.size(), attr, irp); }),
               STATUS_SUCCESS);
     EXPECT_EQ(attr->NodeGuid, kernel.guid);
     EXPECT_EQ(attr->SystemImageGuid, kernel.guid + 0x100);
@@ -192,7 +192,7 @@ TEST_P(VerbsQuery, QueryCa_ReturnsExtendedAttributes) {
     reported.pci_atomic_caps.swap = 8;
     const open_verbs hca;
     IB_CA_ATTR attr{};
-    EXPECT_EQ(answer([&](IRP* irp) { return CiQueryCa(hca.ca, sizeof(attr), &attr, irp); }),
+    EXPECT_EQ(status_of([&](IRP* irp) { return CiQueryCa(hca.ca, sizeof(attr), &attr, irp); }),
               STATUS_BUFFER_OVERFLOW);
     const IB_CA_EXTENDED_ATTR& seen = attr.Extended;
     EXPECT_EQ(seen.Flags, (1ull << 40) | IBV_DEVICE_UD_IP_CSUM);
@@ -222,7 +222,7 @@ TEST_P(VerbsQuery, ModifyNodeDescription_WritesSysfs) {
         EXPECT_EQ(describe(hca.ca, "again"), status);
     }
     const IB_MODIFY_CA other{};
-    EXPECT_EQ(answer([&](IRP* irp) {
+    EXPECT_EQ(status_of([&](IRP* irp) {
                   return CiModifyCa(hca.ca, IB_MODIFY_CA_SYSTEM_IMAGE_GUID, &other, irp);
               }),
               STATUS_NOT_SUPPORTED);

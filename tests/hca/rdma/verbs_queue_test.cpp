@@ -18,7 +18,7 @@ protected:
     }
     static ULONG filled(IB_CQ* cq) {
         IB_CQ_ATTR attr{};
-        EXPECT_EQ(answer([&](IRP* irp) { return CiQueryCq(cq, sizeof(attr), &attr, irp); }),
+        EXPECT_EQ(status_of([&](IRP* irp) { return CiQueryCq(cq, sizeof(attr), &attr, irp); }),
                   STATUS_SUCCESS);
         EXPECT_EQ(attr.NumCqes, cq->NumCqes);
         return attr.Filled;
@@ -99,11 +99,11 @@ TEST_P(VerbsCompletionQueue, DirectAndDriverPolls_KeepEntryOrder) {
             EXPECT_TRUE(complete(cq, wc(10 * round + i)));
         EXPECT_EQ(results(cq, 1), (ids{10 * round}));
         if (round == 1) {
-            EXPECT_EQ(answer(arming(cq)), STATUS_SUCCESS);
+            EXPECT_EQ(status_of(arming(cq)), STATUS_SUCCESS);
         } else if (round == 2) {
             EXPECT_EQ(filled(cq), 3u);
         } else if (round == 3) {
-            EXPECT_EQ(answer(resizing(cq, 8)), STATUS_SUCCESS);
+            EXPECT_EQ(status_of(resizing(cq, 8)), STATUS_SUCCESS);
         }
         EXPECT_EQ(results(cq, 1), (ids{10 * round + 1}));
         EXPECT_EQ(poll(cq, 1), (ids{10 * round + 2}));
@@ -148,7 +148,7 @@ TEST_P(VerbsCompletionQueue, KernelPollError_IsReturned) {
 TEST_P(VerbsCompletionQueue, TooManyEntries_CreateIsRefused) {
     const open_verbs hca;
     for (const ULONG entries : {32768u, 0x80000000u, ~0u})
-        EXPECT_EQ(answer(creating(hca.ca, entries)), STATUS_INVALID_PARAMETER);
+        EXPECT_EQ(status_of(creating(hca.ca, entries)), STATUS_INVALID_PARAMETER);
 }
 
 TEST_P(VerbsCompletionQueue, SeveralQueues_UseCompletionVectorsInTurn) {
@@ -167,7 +167,7 @@ TEST_P(VerbsCompletionQueue, Resize_KeepsEntries) {
     complete(cq, wc(1));
     EXPECT_EQ(filled(cq), 1u);
     complete(cq, wc(2));
-    EXPECT_EQ(answer(resizing(cq, 1)), STATUS_INVALID_PARAMETER);
+    EXPECT_EQ(status_of(resizing(cq, 1)), STATUS_INVALID_PARAMETER);
     verb_call grown(resizing(cq, 20));
     EXPECT_EQ(grown.status(), STATUS_SUCCESS);
     EXPECT_EQ(grown.information(), 20u);
@@ -184,7 +184,7 @@ TEST_P(VerbsCompletionQueue, ProviderWithoutResize_ResizeIsNotSupported) {
     for (const call::failure& each : {call::positive(ENOSYS), call::positive(EOPNOTSUPP),
                                       call::negative(EOPNOTSUPP), call::by_errno(ENOSYS)}) {
         kernel.verbs.fail(call::resize_cq, {each});
-        EXPECT_EQ(answer(resizing(cq, 8)), STATUS_NOT_SUPPORTED);
+        EXPECT_EQ(status_of(resizing(cq, 8)), STATUS_NOT_SUPPORTED);
     }
     EXPECT_EQ(cq->NumCqes, 4u);
     EXPECT_EQ(destroy_cq(cq), STATUS_SUCCESS);
@@ -205,7 +205,7 @@ TEST_P(VerbsCompletionQueue, PollOrArmDuringResize_KernelQueueIsUntouched) {
     EXPECT_EQ(results(cq, 4), (ids{1}));
     poll_empty(cq);
     EXPECT_EQ(poll(cq, 4), ids{});
-    EXPECT_EQ(answer(arming(cq)), STATUS_SUCCESS);
+    EXPECT_EQ(status_of(arming(cq)), STATUS_SUCCESS);
     EXPECT_EQ(kernel.verbs.calls(call::poll_cq), polls);
     EXPECT_EQ(kernel.verbs.calls(call::req_notify_cq), 0u);
     verb_call waiter(awaiting_completion(cq));
@@ -220,7 +220,7 @@ TEST_P(VerbsCompletionQueue, PollOrArmDuringResize_KernelQueueIsUntouched) {
 TEST_P(VerbsCompletionQueue, Arm_RaisesOneEvent) {
     const open_verbs hca;
     IB_CQ* cq = create_cq(hca.ca);
-    EXPECT_EQ(answer(arming(cq)), STATUS_SUCCESS);
+    EXPECT_EQ(status_of(arming(cq)), STATUS_SUCCESS);
     verb_call first(awaiting_completion(cq));
     EXPECT_FALSE(first.done());
     complete(cq, wc(1));
@@ -228,7 +228,7 @@ TEST_P(VerbsCompletionQueue, Arm_RaisesOneEvent) {
     verb_call second(awaiting_completion(cq));
     complete(cq, wc(2));
     EXPECT_EQ(poll(cq, 4), (ids{1, 2}));
-    EXPECT_EQ(answer(arming(cq)), STATUS_SUCCESS);
+    EXPECT_EQ(status_of(arming(cq)), STATUS_SUCCESS);
     EXPECT_FALSE(second.done());
     complete(cq, wc(3));
     EXPECT_EQ(second.status(), STATUS_SUCCESS);
@@ -240,8 +240,8 @@ TEST_P(VerbsCompletionQueue, EntryPresentAtArm_RaisesEventAtOnce) {
     const open_verbs hca;
     IB_CQ* cq = create_cq(hca.ca);
     complete(cq, wc(1));
-    EXPECT_EQ(answer(arming(cq)), STATUS_SUCCESS);
-    EXPECT_EQ(answer(awaiting_completion(cq)), STATUS_SUCCESS);
+    EXPECT_EQ(status_of(arming(cq)), STATUS_SUCCESS);
+    EXPECT_EQ(status_of(awaiting_completion(cq)), STATUS_SUCCESS);
     EXPECT_EQ(poll(cq, 4), (ids{1}));
     EXPECT_EQ(destroy_cq(cq), STATUS_SUCCESS);
 }
@@ -256,7 +256,7 @@ TEST_P(VerbsCompletionQueue, PresentReceiveOrFailure_SatisfiesSolicitedArm) {
         IB_CQ* cq = create_cq(hca.ca);
         complete(cq, wc(0));
         complete(cq, entry);
-        EXPECT_EQ(answer(arming(cq, IB_CQ_ARM_SOLICITED)), STATUS_SUCCESS);
+        EXPECT_EQ(status_of(arming(cq, IB_CQ_ARM_SOLICITED)), STATUS_SUCCESS);
         verb_call waiter(awaiting_completion(cq));
         EXPECT_EQ(waiter.done(), satisfies);
         EXPECT_EQ(poll(cq, 4), (ids{0, 1}));
@@ -268,7 +268,7 @@ TEST_P(VerbsCompletionQueue, LaterSolicitedEntry_SatisfiesSolicitedArm) {
     const open_verbs hca;
     IB_CQ* cq = create_cq(hca.ca);
     verb_call waiter(awaiting_completion(cq));
-    EXPECT_EQ(answer(arming(cq, IB_CQ_ARM_SOLICITED)), STATUS_SUCCESS);
+    EXPECT_EQ(status_of(arming(cq, IB_CQ_ARM_SOLICITED)), STATUS_SUCCESS);
     complete(cq, wc(1));
     EXPECT_FALSE(waiter.done());
     complete(cq, wc(2), true);
@@ -280,10 +280,10 @@ TEST_P(VerbsCompletionQueue, KernelArmError_IsReturned) {
     const open_verbs hca;
     IB_CQ* cq = create_cq(hca.ca);
     kernel.verbs.fail(call::req_notify_cq, {call::negative(EINVAL)});
-    EXPECT_EQ(answer(arming(cq)), STATUS_INVALID_PARAMETER);
+    EXPECT_EQ(status_of(arming(cq)), STATUS_INVALID_PARAMETER);
     kernel.verbs.fail(call::poll_cq, {call::negative(EINVAL)});
     IB_WC to{};
-    EXPECT_EQ(answer([&](IRP* irp) { return CiPollCq(cq, 1, &to, irp); }),
+    EXPECT_EQ(status_of([&](IRP* irp) { return CiPollCq(cq, 1, &to, irp); }),
               STATUS_INVALID_PARAMETER);
     EXPECT_EQ(destroy_cq(cq), STATUS_SUCCESS);
 }
@@ -343,8 +343,8 @@ TEST_P(VerbsCompletionQueue, SlowCreate_BlocksNoOtherVerb) {
     }
     kernel.verbs.wait_for(call::create_cq);
     IB_PORT_ATTR attr{};
-    EXPECT_EQ(answer(querying(hca.ca, attr)), STATUS_BUFFER_OVERFLOW);
-    EXPECT_EQ(answer(resizing(other, 8)), STATUS_SUCCESS);
+    EXPECT_EQ(status_of(querying(hca.ca, attr)), STATUS_BUFFER_OVERFLOW);
+    EXPECT_EQ(status_of(resizing(other, 8)), STATUS_SUCCESS);
     kernel.verbs.release(call::create_cq);
     EXPECT_EQ(create->status(), STATUS_SUCCESS);
     EXPECT_EQ(destroy_cq(create->object<IB_CQ>()), STATUS_SUCCESS);
@@ -391,7 +391,7 @@ TEST_P(VerbsCompletionQueue, DestroyRefusedByKernel_LaterEventsAreIgnored) {
     open_verbs hca;
     IB_CQ* cq = create_cq(hca.ca, 1);
     const void* name = name_of_queue(cq);
-    EXPECT_EQ(answer(arming(cq)), STATUS_SUCCESS);
+    EXPECT_EQ(status_of(arming(cq)), STATUS_SUCCESS);
     kernel.verbs.fail(call::destroy_cq, {call::positive(EBUSY)});
     EXPECT_EQ(destroy_cq(cq), STATUS_SUCCESS);
     EXPECT_EQ(kernel.verbs.queues(), 1u);

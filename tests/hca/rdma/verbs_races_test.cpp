@@ -46,7 +46,7 @@ TEST(VerbsRaces, DestroyDuringEvents_Completes) {
         const open_verbs hca;
         IB_CQ* cq = create_cq(hca.ca, 1);
         const void* name = name_of_queue(cq);
-        EXPECT_EQ(answer(arming(cq)), STATUS_SUCCESS);
+        EXPECT_EQ(status_of(arming(cq)), STATUS_SUCCESS);
         verb_call completion(awaiting_completion(cq));
         verb_call error(awaiting_error(cq));
         verb_call destroy;
@@ -69,7 +69,7 @@ TEST(VerbsRaces, ArmDuringCompletion_NoEventLost) {
         IB_CQ* cq = create_cq(hca.ca);
         const void* name = name_of_queue(cq);
         verb_call waiter(awaiting_completion(cq));
-        sim.spawn("arm", [&] { answer(arming(cq)); });
+        sim.spawn("arm", [&] { status_of(arming(cq)); });
         sim.spawn("complete", [&] { kernel.verbs.complete(name, wc(1)); });
         sim.run();
         EXPECT_TRUE(waiter.done());
@@ -89,7 +89,7 @@ TEST(VerbsRaces, ResizeDuringPollAndArm_NoEntryLost) {
         std::size_t polled = 0;
         sim.spawn("resize", [&] { resize.send(resizing(cq, 9)); });
         sim.spawn("use", [&] {
-            answer(arming(cq));
+            status_of(arming(cq));
             kernel.verbs.complete(name, wc(1));
             polled = poll(cq, 1).size();
         });

@@ -282,23 +282,23 @@ TEST_F(TransportErrors, PeerWithoutReceives_NotReadyRetryExceeded) {
     expect_states(IB_QPS_ERROR, IB_QPS_RTS);
 }
 
-TEST_F(TransportErrors, AnswerOfAnotherOperation_BadResponse) {
+TEST_F(TransportErrors, ResponseOfAnotherOperation_BadResponse) {
     EXPECT_EQ(one.send(remote_request(WR_RDMA_READ, word, remote)), STATUS_SUCCESS);
-    packet answer;
-    answer.opcode = 0x12; // atomic acknowledge
-    answer.number = psn(one.attr.sq_psn);
-    pair.inject(one, answer);
+    packet response;
+    response.opcode = 0x12; // atomic acknowledge
+    response.number = psn(one.attr.sq_psn);
+    pair.inject(one, response);
     expect_first_failed(one.sent, IB_WC_BAD_RESPONSE_ERROR);
 }
 
 TEST_F(TransportErrors, ReadResponseOfOtherLength_LocalLength) {
     EXPECT_EQ(one.send(remote_request(WR_RDMA_READ, word, remote)), STATUS_SUCCESS);
     const UCHAR bytes[4]{};
-    packet answer;
-    answer.opcode = 0x10; // read response only
-    answer.number = psn(one.attr.sq_psn);
-    answer.content.append(bytes);
-    pair.inject(one, answer);
+    packet response;
+    response.opcode = 0x10; // read response only
+    response.number = psn(one.attr.sq_psn);
+    response.content.append(bytes);
+    pair.inject(one, response);
     expect_first_failed(one.sent, IB_WC_LOCAL_LENGTH_ERROR);
 }
 

@@ -74,14 +74,15 @@ ibsim_link::ibsim_link() {
     if (const char* host = std::getenv("SIM_HOST"))
         std::snprintf(hello.node, sizeof hello.node, "%s", host);
     // Only one client of a node can receive its requests.
-    introduction answer;
+    introduction response;
     for (const std::uint32_t takes_requests : {1u, 0u}) {
         hello.takes_requests = takes_requests;
-        answer = hello;
-        if (ask(control::connect, {reinterpret_cast<std::uint8_t*>(&answer), sizeof answer})) break;
+        response = hello;
+        if (ask(control::connect, {reinterpret_cast<std::uint8_t*>(&response), sizeof response}))
+            break;
         if (takes_requests == 0) fatal("ibsim refused: unknown SIM_HOST, or a client too many");
     }
-    client_ = answer.id;
+    client_ = response.id;
     connect_to(packets_, "out" + std::to_string(client_));
     const int room = 4 << 20;
     if (setsockopt(packets_, SOL_SOCKET, SO_SNDBUFFORCE, &room, sizeof room) != 0)

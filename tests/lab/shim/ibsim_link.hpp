@@ -39,7 +39,7 @@ public:
     std::uint32_t client() const { return client_; }
     int descriptor() const { return packets_; }
 
-    /// Sends a control request, and receives the answer in place; false if ibsim refused or is
+    /// Sends a control request, and receives the response in place; false if ibsim refused or is
     /// gone.
     bool ask(control what, std::span<std::uint8_t> in_and_out);
 

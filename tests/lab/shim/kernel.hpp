@@ -118,8 +118,8 @@ private:
                  std::span<const std::uint8_t> content);
     ssize_t send_segmented(agent& from, const ib_user_mad_hdr& header,
                            std::span<const std::uint8_t> content);
-    void await_answer(agent& from, const ib_user_mad_hdr& header,
-                      std::span<const std::uint8_t> content, std::uint32_t retries);
+    void await_response(agent& from, const ib_user_mad_hdr& header,
+                        std::span<const std::uint8_t> content, std::uint32_t retries);
     void request_expired(const request_key& key);
     void forget(const request_key& key);
     void rearm(const out_key& key);
@@ -141,7 +141,7 @@ private:
     std::mutex lock_; // guards all below
     std::unordered_map<int, std::unique_ptr<user_file>> files_;
     std::unordered_map<std::uint16_t, agent*> agents_;
-    // Depends on the process, so that late answers to one program do not match requests of the
+    // Depends on the process, so that late responses to one program do not match requests of the
     // next.
     std::uint16_t next_agent_ = static_cast<std::uint16_t>(getpid() * 16);
     std::map<request_key, request> requests_;

@@ -66,13 +66,13 @@ ssize_t kernel::send(user_file& file, const ib_user_mad_hdr& header,
     mad whole{};
     std::memcpy(whole.data(), own.data(), mad_size);
     if (header.timeout_ms != 0 && !is_response(own.data()))
-        await_answer(*from, header, whole, header.retries);
+        await_response(*from, header, whole, header.retries);
     emit(header, from->queue_pair, whole);
     return static_cast<ssize_t>(header_size + content.size());
 }
 
-void kernel::await_answer(agent& from, const ib_user_mad_hdr& header,
-                          std::span<const std::uint8_t> content, std::uint32_t retries) {
+void kernel::await_response(agent& from, const ib_user_mad_hdr& header,
+                            std::span<const std::uint8_t> content, std::uint32_t retries) {
     const request_key key{from.number, class_of(content.data()), low_tid(content.data())};
     request waiting{&from, header, {}, retries, {}};
     std::memcpy(waiting.content.data(), content.data(), std::min(content.size(), mad_size));
@@ -133,8 +133,8 @@ void kernel::settle(const out_key& key, rmpp_out::state state) {
     sending& each = sendings_.at(key);
     if (state == rmpp_out::state::going) return rearm(key);
     timers_.cancel(each.timer);
-    if (state == rmpp_out::state::acknowledged && each.transfer->awaits_answer())
-        await_answer(*each.owner, each.header, each.transfer->header(), 0);
+    if (state == rmpp_out::state::acknowledged && each.transfer->awaits_response())
+        await_response(*each.owner, each.header, each.transfer->header(), 0);
     // The program is not notified of a transfer that the peer stopped or aborted.
     if (state == rmpp_out::state::out_of_retries && each.header.timeout_ms != 0)
         deliver(*each.owner, nullptr, ETIMEDOUT, each.transfer->header());

@@ -24,9 +24,9 @@ void rmpp_in::abort(const std::uint8_t* any_segment, rmpp::code why) {
 }
 
 void rmpp_in::acknowledge(const std::uint8_t* m) {
-    mad answer = reply_to(m);
-    rmpp::set(answer.data(), rmpp::ack, 0, 0, in_order_, window_);
-    emit_(answer);
+    mad response = reply_to(m);
+    rmpp::set(response.data(), rmpp::ack, 0, 0, in_order_, window_);
+    emit_(response);
 }
 
 std::optional<rmpp::code> rmpp_in::wrong(const std::uint8_t* m) const {

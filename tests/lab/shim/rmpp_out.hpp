@@ -26,7 +26,7 @@ public:
     int max_wait_ms() const;
 
     std::span<const std::uint8_t> header() const { return std::span(message_).first(mad_header); }
-    bool awaits_answer() const { return timeout_ms_ != 0 && !is_response(message_.data()); }
+    bool awaits_response() const { return timeout_ms_ != 0 && !is_response(message_.data()); }
     int timeout_ms() const { return timeout_ms_; }
 
 private:

@@ -85,10 +85,10 @@ public:
         return one_in != 0 && random() % one_in == 0;
     }
 
-    /// Returns `answer`. A simulated run records it, and a replay returns the recorded answer.
-    virtual bool record_choice(const char* what, bool answer) {
+    /// Returns `choice`. A simulated run records it, and a replay returns the recorded choice.
+    virtual bool record_choice(const char* what, bool choice) {
         (void)what;
-        return answer;
+        return choice;
     }
 
     /// Returns whether a simulated fault happens at `site` now. Real machines return false.

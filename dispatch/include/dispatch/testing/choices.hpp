@@ -1,5 +1,5 @@
 // A `choices` object makes every decision of a simulated run: which actor runs next, which call
-// fails, how long an operation takes. The same answers give the same run. The classes use no
+// fails, how long an operation takes. The same choices give the same run. The classes use no
 // thread, no clock and no I/O, and behave the same on every compiler. One object serves one run at
 // a time and one thread.
 #ifndef IRPVERBS_DISPATCH_TESTING_CHOICES_HPP
@@ -24,12 +24,12 @@ using actor_id = std::uint32_t;
 /// One decision with its meaning, in a form that a programmer reads.
 struct decision {
     const char* what;     // "actor", or the caller's name of the decision; not owned
-    std::uint32_t count;  // number of possible answers; 0: a drawn value
-    std::uint32_t chosen; // 0 is always the plain answer: no preemption, no fault
+    std::uint32_t count;  // number of possible choices; 0: a drawn value
+    std::uint32_t chosen; // 0 is always the plain choice: no preemption, no fault
     actor_id actor;       // for an "actor" decision: the actor that runs next
 };
 
-/// The source of decisions. A pick never throws, and draws nothing when only one answer is
+/// The source of decisions. A pick never throws, and draws nothing when only one choice is
 /// possible.
 class NT_API choices {
 public:
@@ -66,7 +66,7 @@ public:
         return fired;
     }
 
-    /// As fires(), for an event that only chance brings: a search of all schedules answers false,
+    /// As fires(), for an event that only chance brings: a search of all schedules chooses false,
     /// and does not branch.
     bool fires_by_chance(const char* what, std::uint32_t one_in) {
         if (one_in < 2) return one_in == 1;
@@ -75,10 +75,10 @@ public:
         return fired;
     }
 
-    /// Records an answer that the caller computed and returns it; a replay returns the recorded
-    /// answer instead.
-    bool record_choice(const char* what, bool answer) {
-        const bool taken = choose_recorded(answer);
+    /// Records a choice that the caller computed and returns it; a replay returns the recorded
+    /// choice instead.
+    bool record_choice(const char* what, bool choice) {
+        const bool taken = choose_recorded(choice);
         record(what, 2, taken ? 1 : 0, 0);
         return taken;
     }
@@ -86,7 +86,7 @@ public:
     /// Draws 64 bits for a workload. The trace receives two entries, the high half first.
     std::uint64_t value64();
 
-    /// All answers so far, in order. A replay needs nothing else.
+    /// All choices so far, in order. A replay needs nothing else.
     const std::vector<std::uint32_t>& trace() const { return trace_; }
 
     /// The line that makes the same decisions again from the start (see schedule.hpp); empty when
@@ -97,7 +97,7 @@ public:
     /// schedule's length for PCT.
     std::uint64_t actor_decisions() const { return actor_decisions_; }
 
-    /// A digest of all answers so far and of the next random draw. Draws nothing. Two runs whose
+    /// A digest of all choices so far and of the next random draw. Draws nothing. Two runs whose
     /// digests differ were different runs, even when their event logs agree.
     std::uint64_t next_draw_fingerprint() const;
 
@@ -114,7 +114,7 @@ private:
     virtual std::uint32_t choose(std::uint32_t n) = 0;
     virtual bool choose_fires(std::uint32_t one_in) = 0;
     virtual bool choose_fires_by_chance(std::uint32_t one_in) { return choose_fires(one_in); }
-    virtual bool choose_recorded(bool answer) { return answer; }
+    virtual bool choose_recorded(bool choice) { return choice; }
     virtual std::uint64_t choose_bits() = 0;
     virtual std::uint64_t peek() const = 0; // the state from which the next draw is computed
 
@@ -155,7 +155,7 @@ private:
     std::uint64_t state_;
 };
 
-/// The order of actors when no answers are left: no preemption; when the current actor yields or
+/// The order of actors when no choices are left: no preemption; when the current actor yields or
 /// can't run, the actor that has not run for longest is next. Actors that wait for another actor
 /// never starve it.
 class fair_order {
@@ -293,8 +293,8 @@ private:
     detail::generator values_;
 };
 
-/// Repeats the answers of a trace, and never fails: an answer out of range becomes the last
-/// possible answer, and past the end every answer is plain: no fault fires, no actor is preempted,
+/// Repeats the choices of a trace, and never fails: a choice out of range becomes the last
+/// possible choice, and past the end every choice is plain: no fault fires, no actor is preempted,
 /// and waiting actors take turns. schedule.hpp converts traces to strings.
 class NT_API replay_choices final : public choices {
 public:
@@ -314,10 +314,10 @@ private:
                                bool yielded) override;
     std::uint32_t choose(std::uint32_t n) override;
     bool choose_fires(std::uint32_t one_in) override;
-    bool choose_recorded(bool answer) override;
+    bool choose_recorded(bool choice) override;
     std::uint64_t choose_bits() override;
     std::uint64_t peek() const override;
-    std::uint32_t next_answer();
+    std::uint32_t next_choice();
 
     std::vector<std::uint32_t> script_;
     std::size_t position_ = 0;
@@ -326,8 +326,8 @@ private:
     detail::fair_order fair_;
 };
 
-/// Takes its answers from a fuzzer's input, one byte for each answer where a byte is enough. Past
-/// the end it answers as replay_choices does.
+/// Takes its choices from a fuzzer's input, one byte for each choice where a byte is enough. Past
+/// the end it chooses as replay_choices does.
 class NT_API byte_choices final : public choices {
 public:
     /// `input` is not copied.

@@ -27,7 +27,7 @@ private:
 /// The maximum number of decisions in a replay string.
 inline constexpr std::size_t max_replay_length = std::size_t{1} << 20;
 
-/// Writes a trace as one printable token that a shell takes unquoted: "r1.", the answers, a
+/// Writes a trace as one printable token that a shell takes unquoted: "r1.", the choices, a
 /// checksum. Each trace has one string. Throws std::length_error for a trace longer than
 /// max_replay_length.
 NT_API std::string to_replay_string(std::span<const std::uint32_t> trace);

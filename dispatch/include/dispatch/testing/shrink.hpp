@@ -23,8 +23,8 @@ struct shrunk {
 };
 
 /// Searches for a smaller trace that still fails: cuts the tail, sets blocks to 0 (no preemption,
-/// no fault), deletes blocks and lowers single answers, and repeats this until no step helps or
-/// `budget` reruns were made. Deterministic. The result is never longer, and has no larger answer
+/// no fault), deletes blocks and lowers single choices, and repeats this until no step helps or
+/// `budget` reruns were made. Deterministic. The result is never longer, and has no larger choice
 /// at any surviving place. Source: delta debugging, Zeller and Hildebrandt 2002.
 NT_API shrunk shrink(std::span<const std::uint32_t> trace, const fails_predicate& fails,
                      std::size_t budget = 2000);

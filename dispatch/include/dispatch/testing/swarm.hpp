@@ -1,5 +1,5 @@
 // Faults of a run, by chance (swarm) or one after the other (sweep). A fault site asks either of
-// them whether its fault happens now. Both answer through a source of choices, so a replay repeats
+// them whether its fault happens now. Both choose through a source of choices, so a replay repeats
 // the faults.
 #ifndef IRPVERBS_DISPATCH_TESTING_SWARM_HPP
 #define IRPVERBS_DISPATCH_TESTING_SWARM_HPP

@@ -24,7 +24,7 @@ void read_resources::clear() {
 read_resource* read_resources::next_free() {
     if (size_ == 0) return nullptr;
     read_resource& oldest = ring_[newest_];
-    return oldest.what == operation::reserved || oldest.answered ? &oldest : nullptr;
+    return oldest.what == operation::reserved || oldest.completed ? &oldest : nullptr;
 }
 
 read_resource* read_resources::find(psn number) {

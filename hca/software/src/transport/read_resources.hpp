@@ -11,7 +11,7 @@ namespace irpverbs::hca_software::transport {
 struct read_resource {
     operation what = operation::reserved; // reserved: not used
     bool pending = false;                 // it has responses to be sent
-    bool answered = false;                // all responses were sent once
+    bool completed = false;               // all responses were sent once
     psn first_number;
     psn last_number;
     ULONGLONG address = 0; // of a read, as the next four

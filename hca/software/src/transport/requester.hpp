@@ -84,7 +84,7 @@ private:
     ULONG current_ = 0;      // the request whose packet is next
     psn next_;               // the number of that packet
     psn next_number_;        // of the next request that is started
-    psn unacknowledged_;     // the oldest packet without an answer
+    psn unacknowledged_;     // the oldest packet without a response
     psn sent_end_;           // the packet behind the last that was sent
     ULONG sequence_ = 0;     // SSN of the last request that was started
     ULONG credit_limit_ = 0; // LSN: requests up to it have a receive
@@ -95,7 +95,7 @@ private:
     UCHAR rnr_retries_left_ = 0;
     bool recovering_ = false;    // a lost response is known, and requested again
     machine_time rnr_until_ = 0; // 0: the peer is ready
-    machine_time deadline_ = 0;  // of an answer; 0: none
+    machine_time deadline_ = 0;  // of a response; 0: none
     machine_time timer_ = 0;     // the time for which the timer is set; 0: none
 };
 

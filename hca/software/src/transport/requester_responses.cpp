@@ -77,7 +77,7 @@ void requester::on_acknowledge(const packet& what) {
     }
 }
 
-// The peer answers, so nothing was lost: only missing answers exhaust the other count.
+// The peer answers, so nothing was lost: only missing responses exhaust the other count.
 void requester::on_rnr_nak(psn number, UCHAR timer_code) {
     constexpr UCHAR endless = 7;
     if (!acknowledge_until(number) || rnr_until_ != 0) return;

@@ -1,4 +1,4 @@
-// The answers of a responder.
+// The responses of a responder.
 #include "acknowledgement.hpp"
 #include "responder.hpp"
 
@@ -38,7 +38,7 @@ bool responder::send_read_packet(read_resource& from) {
         return true;
     }
     from.pending = !is_last;
-    if (from.next == from.last_number) from.answered = true;
+    if (from.next == from.last_number) from.completed = true;
     ++from.next;
     return true;
 }
@@ -49,7 +49,7 @@ bool responder::send_atomic(read_resource& from) {
     made.atomic_result = from.result;
     if (shared_.owner.transmit(made) == transmission::later) return false;
     from.pending = false;
-    from.answered = true;
+    from.completed = true;
     return true;
 }
 

@@ -52,9 +52,9 @@ struct manager_status {
     std::uint32_t nodes = 0;
     std::uint32_t switches = 0;
     std::uint32_t end_ports = 0;
-    std::uint64_t sweeps = 0;     // completed
-    std::uint64_t smps = 0;       // sent
-    std::uint64_t unanswered = 0; // SMPs without a response
+    std::uint64_t sweeps = 0;            // completed
+    std::uint64_t smps = 0;              // sent
+    std::uint64_t missing_responses = 0; // SMPs without a response
 };
 
 class manager_core;

@@ -44,9 +44,9 @@ sm_sminfo_t mastership::info() const {
 }
 
 void mastership::begin() {
-    smps_.send(get_smp({}, sm_node_info), [this](const smp_response& answer) {
-        const auto node = unpack<sm_nodeinfo_t>(answer.data);
-        if (!answer.success() || !node) return static_cast<void>(recheck_pending_ = true);
+    smps_.send(get_smp({}, sm_node_info), [this](const smp_response& response) {
+        const auto node = unpack<sm_nodeinfo_t>(response.data);
+        if (!response.success() || !node) return static_cast<void>(recheck_pending_ = true);
         guid_ = node->PortGUID;
         callbacks_.sweep();
     });
@@ -138,16 +138,16 @@ void mastership::poll() {
     polling_ = true;
     smp request = get_smp(master_.route, sm_info);
     pack(info(), request.data);
-    smps_.send(std::move(request), [this, whom = master_.info.GUID](const smp_response& answer) {
+    smps_.send(std::move(request), [this, whom = master_.info.GUID](const smp_response& response) {
         polling_ = false;
-        if (state_ == SM_STATE_STANDBY && whom == master_.info.GUID) polled(answer);
+        if (state_ == SM_STATE_STANDBY && whom == master_.info.GUID) polled(response);
     });
 }
 
 // When two managers are on standby, the higher-ranking one does not wait for the other.
-void mastership::polled(const smp_response& answer) {
-    const auto reported = unpack<sm_sminfo_t>(answer.data);
-    if (!answer.success() || !reported) {
+void mastership::polled(const smp_response& response) {
+    const auto reported = unpack<sm_sminfo_t>(response.data);
+    if (!response.success() || !reported) {
         if (++misses_ <= settings_.poll_retries) return;
         IRPVERBS_PROBE("mastership.master_is_silent");
         return discover();
@@ -176,8 +176,8 @@ bool mastership::is_legal(std::uint32_t control) const {
 }
 
 // The response has the SM_Key only if the requester's SM_Key is equal.
-std::optional<std::uint16_t> mastership::answer(const message_parts& request,
-                                                smp_data& contents) const {
+std::optional<std::uint16_t> mastership::respond(const message_parts& request,
+                                                 smp_data& contents) const {
     const auto from = unpack<sm_sminfo_t>(request.data);
     if (guid_ == 0 || !from) return std::nullopt;
     sm_sminfo_t own = info();

@@ -56,7 +56,7 @@ public:
 
     /// Returns the contents and the status of the response to a SMInfo request, or nothing while
     /// the local GUID is unknown. `execute` performs a Set's command after the response.
-    std::optional<std::uint16_t> answer(const message_parts& request, smp_data& contents) const;
+    std::optional<std::uint16_t> respond(const message_parts& request, smp_data& contents) const;
     void execute(const message_parts& request);
 
     bool is_master() const { return state_ == SM_STATE_MASTER; }
@@ -81,7 +81,7 @@ private:
     void take_over(const message_parts& from);
     void acknowledged(const sm_sminfo_t& by);
     void poll();
-    void polled(const smp_response& answer);
+    void polled(const smp_response& response);
     void lose(std::uint8_t next_state);
 
     smp_channel& smps_;

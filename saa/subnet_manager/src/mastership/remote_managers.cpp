@@ -17,9 +17,9 @@ struct query_state {
     }
 };
 
-void note(query_state& all, const directed_route& route, const smp_response& answer) {
-    const auto info = unpack<sm_sminfo_t>(answer.data);
-    if (answer.success() && info)
+void note(query_state& all, const directed_route& route, const smp_response& response) {
+    const auto info = unpack<sm_sminfo_t>(response.data);
+    if (response.success() && info)
         all.result.remote_managers.push_back({route, *info});
     else
         all.result.complete = false;
@@ -44,7 +44,7 @@ void query_remote_managers(smp_channel& smps, const subnet& of, const sm_sminfo_
         pack(own, request.data);
         const directed_route route = request.route;
         smps.send(std::move(request),
-                  [all, route](const smp_response& answer) { note(*all, route, answer); });
+                  [all, route](const smp_response& response) { note(*all, route, response); });
     }
     all->end_one();
 }

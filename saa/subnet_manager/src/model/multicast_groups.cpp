@@ -284,10 +284,10 @@ multicast_result multicast_groups::join(const multicast_request& r) {
     }
     who->join_state =
         static_cast<std::uint8_t>(who->join_state | (r.record.JoinState & all_states));
-    multicast_result answer{.group_created = is_new, .tree_changed = new_member};
-    answer.record = record_of(into, *who);
-    answer.record.PortGID = r.record.PortGID; // the prefix is the request's
-    return answer;
+    multicast_result result{.group_created = is_new, .tree_changed = new_member};
+    result.record = record_of(into, *who);
+    result.record.PortGID = r.record.PortGID; // the prefix is the request's
+    return result;
 }
 
 multicast_result multicast_groups::remove(group_map::iterator at, std::size_t member_index,
@@ -298,9 +298,9 @@ multicast_result multicast_groups::remove(group_map::iterator at, std::size_t me
     who.join_state = static_cast<std::uint8_t>(who.join_state & ~bits);
     const bool all_end = was_full && !any_full(of);
     if (all_end) who.join_state = 0;
-    multicast_result answer;
-    answer.record = record_of(of, who);
-    answer.tree_changed = who.join_state == 0;
+    multicast_result result;
+    result.record = record_of(of, who);
+    result.tree_changed = who.join_state == 0;
     if (all_end)
         of.members.clear();
     else if (who.join_state == 0)
@@ -308,9 +308,9 @@ multicast_result multicast_groups::remove(group_map::iterator at, std::size_t me
     if (all_end && !of.permanent) {
         mgids_.erase(of.properties.MLID);
         groups_.erase(at);
-        answer.group_deleted = true;
+        result.group_deleted = true;
     }
-    return answer;
+    return result;
 }
 
 multicast_result multicast_groups::leave(const multicast_request& r) {
@@ -328,9 +328,9 @@ multicast_result multicast_groups::leave(const multicast_request& r) {
     const bool may = who->proxy ? holds_key(r.requester_keys, at->second.properties.P_Key)
                                 : port == with_prefix(r.requester);
     if (!may) return refused(SA_STATUS_ERR_REQ_INVALID);
-    multicast_result answer = remove(at, static_cast<std::size_t>(who - members.begin()), bits);
-    answer.record.PortGID = r.record.PortGID;
-    return answer;
+    multicast_result result = remove(at, static_cast<std::size_t>(who - members.begin()), bits);
+    result.record.PortGID = r.record.PortGID;
+    return result;
 }
 
 std::vector<multicast_result> multicast_groups::remove_port(const ib_gid_t& port) {

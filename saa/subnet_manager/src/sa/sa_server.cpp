@@ -106,8 +106,8 @@ const sa_server::service_entry* sa_server::find_service(std::uint16_t attribute,
     return found != std::end(all) ? found : nullptr;
 }
 
-void sa_server::answer(message_parts what, const subnet* net,
-                       std::span<const sm_sminfo_t> managers) {
+void sa_server::respond(message_parts what, const subnet* net,
+                        std::span<const sm_sminfo_t> managers) {
     if (what.class_header.size() != ibmf::sa_header::size) return;
     const ibmf::sa_header sa = sa_header_of(what);
     if (sa.sm_key != 0 && sa.sm_key != key_) return; // as OpenSM does
@@ -125,14 +125,14 @@ void sa_server::answer(message_parts what, const subnet* net,
     if (status == SA_STATUS_NO_ERROR && one && found.count() != 1)
         status = found.count() == 0 ? SA_STATUS_ERR_NO_RECORDS : SA_STATUS_ERR_TOO_MANY_RECORDS;
     if (rerouted_.mlid == 0) return send(std::move(what), status, std::move(found));
-    answer_when_routed(std::move(what), status, std::move(found), *net);
+    respond_when_routed(std::move(what), status, std::move(found), *net);
 }
 
 // Sends the response after the multicast tables are programmed, so that a member is reachable when
 // it receives the response. If a switch has refused its table, the response asks the requester to
 // repeat the request; it is a member already, and its tree is written again.
-void sa_server::answer_when_routed(message_parts what, std::uint16_t status, record_list found,
-                                   const subnet& net) {
+void sa_server::respond_when_routed(message_parts what, std::uint16_t status, record_list found,
+                                    const subnet& net) {
     const rerouting changed = rerouted_;
     auto routed = [this, what = std::move(what), status,
                    found = std::move(found)](bool success) mutable {
@@ -162,22 +162,22 @@ std::uint16_t sa_server::find(const service_entry& service, const message_parts&
 }
 
 // The response to a failed request has the request's contents.
-void sa_server::send(message_parts answer, std::uint16_t status, record_list found) {
-    answer.header.method = response_to(answer.header.method);
-    answer.header.status = status;
-    if (answer.header.attribute_id == SA_MULTIPATHRECORD_ATTRID)
-        answer.header.attribute_id = SA_PATHRECORD_ATTRID; // also in errors, as in OpenSM
-    const bool transfer = status == SA_STATUS_NO_ERROR && is_transfer(answer.header.method);
+void sa_server::send(message_parts response, std::uint16_t status, record_list found) {
+    response.header.method = response_to(response.header.method);
+    response.header.status = status;
+    if (response.header.attribute_id == SA_MULTIPATHRECORD_ATTRID)
+        response.header.attribute_id = SA_PATHRECORD_ATTRID; // also in errors, as in OpenSM
+    const bool transfer = status == SA_STATUS_NO_ERROR && is_transfer(response.header.method);
     if (status == SA_STATUS_NO_ERROR) {
-        ibmf::sa_header sa = sa_header_of(answer);
+        ibmf::sa_header sa = sa_header_of(response);
         sa.attribute_offset = static_cast<std::uint16_t>(found.stride() / 8);
-        ibmf::store(std::span<std::uint8_t, ibmf::sa_header::size>(answer.class_header), sa);
-        answer.data = found.take_bytes();
+        ibmf::store(std::span<std::uint8_t, ibmf::sa_header::size>(response.class_header), sa);
+        response.data = found.take_bytes();
     } else {
-        answer.data.resize(
-            std::min(answer.data.size(), ibmf::layout_of(MAD_MGMT_CLASS_SUBN_ADM).data_size()));
+        response.data.resize(
+            std::min(response.data.size(), ibmf::layout_of(MAD_MGMT_CLASS_SUBN_ADM).data_size()));
     }
-    port_.send(std::move(answer), transfer ? IBMF_MSG_TRANS_FLAG_RMPP : 0);
+    port_.send(std::move(response), transfer ? IBMF_MSG_TRANS_FLAG_RMPP : 0);
 }
 
 std::uint16_t sa_server::class_port_info(const sa_request&, record_list& found) {

@@ -21,7 +21,7 @@ public:
 
     /// Answers a request from the subnet and its subnet managers. While the subnet is null, the
     /// response asks the requester to repeat the request.
-    void answer(message_parts what, const subnet* net, std::span<const sm_sminfo_t> managers);
+    void respond(message_parts what, const subnet* net, std::span<const sm_sminfo_t> managers);
 
     /// Sends Reports that wait for the port. The manager calls it periodically.
     void tick() { reporter_.resume(); }
@@ -84,9 +84,9 @@ private:
     static bool may_subscribe(const sa_request& request, const ib_mad_informinfo_t& info);
     std::uint16_t change_membership(const sa_request& request, record_list& found, bool joins);
     void group_changed(const multicast_result& done, const subnet& net);
-    void answer_when_routed(message_parts what, std::uint16_t status, record_list found,
-                            const subnet& net);
-    void send(message_parts answer, std::uint16_t status, record_list found);
+    void respond_when_routed(message_parts what, std::uint16_t status, record_list found,
+                             const subnet& net);
+    void send(message_parts response, std::uint16_t status, record_list found);
     void remove_port(port_ref port, const subnet& net);
     void notify_subscribers(const ib_mad_notice_t& notice, const subnet& net,
                             const std::function<bool(const pkey_access&)>& may_see);

@@ -90,8 +90,8 @@ void configuration::write_block(const directed_route& route, const programmed_st
     smp set = set_smp(route, std::get<1>(which), std::get<2>(which), host);
     if (programmed_.holds(which, set.data)) return;
     const smp_data data = set.data;
-    batch_.send(std::move(set), [this, which, data](const smp_response& answer) {
-        if (answer.success())
+    batch_.send(std::move(set), [this, which, data](const smp_response& response) {
+        if (response.success())
             programmed_.set(which, data);
         else
             incomplete_ = true;
@@ -123,9 +123,9 @@ void configuration::write_switch(node_index at) {
     if (info.LinearFDBTop == top && info.LifeTimeValue == life_time) return;
     info.LinearFDBTop = top;
     info.LifeTimeValue = life_time;
-    batch_.send(set_smp(route, sm_switch_info, 0, info), [this, at](const smp_response& answer) {
-        const auto now = unpack<sm_switchinfo_t>(answer.data);
-        if (answer.success() && now)
+    batch_.send(set_smp(route, sm_switch_info, 0, info), [this, at](const smp_response& response) {
+        const auto now = unpack<sm_switchinfo_t>(response.data);
+        if (response.success() && now)
             of_.nodes.set_switch(at, *now);
         else
             incomplete_ = true;
@@ -194,9 +194,9 @@ bool configuration::enforces(port_ref at) const {
 void configuration::set_port(port_ref at, const sm_portinfo_t& info, bool is_new) {
     const std::uint32_t number = at.port;
     batch_.send(set_smp(of_.route_to(at), sm_port_info, number, info),
-                [this, at, is_new](const smp_response& answer) {
-                    const auto now = unpack<sm_portinfo_t>(answer.data);
-                    if (!answer.success() || !now) return void(incomplete_ = true);
+                [this, at, is_new](const smp_response& response) {
+                    const auto now = unpack<sm_portinfo_t>(response.data);
+                    if (!response.success() || !now) return void(incomplete_ = true);
                     of_.nodes.set_port(at, *now);
                     if (is_new) programmed_.known_ports.insert(of_.nodes.at(at).guid);
                 });

@@ -29,9 +29,9 @@ template <class Host, class Handler>
 void discovery::get_attribute(const directed_route& route, sm_attribute attribute,
                               std::uint32_t modifier, Handler handler) {
     batch_.send(get_smp(route, attribute, modifier),
-                [this, handler = std::move(handler)](const smp_response& answer) {
+                [this, handler = std::move(handler)](const smp_response& response) {
                     const auto host =
-                        answer.success() ? unpack<Host>(answer.data) : std::optional<Host>();
+                        response.success() ? unpack<Host>(response.data) : std::optional<Host>();
                     if (host)
                         handler(*host);
                     else
@@ -83,8 +83,8 @@ void discovery::query_node(const directed_route& route, node_index node) {
 
 // Clears the change bit before the ports are read: a later change sets it again.
 void discovery::clear_change_bit(const directed_route& route, const sm_switchinfo_t& info) {
-    batch_.send(set_smp(route, sm_switch_info, 0, info), [this](const smp_response& answer) {
-        if (!answer.success()) incomplete_ = true;
+    batch_.send(set_smp(route, sm_switch_info, 0, info), [this](const smp_response& response) {
+        if (!response.success()) incomplete_ = true;
     });
 }
 

@@ -36,9 +36,9 @@ void heavy_sweep::read_own_port(std::function<void()> done) {
     const port_ref own = result_.manager;
     if (!discovery_.incomplete() || !own.valid()) return done();
     smps_.send(get_smp({}, sm_port_info, own.port),
-               [this, own, done = std::move(done)](const smp_response& answer) {
-                   const auto now = unpack<sm_portinfo_t>(answer.data);
-                   if (answer.success() && now && !is_linked(*now))
+               [this, own, done = std::move(done)](const smp_response& response) {
+                   const auto now = unpack<sm_portinfo_t>(response.data);
+                   if (response.success() && now && !is_linked(*now))
                        result_.nodes.set_port(own, *now);
                    done();
                });

@@ -200,17 +200,17 @@ void multicast_router::send(const block_name& which, table_block& block) {
     block.in_flight = true;
     block.of_sent = std::exchange(block.waiting, {});
     smps_.send(std::move(set),
-               [this, which](const smp_response& answer) { on_response(which, answer); });
+               [this, which](const smp_response& response) { on_response(which, response); });
 }
 
 // Sends the contents that were requested during the flight. Does not repeat a refused Set at once.
-void multicast_router::on_response(const block_name& which, const smp_response& answer) {
+void multicast_router::on_response(const block_name& which, const smp_response& response) {
     const auto at = blocks_.find(which);
     table_block& block = at->second;
     waiters waited = std::exchange(block.of_sent, {});
     block.in_flight = false;
     const bool doubted = std::exchange(block.in_doubt, false);
-    const bool programmed = answer.success() && block.exists;
+    const bool programmed = response.success() && block.exists;
     if (programmed && !doubted) programmed_.set(which, block.sent);
     if (programmed && doubted) append(block.waiting, waited);
     if (!block.exists)

@@ -88,7 +88,7 @@ private:
     void write(const subnet& net, node_index at, ib_lid_t mlid,
                const std::shared_ptr<waiter>& waits);
     void send(const block_name& which, table_block& block);
-    void on_response(const block_name& which, const smp_response& answer);
+    void on_response(const block_name& which, const smp_response& response);
     void drop(block_map::iterator at);
     static void append(waiters& all, waiters& more);
     static void end(waiters ended, bool acknowledged);

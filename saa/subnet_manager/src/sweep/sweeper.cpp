@@ -189,9 +189,9 @@ void sweeper::light_sweep() {
 // without a switch are its only witnesses.
 void sweeper::poll_master() {
     light_batch_->send(
-        get_smp({}, sm_port_info, current_->manager.port), [this](const smp_response& answer) {
-            const auto info = unpack<sm_portinfo_t>(answer.data);
-            if (!answer.success() || !info) return;
+        get_smp({}, sm_port_info, current_->manager.port), [this](const smp_response& response) {
+            const auto info = unpack<sm_portinfo_t>(response.data);
+            if (!response.success() || !info) return;
             const sm_portinfo_t& known = current_->nodes.at(current_->manager).info;
             if (info->MasterSMLID != current_->manager_lid() || info->PortState != known.PortState)
                 change_seen_ = true;
@@ -203,9 +203,9 @@ void sweeper::poll_switches() {
     for (node_index node = 0; node < current_->nodes.nodes().size(); ++node) {
         if (!current_->nodes.is_present_switch(node)) continue;
         light_batch_->send(get_smp(current_->route_to({node, 0}), sm_switch_info),
-                           [this](const smp_response& answer) {
-                               const auto info = unpack<sm_switchinfo_t>(answer.data);
-                               if (!answer.success() || !info || info->PortStateChange != 0)
+                           [this](const smp_response& response) {
+                               const auto info = unpack<sm_switchinfo_t>(response.data);
+                               if (!response.success() || !info || info->PortStateChange != 0)
                                    change_seen_ = true;
                            });
     }

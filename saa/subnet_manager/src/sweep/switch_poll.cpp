@@ -35,7 +35,7 @@ void switch_poll::read(std::function<void(const port_changes&)> done) {
     for (std::size_t number = 1; number < of_.nodes[at_].ports.size(); ++number) {
         const port_ref port{at_, static_cast<std::uint8_t>(number)};
         smps_.send(get_smp(route, sm_port_info, port.port),
-                   [this, port](const smp_response& answer) { on_port_info(port, answer); });
+                   [this, port](const smp_response& response) { on_port_info(port, response); });
     }
 }
 
@@ -45,11 +45,11 @@ void switch_poll::finish() {
     done(found_);
 }
 
-void switch_poll::on_port_info(port_ref port, const smp_response& answer) {
-    if (!answer.success())
+void switch_poll::on_port_info(port_ref port, const smp_response& response) {
+    if (!response.success())
         found_.more = true;
-    else if (has_changed(of_.nodes.at(port), answer.data))
-        compare(port, *unpack<sm_portinfo_t>(answer.data));
+    else if (has_changed(of_.nodes.at(port), response.data))
+        compare(port, *unpack<sm_portinfo_t>(response.data));
     if (--outstanding_ == 0) finish();
 }
 
@@ -64,8 +64,9 @@ void switch_poll::compare(port_ref port, const sm_portinfo_t& now) {
 void switch_poll::clear(std::function<void(bool success)> done) {
     sm_switchinfo_t info = of_.nodes[at_].switch_info;
     info.PortStateChange = 1;
-    smps_.send(set_smp(of_.route_to({at_, 0}), sm_switch_info, 0, info),
-               [done = std::move(done)](const smp_response& answer) { done(answer.success()); });
+    smps_.send(
+        set_smp(of_.route_to({at_, 0}), sm_switch_info, 0, info),
+        [done = std::move(done)](const smp_response& response) { done(response.success()); });
 }
 
 namespace {

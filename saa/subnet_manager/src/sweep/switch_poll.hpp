@@ -27,7 +27,7 @@ public:
 
 private:
     void finish();
-    void on_port_info(port_ref port, const smp_response& answer);
+    void on_port_info(port_ref port, const smp_response& response);
     void compare(port_ref port, const sm_portinfo_t& now);
 
     smp_channel& smps_;

@@ -36,16 +36,17 @@ void table_audit::read(programmed_state::block& next, const Wanted& wanted,
             const port_ref at = net.port_of(whose);
             if (!at.valid()) return;
             batch.send(get_smp(net.route_to(at), attribute, modifier),
-                       [this, which, expected, differs](const smp_response& answer) {
-                           compare(which, expected, answer, differs);
+                       [this, which, expected, differs](const smp_response& response) {
+                           compare(which, expected, response, differs);
                        });
         });
 }
 
 // A block that was programmed again since the request is not compared.
 void table_audit::compare(const programmed_state::block& which, const smp_data& expected,
-                          const smp_response& answer, const std::function<void()>& differs) {
-    if (!answer.success() || answer.data == expected || !programmed_.holds(which, expected)) return;
+                          const smp_response& response, const std::function<void()>& differs) {
+    if (!response.success() || response.data == expected || !programmed_.holds(which, expected))
+        return;
     programmed_.invalidate(which);
     differs();
 }

@@ -23,7 +23,7 @@ private:
     void read(programmed_state::block& next, const Wanted& wanted, std::size_t sweeps_per_round,
               smp_batch& batch, const subnet& net, const std::function<void()>& differs);
     void compare(const programmed_state::block& which, const smp_data& expected,
-                 const smp_response& answer, const std::function<void()>& differs);
+                 const smp_response& response, const std::function<void()>& differs);
 
     programmed_state& programmed_;
     programmed_state::block routes_{}, others_{}; // next ones to read

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#define TAG 0x436E6F63u         /* "conC" */
-#define PATIENCE (-600000000LL) /* limit of a wait for an up-call: a minute of machine time */
+#define TAG 0x436E6F63u           /* "conC" */
+#define TIME_LIMIT (-600000000LL) /* limit of a wait for an up-call: a minute of machine time */
 
 /* One IRP and its completion. */
 typedef struct _CLIENT {
@@ -202,7 +202,7 @@ static void Listen(CLIENT* Client, IB_CA* Ca, HEARD* Heard, CONFORMANCE_C_RAISE 
     EXPECT(Client, pended, STATUS_SUCCESS);
     Expect(Client->Result, Client->Irp->IoStatus.Information == (ULONG_PTR)event, STATUS_SUCCESS,
            __LINE__);
-    limit.QuadPart = PATIENCE;
+    limit.QuadPart = TIME_LIMIT;
     came = KeWaitForSingleObject(&Heard->Came, Executive, KernelMode, FALSE, &limit);
     Expect(Client->Result, came == STATUS_SUCCESS, came, __LINE__);
     Expect(Client->Result,

@@ -33,10 +33,10 @@ void races_with_create_completes_once(world& here) {
     ca opened(here);
     verb_call create;
     const NTSTATUS status = status_when_cancelled(create, create_cq(opened, 4));
-    if (status == STATUS_NOT_SUPPORTED) throw skipped{"CiCreateCq answers STATUS_NOT_SUPPORTED"};
+    if (status == STATUS_NOT_SUPPORTED) throw skipped{"CiCreateCq returns STATUS_NOT_SUPPORTED"};
     if (status == STATUS_SUCCESS) {
-        EXPECT_STATUS(answer(close_ca(opened)), STATUS_DEVICE_BUSY);
-        EXPECT_STATUS(answer(destroy_cq(create.object<IB_CQ>())), STATUS_SUCCESS);
+        EXPECT_STATUS(status_of(close_ca(opened)), STATUS_DEVICE_BUSY);
+        EXPECT_STATUS(status_of(destroy_cq(create.object<IB_CQ>())), STATUS_SUCCESS);
     } else {
         EXPECT_STATUS(status, STATUS_CANCELLED);
     }

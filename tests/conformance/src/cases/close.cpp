@@ -12,7 +12,7 @@ void children_open_returns_device_busy(world& here) {
     ca opened(here);
     cq child(opened.get());
     verb_call waiting(get_port_event(opened));
-    EXPECT_STATUS(answer(close_ca(opened)), STATUS_DEVICE_BUSY);
+    EXPECT_STATUS(status_of(close_ca(opened)), STATUS_DEVICE_BUSY);
     EXPECT_FALSE(waiting.done()) << "a refused close cancelled what is pended";
     EXPECT_EQ(whole_port(opened).as<IB_PORT_ATTR>().PortNumber, 1);
     child.destroy();

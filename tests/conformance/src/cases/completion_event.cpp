@@ -12,7 +12,7 @@ void unknown_flag_returns_invalid_parameter(world& here) {
     const ca opened(here);
     const cq queue(opened.get());
     for (const ULONG flags : {0u, 3u, 4u, 0x80000000u})
-        EXPECT_STATUS(answer(arm_cq(queue, flags)), STATUS_INVALID_PARAMETER);
+        EXPECT_STATUS(status_of(arm_cq(queue, flags)), STATUS_INVALID_PARAMETER);
 }
 
 void armed_once_one_event(world& here) {
@@ -71,7 +71,7 @@ void event_completes_irp_or_is_latched(world& here) {
     EXPECT_STATUS(waiter.status(), STATUS_SUCCESS);
     EXPECT_EQ(waiter.information(), 0u);
     arm(queue, IB_CQ_ARM_NEXT); // satisfied at once, without a waiter
-    EXPECT_STATUS(answer(get_comp_event(queue)), STATUS_SUCCESS);
+    EXPECT_STATUS(status_of(get_comp_event(queue)), STATUS_SUCCESS);
 }
 
 void overrun_reported_once(world& here) {

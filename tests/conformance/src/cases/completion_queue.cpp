@@ -12,7 +12,7 @@ void success_has_requested_entries(world& here) {
         const cq queue(opened.get(), entries);
         EXPECT_GE(queue->NumCqes, entries);
         IB_CQ_ATTR attr{};
-        EXPECT_STATUS(answer(query_cq(queue, &attr, sizeof(attr))), STATUS_SUCCESS);
+        EXPECT_STATUS(status_of(query_cq(queue, &attr, sizeof(attr))), STATUS_SUCCESS);
         EXPECT_EQ(attr.NumCqes, queue->NumCqes);
         EXPECT_EQ(attr.Filled, 0u);
     }
@@ -21,7 +21,7 @@ void success_has_requested_entries(world& here) {
 void invalid_num_cqes_returns_invalid_parameter(world& here) {
     const ca opened(here);
     for (const ULONG entries : {0u, ~0u})
-        EXPECT_STATUS(answer(create_cq(opened, entries)), STATUS_INVALID_PARAMETER);
+        EXPECT_STATUS(status_of(create_cq(opened, entries)), STATUS_INVALID_PARAMETER);
 }
 
 void success_ca_can_close(world& here) {
@@ -60,7 +60,7 @@ void resize_cq_invalid_num_cqes_returns_invalid_parameter(world& here) {
     const cq queue(opened.get(), 4);
     const ULONG before = queue->NumCqes;
     for (const ULONG entries : {0u, ~0u})
-        EXPECT_STATUS(answer(resize_cq(queue, entries)), STATUS_INVALID_PARAMETER);
+        EXPECT_STATUS(status_of(resize_cq(queue, entries)), STATUS_INVALID_PARAMETER);
     EXPECT_EQ(queue->NumCqes, before);
 }
 
@@ -69,8 +69,8 @@ void queued_entries_are_kept(world& here) {
     const cq queue(opened.get(), 2);
     here.complete(queue, entry(1));
     here.complete(queue, entry(2));
-    EXPECT_STATUS(answer(resize_cq(queue, 1)), STATUS_INVALID_PARAMETER);
-    EXPECT_STATUS(answer(resize_cq(queue, 20)), STATUS_SUCCESS);
+    EXPECT_STATUS(status_of(resize_cq(queue, 1)), STATUS_INVALID_PARAMETER);
+    EXPECT_STATUS(status_of(resize_cq(queue, 20)), STATUS_SUCCESS);
     here.complete(queue, entry(3));
     EXPECT_EQ(poll(queue, 20), (ids{1, 2, 3}));
 }
@@ -90,7 +90,7 @@ void many_entries_returned_oldest_first(world& here) {
         for (std::uint64_t i = 0; i < 3; ++i)
             EXPECT_STATUS(here.complete(queue, entry(10 * round + i)), STATUS_SUCCESS);
         IB_CQ_ATTR attr{};
-        EXPECT_STATUS(answer(query_cq(queue, &attr, sizeof(attr))), STATUS_SUCCESS);
+        EXPECT_STATUS(status_of(query_cq(queue, &attr, sizeof(attr))), STATUS_SUCCESS);
         EXPECT_EQ(attr.Filled, 3u);
         EXPECT_EQ(poll(queue, 2), (ids{10 * round, 10 * round + 1}));
         EXPECT_EQ(poll(queue, 2), (ids{10 * round + 2}));
@@ -102,7 +102,7 @@ void and_arm_cq_never_pend(world& here) {
     const cq queue(opened.get());
     IB_WC to{};
     for (const verb& each : {poll_cq(queue, 1, &to), arm_cq(queue, IB_CQ_ARM_NEXT)}) {
-        EXPECT_STATUS(answer(each), STATUS_SUCCESS) << each.name;
+        EXPECT_STATUS(status_of(each), STATUS_SUCCESS) << each.name;
         EXPECT_NE(verb_call(each).returned(), STATUS_PENDING) << each.name;
     }
 }
@@ -113,8 +113,8 @@ void races_with_destroy_both_complete(world& here) {
     verb_call second;
     world::together({[&] { second.send(create_cq(opened, 4)); }, [&] { one.destroy(); }});
     EXPECT_STATUS(second.status(), STATUS_SUCCESS);
-    EXPECT_STATUS(answer(close_ca(opened)), STATUS_DEVICE_BUSY);
-    EXPECT_STATUS(answer(destroy_cq(second.object<IB_CQ>())), STATUS_SUCCESS);
+    EXPECT_STATUS(status_of(close_ca(opened)), STATUS_DEVICE_BUSY);
+    EXPECT_STATUS(status_of(destroy_cq(second.object<IB_CQ>())), STATUS_SUCCESS);
     opened.close();
 }
 

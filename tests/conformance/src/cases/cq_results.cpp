@@ -68,7 +68,7 @@ void alternates_with_poll_cq_no_entry_lost(world& here) {
         EXPECT_EQ(get_results(queue, 1), (ids{10 * round}));
         EXPECT_EQ(poll(queue, 1), (ids{10 * round + 1}));
         IB_CQ_ATTR attr{};
-        EXPECT_STATUS(answer(query_cq(queue, &attr, sizeof(attr))), STATUS_SUCCESS);
+        EXPECT_STATUS(status_of(query_cq(queue, &attr, sizeof(attr))), STATUS_SUCCESS);
         EXPECT_EQ(attr.Filled, 2u);
         EXPECT_EQ(get_results(queue, 9), (ids{10 * round + 2, 10 * round + 3}));
     }

@@ -80,17 +80,17 @@ void invalid_arguments_return_invalid_parameter(world& here) {
     for (const ULONG length : {0u, IB_MAD_HEADER_SIZE - 1, IB_MAD_SIZE + 1, ~0u}) {
         datagram wrong(opened, 1);
         wrong.send().Length = length;
-        EXPECT_STATUS(answer(send_mad(sender, wrong.get())), STATUS_INVALID_PARAMETER) << length;
+        EXPECT_STATUS(status_of(send_mad(sender, wrong.get())), STATUS_INVALID_PARAMETER) << length;
     }
     datagram index(opened, 1);
     index.send().To.PKeyIndex = 0xFFFF;
-    EXPECT_STATUS(answer(send_mad(sender, index.get())), STATUS_INVALID_PARAMETER);
+    EXPECT_STATUS(status_of(send_mad(sender, index.get())), STATUS_INVALID_PARAMETER);
     datagram other_class(opened, 1);
     other_class.data()[1] = 0x0B;
-    EXPECT_STATUS(answer(send_mad(sender, other_class.get())), STATUS_INVALID_PARAMETER);
+    EXPECT_STATUS(status_of(send_mad(sender, other_class.get())), STATUS_INVALID_PARAMETER);
     datagram empty(opened, 1);
     empty.send().Data = nullptr;
-    EXPECT_STATUS(answer(send_mad(sender, empty.get())), STATUS_INVALID_PARAMETER);
+    EXPECT_STATUS(status_of(send_mad(sender, empty.get())), STATUS_INVALID_PARAMETER);
 }
 
 // The high half of the transaction ID belongs to the driver, the low half to the requester.
@@ -112,9 +112,9 @@ void response_reaches_requester(world& here) {
     reply.data()[3] |= 0x80;
     reply.send().To = asked.into.From;
     must(send_mad(receiver, reply.get()));
-    reception answered(asker);
-    EXPECT_EQ(answered.number(), 1u);
-    EXPECT_EQ(std::memcmp(&answered.data[low_half], own, sizeof(own)), 0);
+    reception response(asker);
+    EXPECT_EQ(response.number(), 1u);
+    EXPECT_EQ(std::memcmp(&response.data[low_half], own, sizeof(own)), 0);
 }
 
 void races_with_datagram_completes_with_it(world& here) {

@@ -13,7 +13,7 @@ void no_waiter_latched_and_reported_once(world& here) {
     here.fail();
     here.fail();
     EXPECT_EQ(heard.wait_for(1)[0].event, IB_AE_LOCAL_FATAL);
-    EXPECT_STATUS(answer(get_fatal_event(silent)), STATUS_SUCCESS);
+    EXPECT_STATUS(status_of(get_fatal_event(silent)), STATUS_SUCCESS);
     verb_call second(get_fatal_event(silent));
     EXPECT_FALSE(second.done()) << "one event, two IRPs";
     silent.close();
@@ -81,7 +81,7 @@ void latched_port_events_are_kept(world& here) {
     here.fail();
     witness.wait_for(2);
     EXPECT_EQ(must(get_port_event(opened)), static_cast<ULONG_PTR>(IB_AE_CLIENT_REREGISTER));
-    EXPECT_STATUS(answer(get_port_event(opened)), STATUS_FILE_FORCED_CLOSED);
+    EXPECT_STATUS(status_of(get_port_event(opened)), STATUS_FILE_FORCED_CLOSED);
 }
 
 constexpr const char* forced = "completes STATUS_FILE_FORCED_CLOSED after a fatal event (except "

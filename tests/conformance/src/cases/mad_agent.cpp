@@ -20,8 +20,8 @@ void same_methods_returns_sharing_violation(world& here) {
     const ca other(here);
     const IB_MAD_AGENT_ATTR attr = agent_attr(true);
     agent first(opened, attr);
-    EXPECT_STATUS(answer(register_agent(opened, &attr)), STATUS_SHARING_VIOLATION);
-    EXPECT_STATUS(answer(register_agent(other, &attr)), STATUS_SHARING_VIOLATION);
+    EXPECT_STATUS(status_of(register_agent(opened, &attr)), STATUS_SHARING_VIOLATION);
+    EXPECT_STATUS(status_of(register_agent(other, &attr)), STATUS_SHARING_VIOLATION);
     const agent asker(other, agent_attr(false));
     first.deregister();
     const agent second(other, attr);
@@ -38,14 +38,14 @@ void invalid_attributes_return_invalid_parameter(world& here) {
     IB_MAD_AGENT_ATTR with_oui = agent_attr(true);
     with_oui.Oui[0] = 1;
     for (const IB_MAD_AGENT_ATTR* each : {&no_port, &next_port, &far_port, &no_class, &with_oui})
-        EXPECT_STATUS(answer(register_agent(opened, each)), STATUS_INVALID_PARAMETER);
-    EXPECT_STATUS(answer(register_agent(opened, nullptr)), STATUS_INVALID_PARAMETER);
+        EXPECT_STATUS(status_of(register_agent(opened, each)), STATUS_INVALID_PARAMETER);
+    EXPECT_STATUS(status_of(register_agent(opened, nullptr)), STATUS_INVALID_PARAMETER);
 }
 
 void registered_ca_close_is_busy(world& here) {
     ca opened(here);
     agent made(opened);
-    EXPECT_STATUS(answer(close_ca(opened)), STATUS_DEVICE_BUSY);
+    EXPECT_STATUS(status_of(close_ca(opened)), STATUS_DEVICE_BUSY);
     made.deregister();
     opened.close();
 }
@@ -115,9 +115,9 @@ void fatal_event_verbs_return_forced_closed(world& here) {
     must(get_fatal_event(opened));
     reception waiter(made);
     EXPECT_STATUS(waiter.call.status(), STATUS_FILE_FORCED_CLOSED);
-    EXPECT_STATUS(answer(send_mad(made, one.get())), STATUS_FILE_FORCED_CLOSED);
+    EXPECT_STATUS(status_of(send_mad(made, one.get())), STATUS_FILE_FORCED_CLOSED);
     const IB_MAD_AGENT_ATTR attr = agent_attr(false);
-    EXPECT_STATUS(answer(register_agent(opened, &attr)), STATUS_FILE_FORCED_CLOSED);
+    EXPECT_STATUS(status_of(register_agent(opened, &attr)), STATUS_FILE_FORCED_CLOSED);
     made.deregister();
 }
 
@@ -128,7 +128,7 @@ void registration_races_with_cancel_completes_once(world& here) {
     verb_call made;
     world::together({[&] { made.send(register_agent(opened, &attr)); }, [&] { made.cancel(); }});
     if (made.status() == STATUS_SUCCESS) {
-        EXPECT_STATUS(answer(deregister_agent(made.object<IB_MAD_AGENT>())), STATUS_SUCCESS);
+        EXPECT_STATUS(status_of(deregister_agent(made.object<IB_MAD_AGENT>())), STATUS_SUCCESS);
     } else {
         EXPECT_STATUS(made.status(), STATUS_CANCELLED);
     }

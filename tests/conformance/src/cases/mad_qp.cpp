@@ -37,7 +37,7 @@ void own_qp_registration_succeeds_if_port_has_mad_qps(world& here) {
     verb_call made(register_agent(opened, &attr));
     EXPECT_STATUS(made.status(), has_mad_qps ? STATUS_SUCCESS : STATUS_NOT_SUPPORTED);
     if (made.status() != STATUS_SUCCESS) return;
-    EXPECT_STATUS(answer(deregister_agent(made.object<IB_MAD_AGENT>())), STATUS_SUCCESS);
+    EXPECT_STATUS(status_of(deregister_agent(made.object<IB_MAD_AGENT>())), STATUS_SUCCESS);
 }
 
 void two_agents_have_unique_qp_numbers(world& here) {
@@ -62,15 +62,15 @@ void invalid_attributes_return_invalid_parameter(world& here) {
     IB_MAD_AGENT_ATTR no_partition = own_qp();
     no_partition.Keys.PKey = 0x8000;
     for (const IB_MAD_AGENT_ATTR* each : {&kind, &with_class, &no_partition})
-        EXPECT_STATUS(answer(register_agent(opened, each)), STATUS_INVALID_PARAMETER);
+        EXPECT_STATUS(status_of(register_agent(opened, each)), STATUS_INVALID_PARAMETER);
     const agent shared(opened, agent_attr(false));
-    EXPECT_STATUS(answer(modify_agent(shared, &its_keys)), STATUS_INVALID_DEVICE_REQUEST);
+    EXPECT_STATUS(status_of(modify_agent(shared, &its_keys)), STATUS_INVALID_DEVICE_REQUEST);
     const agent own(opened, own_qp());
-    EXPECT_STATUS(answer(modify_agent(own, nullptr)), STATUS_INVALID_PARAMETER);
-    EXPECT_STATUS(answer(modify_agent(own, &no_partition.Keys)), STATUS_INVALID_PARAMETER);
+    EXPECT_STATUS(status_of(modify_agent(own, nullptr)), STATUS_INVALID_PARAMETER);
+    EXPECT_STATUS(status_of(modify_agent(own, &no_partition.Keys)), STATUS_INVALID_PARAMETER);
     datagram to_qp0(opened, 1);
     to_qp0.send().To.Qp = 0;
-    EXPECT_STATUS(answer(send_mad(own, to_qp0.get())), STATUS_INVALID_PARAMETER);
+    EXPECT_STATUS(status_of(send_mad(own, to_qp0.get())), STATUS_INVALID_PARAMETER);
 }
 
 // The agent receives datagrams of every class, responses too; the whole transaction ID is the
@@ -110,7 +110,7 @@ void raw_datagram_has_any_bytes(world& here) {
         made.send().Data = bytes.data();
         made.send().Length = static_cast<ULONG>(size);
         const NTSTATUS expected = size > mtu ? STATUS_INVALID_PARAMETER : STATUS_SUCCESS;
-        EXPECT_STATUS(answer(send_mad(both, made.get())), expected);
+        EXPECT_STATUS(status_of(send_mad(both, made.get())), expected);
         if (size > mtu) break;
         std::vector<UCHAR> room(mtu);
         IB_MAD_RECEIVE into{};

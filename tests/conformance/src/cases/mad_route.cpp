@@ -88,13 +88,13 @@ void no_receiver_datagram_is_dropped(world& here) {
     datagram strange(opened, 1);
     strange.data()[class_offset] = class_with_oui;
     std::ranges::copy(nobodys_oui, &strange.data()[oui_offset]);
-    answer(send_mad(sender, strange.get()));
+    status_of(send_mad(sender, strange.get()));
     send_to_oui(opened, sender, first_oui, 2);
     EXPECT_EQ(reception(receiver).number(), 2u);
 }
 
 // The second datagram is sent to the source address of the first.
-void expect_a_way_back(IB_CA* by, IB_MAD_AGENT* at, const IB_MAD_ADDRESS& there) {
+void expect_a_return_route(IB_CA* by, IB_MAD_AGENT* at, const IB_MAD_ADDRESS& there) {
     datagram first(by, 1);
     first.send().To = there;
     must(send_mad(at, first.get()));
@@ -114,12 +114,12 @@ void source_address_is_destination_of_response(world& here) {
     const ca opened(here);
     const agent both(opened);
     IB_MAD_ADDRESS there = datagram(opened, 0).send().To;
-    expect_a_way_back(opened, both, there);
+    expect_a_return_route(opened, both, there);
     const block all = whole_port(opened);
     there.Flags |= IB_MAD_GRH;
     there.Gid = *IbPortGid(&all.as<IB_PORT_ATTR>(), 0);
     there.HopLimit = 1;
-    expect_a_way_back(opened, both, there);
+    expect_a_return_route(opened, both, there);
 }
 
 // A datagram that has arrived stays first until a call has room for it. From `compared` on its

@@ -19,7 +19,7 @@ void allocated_ca_is_busy(world& here) {
     ca opened(here);
     {
         const pd domain(opened);
-        EXPECT_STATUS(answer(close_ca(opened)), STATUS_DEVICE_BUSY);
+        EXPECT_STATUS(status_of(close_ca(opened)), STATUS_DEVICE_BUSY);
     }
     opened.close();
 }
@@ -38,9 +38,9 @@ void children_return_device_busy(world& here) {
     const pd domain(opened);
     buffer memory{};
     const mr region(domain, whole(memory, 0));
-    EXPECT_STATUS(answer(deallocate_pd(domain)), STATUS_DEVICE_BUSY);
+    EXPECT_STATUS(status_of(deallocate_pd(domain)), STATUS_DEVICE_BUSY);
     ib_mr_attr_t attr{};
-    EXPECT_STATUS(answer(query_mr(region, &attr, sizeof(attr))), STATUS_SUCCESS);
+    EXPECT_STATUS(status_of(query_mr(region, &attr, sizeof(attr))), STATUS_SUCCESS);
 }
 
 void remote_rights_require_local_write(world& here) {
@@ -49,7 +49,7 @@ void remote_rights_require_local_write(world& here) {
     buffer memory{};
     for (const ib_access_t remote : {IB_AC_RDMA_WRITE, IB_AC_ATOMIC}) {
         const ib_mr_create_t wanted = whole(memory, remote);
-        EXPECT_STATUS(answer(register_mr(domain, &wanted)), STATUS_ACCESS_DENIED);
+        EXPECT_STATUS(status_of(register_mr(domain, &wanted)), STATUS_ACCESS_DENIED);
     }
     const mr writable(domain, whole(memory, IB_AC_RDMA_WRITE | IB_AC_LOCAL_WRITE));
     const mr readable(domain, whole(memory, IB_AC_RDMA_READ));
@@ -66,13 +66,13 @@ void invalid_region_returns_invalid_parameter(world& here) {
          {ib_mr_create_t{nullptr, 1, 0}, ib_mr_create_t{memory.data(), 0, 0},
           ib_mr_create_t{memory.data(), ~0ull, 0}, ib_mr_create_t{last, 2, 0},
           ib_mr_create_t{memory.data(), 1, 0x80000000}})
-        EXPECT_STATUS(answer(register_mr(domain, &wanted)), STATUS_INVALID_PARAMETER)
+        EXPECT_STATUS(status_of(register_mr(domain, &wanted)), STATUS_INVALID_PARAMETER)
             << wanted.length;
-    EXPECT_STATUS(answer(register_mr(domain, nullptr)), STATUS_INVALID_PARAMETER);
+    EXPECT_STATUS(status_of(register_mr(domain, nullptr)), STATUS_INVALID_PARAMETER);
     IB_CA_ATTR limits{};
-    answer(query_ca(opened, &limits, sizeof(limits)));
+    status_of(query_ca(opened, &limits, sizeof(limits)));
     const ib_mr_create_t longer{memory.data(), limits.MaxMrSize + 1, 0};
-    EXPECT_STATUS(answer(register_mr(domain, &longer)), STATUS_INVALID_PARAMETER);
+    EXPECT_STATUS(status_of(register_mr(domain, &longer)), STATUS_INVALID_PARAMETER);
 }
 
 void keys_of_regions_differ(world& here) {
@@ -114,8 +114,8 @@ void query_short_buffer_returns_too_small(world& here) {
     buffer memory{};
     const mr region(domain, whole(memory, 0));
     ULONG size = 0;
-    EXPECT_STATUS(answer(query_mr(region, &size, 3)), STATUS_BUFFER_TOO_SMALL);
-    EXPECT_STATUS(answer(query_mr(region, &size, 4)), STATUS_BUFFER_OVERFLOW);
+    EXPECT_STATUS(status_of(query_mr(region, &size, 3)), STATUS_BUFFER_TOO_SMALL);
+    EXPECT_STATUS(status_of(query_mr(region, &size, 4)), STATUS_BUFFER_OVERFLOW);
     EXPECT_EQ(size, sizeof(ib_mr_attr_t));
 }
 
@@ -137,7 +137,7 @@ void registrations_race_all_complete(world& here) {
         }
         auto* region = each.object<IB_MR>();
         EXPECT_TRUE(keys.insert(region->LKey).second);
-        EXPECT_STATUS(answer(deregister_mr(region)), STATUS_SUCCESS);
+        EXPECT_STATUS(status_of(deregister_mr(region)), STATUS_SUCCESS);
     }
 }
 
@@ -152,9 +152,9 @@ void user_region_parameters_are_copied(world& here) {
     verb_call call(for_user(register_mr(domain, &wanted, &data)));
     ASSERT_EQ(call.status(), STATUS_SUCCESS);
     EXPECT_LE(data.OutputSize, out.size());
-    EXPECT_STATUS(answer(deregister_mr(call.object<IB_MR>())), STATUS_SUCCESS);
+    EXPECT_STATUS(status_of(deregister_mr(call.object<IB_MR>())), STATUS_SUCCESS);
     const auto* unmapped = reinterpret_cast<const ib_mr_create_t*>(std::uintptr_t{16});
-    EXPECT_STATUS(answer(for_user(register_mr(domain, unmapped))), STATUS_ACCESS_VIOLATION);
+    EXPECT_STATUS(status_of(for_user(register_mr(domain, unmapped))), STATUS_ACCESS_VIOLATION);
 }
 
 constexpr const char* wrong_region =

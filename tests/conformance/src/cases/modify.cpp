@@ -10,7 +10,7 @@ namespace {
 
 IB_CA_ATTR attributes_of(IB_CA* of) {
     IB_CA_ATTR attr{};
-    EXPECT_STATUS(answer(query_ca(of, &attr, sizeof(attr))), STATUS_BUFFER_OVERFLOW);
+    EXPECT_STATUS(status_of(query_ca(of, &attr, sizeof(attr))), STATUS_BUFFER_OVERFLOW);
     return attr;
 }
 
@@ -18,11 +18,11 @@ ULONG capabilities_of(IB_CA* of) { return whole_port(of).as<IB_PORT_ATTR>().Capa
 
 NTSTATUS set(IB_CA* of, ULONG capabilities) {
     const IB_MODIFY_PORT modify{capabilities, 0, 0};
-    return answer(modify_port(of, 1, IB_MODIFY_PORT_CAPABILITIES, &modify));
+    return status_of(modify_port(of, 1, IB_MODIFY_PORT_CAPABILITIES, &modify));
 }
 NTSTATUS clear(IB_CA* of, ULONG capabilities) {
     const IB_MODIFY_PORT modify{0, capabilities, 0};
-    return answer(modify_port(of, 1, IB_MODIFY_PORT_CAPABILITIES, &modify));
+    return status_of(modify_port(of, 1, IB_MODIFY_PORT_CAPABILITIES, &modify));
 }
 
 // The case restores the old values: other programs may use the HCA.
@@ -50,7 +50,7 @@ void unknown_flag_returns_invalid_parameter(world& here) {
     const ULONG known = IB_MODIFY_CA_NODE_DESCRIPTION | IB_MODIFY_CA_SYSTEM_IMAGE_GUID;
     for (ULONG unknown = 1; unknown != 0; unknown <<= 1) {
         if ((unknown & known) != 0) continue;
-        EXPECT_STATUS(answer(modify_ca(opened, known | unknown, &modify)),
+        EXPECT_STATUS(status_of(modify_ca(opened, known | unknown, &modify)),
                       STATUS_INVALID_PARAMETER);
     }
     const IB_CA_ATTR after = attributes_of(opened);
@@ -66,7 +66,7 @@ void modify_port_unknown_flag_returns_invalid_parameter(world& here) {
     const IB_MODIFY_PORT modify{IB_PORT_CAP_CM_SUP, 0, 0};
     for (ULONG unknown = 16; unknown != 0; unknown <<= 1)
         EXPECT_STATUS(
-            answer(modify_port(opened, 1, IB_MODIFY_PORT_CAPABILITIES | unknown, &modify)),
+            status_of(modify_port(opened, 1, IB_MODIFY_PORT_CAPABILITIES | unknown, &modify)),
             STATUS_INVALID_PARAMETER);
     EXPECT_EQ(capabilities_of(opened), before);
 }
@@ -80,7 +80,7 @@ void fixed_capability_returns_invalid_parameter(world& here) {
         }
     }
     const IB_MODIFY_PORT both{IB_PORT_CAP_CM_SUP, IB_PORT_CAP_CM_SUP, 0};
-    EXPECT_STATUS(answer(modify_port(opened, 1, IB_MODIFY_PORT_CAPABILITIES, &both)),
+    EXPECT_STATUS(status_of(modify_port(opened, 1, IB_MODIFY_PORT_CAPABILITIES, &both)),
                   STATUS_INVALID_PARAMETER);
     EXPECT_EQ(capabilities_of(opened), before);
 }

@@ -111,7 +111,7 @@ void invalid_port_number_returns_invalid_parameter(world& here) {
         for (const verb& each :
              {query_port(opened, port, &attr, sizeof(attr)), modify_port(opened, port, 0, &modify),
               get_port_event(opened, port)})
-            EXPECT_STATUS(answer(each), STATUS_INVALID_PARAMETER) << each.name;
+            EXPECT_STATUS(status_of(each), STATUS_INVALID_PARAMETER) << each.name;
     }
 }
 

@@ -43,7 +43,7 @@ void parents_are_busy(world& here) {
     const qp pair(domain, small_queue_pair(sends, receives));
     for (const verb& each :
          {close_ca(opened), deallocate_pd(domain), destroy_cq(sends), destroy_cq(receives)})
-        EXPECT_STATUS(answer(each), STATUS_DEVICE_BUSY) << each.name;
+        EXPECT_STATUS(status_of(each), STATUS_DEVICE_BUSY) << each.name;
 }
 
 void invalid_parameters_are_refused(world& here) {
@@ -54,7 +54,7 @@ void invalid_parameters_are_refused(world& here) {
     const cq others(other.get());
     const qp pair(domain, small_queue_pair(queue, queue));
     IB_CA_ATTR limits{};
-    answer(query_ca(opened, &limits, sizeof(limits)));
+    status_of(query_ca(opened, &limits, sizeof(limits)));
     const auto refused = [&](auto change) {
         ib_qp_create_t wanted = small_queue_pair(queue, queue);
         change(wanted);
@@ -137,7 +137,7 @@ void wrong_attributes_change_nothing(world& here) {
     EXPECT_EQ(attr.state, IB_QPS_RESET);
     EXPECT_EQ(attr.access_ctrl, 0u);
     EXPECT_EQ(attr.primary_port, 0);
-    EXPECT_STATUS(answer(modify_qp(scene.pair, nullptr)), STATUS_INVALID_PARAMETER);
+    EXPECT_STATUS(status_of(modify_qp(scene.pair, nullptr)), STATUS_INVALID_PARAMETER);
 }
 
 void races_with_flush_execute_in_turn(world& here) {
@@ -174,15 +174,15 @@ void query_block_has_its_size(world& here) {
     const block all = whole([&](void* to, SIZE_T size) { return query_qp(scene.pair, to, size); });
     EXPECT_GE(all.as<ib_qp_attr_t>().size, sizeof(ib_qp_attr_t));
     ULONG size = 0;
-    EXPECT_STATUS(answer(query_qp(scene.pair, &size, 3)), STATUS_BUFFER_TOO_SMALL);
+    EXPECT_STATUS(status_of(query_qp(scene.pair, &size, 3)), STATUS_BUFFER_TOO_SMALL);
 }
 
 void flush_enters_error(world& here) {
     const qp_scene scene(here);
-    EXPECT_STATUS(answer(flush_qp(scene.pair)), STATUS_INVALID_DEVICE_STATE);
+    EXPECT_STATUS(status_of(flush_qp(scene.pair)), STATUS_INVALID_DEVICE_STATE);
     EXPECT_STATUS(scene.pair.modify(ci::to_init(rc, {})), STATUS_SUCCESS);
     for (int i = 0; i < 2; ++i) {
-        EXPECT_STATUS(answer(flush_qp(scene.pair)), STATUS_SUCCESS);
+        EXPECT_STATUS(status_of(flush_qp(scene.pair)), STATUS_SUCCESS);
         EXPECT_EQ(scene.pair.attributes().state, IB_QPS_ERROR);
     }
 }
@@ -245,7 +245,7 @@ void verbs_at_dispatch_level_complete(world& here) {
     }
     for (std::size_t i = 0; i < all.size(); ++i)
         EXPECT_STATUS(calls[i].status(), STATUS_SUCCESS) << all[i].name;
-    EXPECT_STATUS(answer(destroy_qp(calls.back().object<IB_QP>())), STATUS_SUCCESS);
+    EXPECT_STATUS(status_of(destroy_qp(calls.back().object<IB_QP>())), STATUS_SUCCESS);
 }
 
 bool done_or_short(verb_call& call) {

@@ -42,7 +42,7 @@ void query_results_equal_kernel_results(world& here) {
     verb_call small(for_user(query_port(opened, 1, &cut, sizeof(cut))));
     EXPECT_STATUS(small.status(), STATUS_BUFFER_OVERFLOW);
     EXPECT_EQ(cut, size);
-    EXPECT_STATUS(answer(for_user(query_port(opened, 1, &cut, 3))), STATUS_BUFFER_TOO_SMALL);
+    EXPECT_STATUS(status_of(for_user(query_port(opened, 1, &cut, 3))), STATUS_BUFFER_TOO_SMALL);
 }
 
 void unmapped_attributes_return_access_violation(world& here) {
@@ -64,21 +64,22 @@ void unmapped_entries_return_access_violation(world& here) {
     const ca opened(here);
     const cq queue(opened.get());
     const unmapped_page page;
-    EXPECT_STATUS(answer(for_user(query_cq(queue, page.as<void>(), sizeof(IB_CQ_ATTR)))),
+    EXPECT_STATUS(status_of(for_user(query_cq(queue, page.as<void>(), sizeof(IB_CQ_ATTR)))),
                   STATUS_ACCESS_VIOLATION);
-    EXPECT_STATUS(answer(for_user(poll_cq(queue, 4, page.as<IB_WC>()))), STATUS_ACCESS_VIOLATION);
+    EXPECT_STATUS(status_of(for_user(poll_cq(queue, 4, page.as<IB_WC>()))),
+                  STATUS_ACCESS_VIOLATION);
 }
 
 void unmapped_dispatch_table_returns_access_violation(world& here) {
     const unmapped_page page;
-    EXPECT_STATUS(answer(for_user(open_ca(here.fdo(), nullptr, page.as<IB_CA_DISPATCH>()))),
+    EXPECT_STATUS(status_of(for_user(open_ca(here.fdo(), nullptr, page.as<IB_CA_DISPATCH>()))),
                   STATUS_ACCESS_VIOLATION);
     const ca opened(here);
-    EXPECT_STATUS(answer(for_user(create_cq(opened, 4, nullptr, page.as<IB_CQ_DISPATCH>()))),
+    EXPECT_STATUS(status_of(for_user(create_cq(opened, 4, nullptr, page.as<IB_CQ_DISPATCH>()))),
                   STATUS_ACCESS_VIOLATION);
     const IB_MAD_AGENT_ATTR attr{};
     EXPECT_STATUS(
-        answer(for_user(register_agent(opened, &attr, nullptr, page.as<IB_MAD_DISPATCH>()))),
+        status_of(for_user(register_agent(opened, &attr, nullptr, page.as<IB_MAD_DISPATCH>()))),
         STATUS_ACCESS_VIOLATION);
 }
 
@@ -86,7 +87,7 @@ void unmapped_datagrams_return_access_violation(world& here) {
     const ca opened(here);
     const unmapped_page page;
     const agent both(opened);
-    EXPECT_STATUS(answer(for_user(register_agent(opened, page.as<IB_MAD_AGENT_ATTR>()))),
+    EXPECT_STATUS(status_of(for_user(register_agent(opened, page.as<IB_MAD_AGENT_ATTR>()))),
                   STATUS_ACCESS_VIOLATION);
     datagram out(opened, 1);
     reception in;
@@ -95,8 +96,8 @@ void unmapped_datagrams_return_access_violation(world& here) {
         in.into.Data = page.as<void>();
         const IB_MAD_SEND* send = inner ? out.get() : page.as<IB_MAD_SEND>();
         IB_MAD_RECEIVE* into = inner ? &in.into : page.as<IB_MAD_RECEIVE>();
-        EXPECT_STATUS(answer(for_user(send_mad(both, send))), STATUS_ACCESS_VIOLATION);
-        EXPECT_STATUS(answer(for_user(get_mad(both, into))), STATUS_ACCESS_VIOLATION);
+        EXPECT_STATUS(status_of(for_user(send_mad(both, send))), STATUS_ACCESS_VIOLATION);
+        EXPECT_STATUS(status_of(for_user(get_mad(both, into))), STATUS_ACCESS_VIOLATION);
     }
 }
 
@@ -108,9 +109,9 @@ void unmapped_keys_return_access_violation(world& here) {
     attr.Keys.PKey = IB_PKEY_DEFAULT_FULL;
     const agent own(opened, attr);
     const unmapped_page page;
-    EXPECT_STATUS(answer(for_user(modify_agent(own, page.as<IB_MAD_KEYS>()))),
+    EXPECT_STATUS(status_of(for_user(modify_agent(own, page.as<IB_MAD_KEYS>()))),
                   STATUS_ACCESS_VIOLATION);
-    EXPECT_STATUS(answer(for_user(modify_agent(own, &attr.Keys))), STATUS_SUCCESS);
+    EXPECT_STATUS(status_of(for_user(modify_agent(own, &attr.Keys))), STATUS_SUCCESS);
 }
 
 void datagrams_sent_and_received(world& here) {
@@ -119,7 +120,7 @@ void datagrams_sent_and_received(world& here) {
     reception pended;
     pended.call.send(for_user(get_mad(both, &pended.into)));
     const datagram one(opened, 1);
-    EXPECT_STATUS(answer(for_user(send_mad(both, one.get()))), STATUS_SUCCESS);
+    EXPECT_STATUS(status_of(for_user(send_mad(both, one.get()))), STATUS_SUCCESS);
     EXPECT_EQ(pended.number(), 1u);
     EXPECT_EQ(pended.into.Data, pended.data.data());
     must(send_mad(both, one.get()));
@@ -144,7 +145,7 @@ void user_data_accepted_by_every_verb(world& here) {
         EXPECT_LT(output_size, room.size()) << "no driver returns as much";
         for (SIZE_T i = output_size; i < room.size(); ++i)
             EXPECT_EQ(room[i], untouched);
-        if (status == STATUS_NOT_SUPPORTED) throw skipped{"a verb answers STATUS_NOT_SUPPORTED"};
+        if (status == STATUS_NOT_SUPPORTED) throw skipped{"a verb returns STATUS_NOT_SUPPORTED"};
         EXPECT_STATUS(status, STATUS_SUCCESS);
         return call.information();
     };
