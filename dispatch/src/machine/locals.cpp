@@ -1,6 +1,7 @@
 #include "locals.hpp"
 
 #include <dispatch/support/locals.hpp>
+#include <dispatch/support/spin.hpp>
 
 #include <algorithm>
 #include <cstdio>
@@ -8,11 +9,12 @@
 #include <functional>
 #include <iterator>
 #include <mutex>
-#include <span>
 
 namespace irpverbs::dispatch::detail {
 
 namespace {
+
+constexpr std::size_t max_processor_locals = 8;
 
 struct processor_entry {
     std::size_t offset;
@@ -24,8 +26,8 @@ struct machine_entry {
     void (*drop)(void*);
 };
 
-constinit std::mutex registering;
-constinit processor_entry of_processors[8] = {};
+constinit raw_spin_lock registering;
+constinit std::array<processor_entry, max_processor_locals> of_processors{};
 constinit machine_entry of_machines[machine::max_locals] = {};
 constinit std::size_t processor_entries = 0;
 constinit std::size_t bytes_used = 0;
@@ -65,8 +67,12 @@ std::size_t register_machine_records() {
 }
 
 void drop_processor_locals(processor& self) {
-    const std::lock_guard guard(registering);
-    for (const processor_entry& each : std::span(of_processors, processor_entries))
+    std::array<processor_entry, max_processor_locals> entries;
+    {
+        const std::lock_guard guard(registering);
+        entries = of_processors;
+    }
+    for (const processor_entry& each : entries)
         if (each.drop != nullptr) each.drop(self.locals + each.offset);
 }
 

@@ -163,7 +163,7 @@ protected:
         expect_first_failed(one.sent, status);
         EXPECT_EQ(two.events, std::vector{event});
         expect_states(IB_QPS_ERROR, IB_QPS_ERROR);
-        EXPECT_EQ(two.states, std::vector{IB_QPS_ERROR});
+        EXPECT_EQ(two.states, std::vector<ib_qp_state_t>{IB_QPS_ERROR});
     }
 };
 

@@ -72,7 +72,7 @@ TEST_P(UnreliableTransport, SendError_FlushesTheSendQueueOnly) {
     ASSERT_EQ(one.sent.size(), 2u);
     EXPECT_EQ(one.sent[0].Status, ULONG{IB_WC_LOCAL_PROTECTION_ERROR});
     EXPECT_EQ(one.sent[1].Status, ULONG{IB_WC_FLUSHED});
-    EXPECT_EQ(one.states, std::vector{IB_QPS_SQERR});
+    EXPECT_EQ(one.states, std::vector<ib_qp_state_t>{IB_QPS_SQERR});
     one.engine->enter(IB_QPS_RTS);
     send(100, 3);
     pair.run();

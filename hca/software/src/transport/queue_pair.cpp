@@ -19,7 +19,7 @@ bool has_send_queue(ib_qp_state_t state) {
 
 void queue_pair::enter(ib_qp_state_t to, bool report_drained) {
     const ib_qp_state_t from = shared_.state;
-    shared_.state = to == IB_QPS_SQD ? IB_QPS_SQD_DRAINING : to;
+    shared_.state = to == IB_QPS_SQD ? ib_qp_state_t{IB_QPS_SQD_DRAINING} : to;
     switch (to) {
     case IB_QPS_RESET:
         requester_.reset();
