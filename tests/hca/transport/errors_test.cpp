@@ -219,6 +219,13 @@ TEST_F(TransportErrors, MoreReadsThanPeerRemembers_RemoteInvalidRequest) {
     expect_first_failed(other.one().sent, IB_WC_REMOTE_INVALID_REQUEST_ERROR);
 }
 
+TEST_F(TransportErrors, WriteThatEndsBeyondRegion_WritesNothing) {
+    std::ranges::fill(local.bytes, UCHAR{0xEE});
+    send_with_followers(remote_request(WR_RDMA_WRITE, part, remote, 3500));
+    expect_first_failed(one.sent, IB_WC_REMOTE_ACCESS_ERROR);
+    EXPECT_EQ(std::ranges::count(remote.bytes, 0xEE), 0);
+}
+
 TEST_F(TransportErrors, WriteWithImmediateRefused_ReceiveIsFlushed) {
     post_receives(100);
     ib_send_wr_t wr = remote_request(WR_RDMA_WRITE, word, remote);

@@ -83,6 +83,7 @@ TEST_F(ReliableConnection, ReadResponseLost_OnlyTheRestIsRequestedAgain) {
     };
     for (std::size_t i = 0; i < 2000; ++i)
         remote.bytes[i] = static_cast<UCHAR>(i);
+    pair.on_transmit = [&](const packet&) { EXPECT_LT(pair.now, 10'000u); };
     post(WR_RDMA_READ, segment_of(local, 2000));
     pair.run();
     expect_all_succeeded();
@@ -93,9 +94,25 @@ TEST_F(ReliableConnection, ReadResponseLost_OnlyTheRestIsRequestedAgain) {
 TEST_F(ReliableConnection, PacketLost_RepeatedBeforeTheTimeout) {
     lose_first(operation::write);
     const machine_time start = pair.now;
-    pair.on_transmit = [&](const packet&) { EXPECT_LT(pair.now - start, 10'000u); };
+    unsigned naks = 0;
+    pair.on_transmit = [&](const packet& each) {
+        EXPECT_LT(pair.now - start, 10'000u);
+        naks += each.acknowledge.syndrome == 0x60 ? 1 : 0;
+    };
     post(WR_RDMA_WRITE, segment_of(local, 1000));
     pair.run();
+    expect_all_succeeded();
+    EXPECT_EQ(naks, 1u);
+}
+
+TEST_F(ReliableConnection, LossOfEachMessage_RetriesAreRefilledByProgress) {
+    one.attr.retry_cnt = 1;
+    one.connect();
+    for (unsigned i = 0; i < 4; ++i) {
+        lose_first(operation::write);
+        post(WR_RDMA_WRITE, segment_of(local, 1000));
+        pair.run();
+    }
     expect_all_succeeded();
 }
 
