@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <unistd.h>
 
 namespace {
 
@@ -44,7 +45,8 @@ public:
         out_.flush();
     }
 
-    const std::string path = testing::TempDir() + "transport_dissection.pcap";
+    const std::string path =
+        testing::TempDir() + "transport_dissection_" + std::to_string(getpid()) + ".pcap";
 
 private:
     void put(std::uint64_t value, unsigned bytes) {
