@@ -16,7 +16,7 @@ namespace irpverbs::testing {
 
 class connected_end {
 public:
-    static constexpr ULONG size = 20'000; // bytes of its region
+    static constexpr ULONG size = 100'000; // bytes of its region: more packets than one burst
     static constexpr ULONG first_psn = 0xFFFFF0;
 
     explicit connected_end(DEVICE_OBJECT* fdo, ib_qp_type_t type = IB_QPT_RELIABLE_CONN)
@@ -57,6 +57,7 @@ public:
         }
         registered_ = false;
     }
+    IB_CA* ca() const { return ca_; }
     ib_qp_attr_t attributes() const {
         ib_qp_attr_t attr{};
         EXPECT_EQ(verb_call([&](IRP* irp) {

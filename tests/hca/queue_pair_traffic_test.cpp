@@ -126,15 +126,57 @@ TEST_P(Traffic, DeregisteredRegion_IsNotWritten) {
     EXPECT_EQ(two->number(), 0u);
 }
 
+// A write that is under way when its region ends either fails or is over.
+TEST_P(Traffic, DeregistrationUnderTraffic_EndsTheAccesses) {
+    connect();
+    EXPECT_EQ(one->post(one->remote(WR_RDMA_WRITE, 1, *two, connected_end::size)), STATUS_SUCCESS);
+    two->deregister();
+    two->fill();
+    const ULONGLONG before = two->number();
+    const ULONG status = one->next().Status;
+    EXPECT_TRUE(status == IB_WC_REMOTE_ACCESS_ERROR || status == IB_WC_SUCCESS) << status;
+    EXPECT_EQ(two->number(), before);
+}
+
+TEST_P(Traffic, PacketOfAnotherPartition_IsCountedAndDropped) {
+    connect();
+    EXPECT_EQ(HcaSoftwareChangePKey(hcas.guid(1), 1, 0, 0x8123), STATUS_SUCCESS);
+    EXPECT_EQ(one->post(one->remote(WR_RDMA_WRITE, 1, *two, 100)), STATUS_SUCCESS);
+    EXPECT_EQ(one->next().Status, ULONG{IB_WC_RETRY_EXCEEDED});
+    EXPECT_GT(port_block(two->ca(), 1)->PKeyViolations, 0u);
+}
+
+TEST_P(Traffic, LidThatThePeerDoesNotExpect_IsDropped) {
+    connect();
+    one->fill();
+    EXPECT_EQ(HcaSoftwareChangeLid(hcas.guid(0), 1, 40), STATUS_SUCCESS);
+    EXPECT_EQ(one->post(one->remote(WR_RDMA_WRITE, 1, *two, 100)), STATUS_SUCCESS);
+    EXPECT_EQ(one->next().Status, ULONG{IB_WC_RETRY_EXCEEDED});
+    EXPECT_EQ(two->number(), 0u);
+}
+
+TEST_P(Traffic, QueuePairOfDatagrams_HasNoPosts) {
+    one.emplace(hcas.fdo(0), IB_QPT_UNRELIABLE_DGRM);
+    EXPECT_EQ(one->post(one->send(1, 10)), STATUS_NOT_SUPPORTED);
+    EXPECT_EQ(one->post_receive(1, 10), STATUS_NOT_SUPPORTED);
+}
+
 TEST_P(Traffic, PulledCableThatReturns_IsRecoveredByRetries) {
     connect();
     one->fill();
-    link(false);
     EXPECT_EQ(one->post(one->remote(WR_RDMA_WRITE, 1, *two, connected_end::size)), STATUS_SUCCESS);
-    EXPECT_TRUE(one->has_no_completion());
+    link(false);
+    EXPECT_EQ(one->post(one->remote(WR_RDMA_READ, 2, *two, 100)), STATUS_SUCCESS);
     link(true);
-    EXPECT_EQ(one->next().Status, ULONG{IB_WC_SUCCESS});
+    for (const ULONGLONG wr_id : {1u, 2u}) {
+        const IB_WC done = one->next();
+        EXPECT_EQ(done.WrId, wr_id);
+        EXPECT_EQ(done.Status, ULONG{IB_WC_SUCCESS});
+    }
     EXPECT_TRUE(two->has_bytes_of(*one, connected_end::size));
+    HCA_SOFTWARE_COUNTERS counters{};
+    EXPECT_EQ(HcaSoftwareCounters(hcas.guid(0), 1, &counters), STATUS_SUCCESS);
+    EXPECT_GT(counters.TransmitDiscards, 0u) << "packets were lost";
 }
 
 TEST_P(Traffic, PulledCableThatStays_ExhaustsTheRetriesAndFlushes) {
@@ -201,6 +243,7 @@ IRPVERBS_ON_BOTH_MACHINES(Traffic);
 // is right.
 TEST(TrafficWithFaults, EachOperation_IsExecutedOnceAndInOrder) {
     constexpr ULONG adds = 3;
+    constexpr ULONG size = 20'000;
     dispatch::explore_options options;
     options.random_runs = 300;
     options.pct_runs = 100;
@@ -219,9 +262,9 @@ TEST(TrafficWithFaults, EachOperation_IsExecutedOnceAndInOrder) {
         EXPECT_EQ(HcaSoftwareSetFaults(hcas.guid(0), 1, &faults), STATUS_SUCCESS);
         one.fill();
         EXPECT_EQ(two.post_receive(1, 2500), STATUS_SUCCESS);
-        EXPECT_EQ(one.post(one.remote(WR_RDMA_WRITE, 1, two, connected_end::size)), STATUS_SUCCESS);
+        EXPECT_EQ(one.post(one.remote(WR_RDMA_WRITE, 1, two, size)), STATUS_SUCCESS);
         EXPECT_EQ(one.next().Status, ULONG{IB_WC_SUCCESS});
-        EXPECT_TRUE(two.has_bytes_of(one, connected_end::size));
+        EXPECT_TRUE(two.has_bytes_of(one, size));
         EXPECT_EQ(one.post(one.send(2, 2500)), STATUS_SUCCESS);
         EXPECT_EQ(two.next().Status, ULONG{IB_WC_SUCCESS});
         EXPECT_EQ(one.next().Status, ULONG{IB_WC_SUCCESS});
@@ -233,9 +276,37 @@ TEST(TrafficWithFaults, EachOperation_IsExecutedOnceAndInOrder) {
             EXPECT_EQ(one.next().Status, ULONG{IB_WC_SUCCESS});
         }
         EXPECT_EQ(two.number(), first + adds);
-        EXPECT_EQ(one.post(one.remote(WR_RDMA_READ, 9, two, connected_end::size)), STATUS_SUCCESS);
+        EXPECT_EQ(one.post(one.remote(WR_RDMA_READ, 9, two, size)), STATUS_SUCCESS);
         EXPECT_EQ(one.next().Status, ULONG{IB_WC_SUCCESS});
-        EXPECT_TRUE(one.has_bytes_of(two, connected_end::size));
+        EXPECT_TRUE(one.has_bytes_of(two, size));
+    });
+}
+
+// Destructions at any time under traffic: none hangs, and no completion follows one.
+TEST(TrafficUnderRaces, DestroyedEnd_AddsNoCompletion) {
+    dispatch::explore_options options;
+    options.random_runs = 300;
+    options.pct_runs = 300;
+    options.machine.step_limit = 1'000'000;
+    expect_explored(options, [&](dispatch::sim_machine& sim) {
+        attached hcas;
+        connected_end one(hcas.fdo(0));
+        connected_end two(hcas.fdo(1));
+        one.connect(two);
+        two.connect(one);
+        EXPECT_EQ(HcaSoftwareSetCommands(hcas.guid(0), HcaCommandsEither), STATUS_SUCCESS);
+        for (ULONGLONG i = 0; i < 3; ++i)
+            EXPECT_EQ(one.post(one.remote(WR_RDMA_WRITE, i, two, 3000)), STATUS_SUCCESS);
+        EXPECT_EQ(two.post(two.remote(WR_RDMA_READ, 1, one, 3000)), STATUS_SUCCESS);
+        const auto end = [](connected_end& which) {
+            which.destroy();
+            which.drain();
+        };
+        sim.spawn("one", [&] { end(one); });
+        sim.spawn("two", [&] { end(two); });
+        sim.run();
+        EXPECT_TRUE(one.has_no_completion());
+        EXPECT_TRUE(two.has_no_completion());
     });
 }
 
