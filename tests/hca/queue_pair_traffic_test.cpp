@@ -96,7 +96,7 @@ TEST_P(Traffic, UnreliableConnection_MovesASend) {
     EXPECT_TRUE(two->has_bytes_of(*one, 2000));
 }
 
-TEST_P(Traffic, Query_TellsThePacketNumbersOfTheEngine) {
+TEST_P(Traffic, Query_HasThePacketNumbersOfTheEngine) {
     connect();
     EXPECT_EQ(one->attributes().sq_psn, connected_end::first_psn);
     EXPECT_EQ(one->post(one->remote(WR_RDMA_WRITE, 1, *two, 3 * 1024)), STATUS_SUCCESS);

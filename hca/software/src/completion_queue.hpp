@@ -16,7 +16,7 @@ NTSTATUS resize_cq(HCA_CQ* cq, ULONG num_cqes, CI_UDATA* user_data, PIRP irp);
 NTSTATUS poll_cq(HCA_CQ* cq, ULONG count, IB_WC* entries, ULONG* taken);
 NTSTATUS arm_cq(HCA_CQ* cq, ULONG flags, PIRP irp);
 
-/// What an inserted completion has to be followed by, without locks.
+/// The reports that an added completion requires, without locks.
 struct cq_reports {
     bool completion = false;
     bool error = false;

@@ -27,7 +27,7 @@ shared_payload bytes_of(const transport::packet& what) try {
     return nullptr;
 }
 
-port& port_of(const queue_pair& of) { return *of.home.find_port(of.attr.primary_port); }
+port& port_of(const queue_pair& of) { return *of.hca.find_port(of.attr.primary_port); }
 
 void address(packet& what, const port& from, const queue_pair& by, ib_qpn_t to) {
     const ib_av_attr_t& way = by.attr.primary_av;

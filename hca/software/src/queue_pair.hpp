@@ -37,7 +37,7 @@ struct queue_pair final : transport::queue_pair_owner {
 
     /// Receives packets and executes what was waiting. Called by the traffic's DPC, as the next.
     void receive(packet_queue& arrived, machine_time woken);
-    /// Reports, without locks, what the engine has asked for.
+    /// Reports, without locks, what the engine has requested.
     void report_pending();
 
     // ---- the engine's hooks
@@ -50,7 +50,7 @@ struct queue_pair final : transport::queue_pair_owner {
     void state_changed(ib_qp_state_t to) override;
 
     HCA_QP* shared;
-    adapter& home;
+    adapter& hca;
     KSPIN_LOCK lock = 0;
     ib_qp_attr_t attr; // guarded by lock; the state is HCA_QP.State, stored under lock
     registered_memory memory;

@@ -17,13 +17,13 @@ HCA_CQ* driver_view(IB_CQ* of) { return reinterpret_cast<HCA_CQ*>(of); }
 } // namespace
 
 queue_pair::queue_pair(HCA_QP* its, adapter& in)
-    : shared(its), home(in), attr(initial_attributes(*its)), memory(in.keys(), its->Pd),
+    : shared(its), hca(in), attr(initial_attributes(*its)), memory(in.keys(), its->Pd),
       engine(attr, memory, *this) {}
 
-memory_accesses& queue_pair::accesses() const { return home.accesses(); }
+memory_accesses& queue_pair::accesses() const { return hca.accesses(); }
 
 void queue_pair::request_reports() {
-    if (has_reports.load(std::memory_order_relaxed)) home.traffic().request(*this);
+    if (has_reports.load(std::memory_order_relaxed)) hca.traffic().request(*this);
 }
 
 void queue_pair::receive(packet_queue& arrived, machine_time woken) {
@@ -36,7 +36,7 @@ void queue_pair::receive(packet_queue& arrived, machine_time woken) {
         receive(*each);
         seen.push(each);
     }
-    home.traffic().free(seen);
+    hca.traffic().free(seen);
     if (timer != 0 && timer <= woken) {
         timer = 0;
         engine.timer_expired();
@@ -45,7 +45,7 @@ void queue_pair::receive(packet_queue& arrived, machine_time woken) {
 }
 
 void queue_pair::receive(const packet& what) {
-    if (!home.traffic().accepts(*this, what)) return;
+    if (!hca.traffic().accepts(*this, what)) return;
     if (const auto content = transport::parse_transport(*what.payload)) engine.receive(*content);
 }
 
@@ -67,7 +67,7 @@ void queue_pair::report_pending() {
 }
 
 transport::transmission queue_pair::transmit(const transport::packet& what) {
-    return home.traffic().transmit(*this, what);
+    return hca.traffic().transmit(*this, what);
 }
 
 // A machine's timer may fire early by its resolution: the engine's clock then has the due time.
@@ -77,7 +77,7 @@ machine_time queue_pair::now() {
 
 void queue_pair::set_timer(machine_time due) {
     timer = due;
-    home.traffic().wake_at(*this, due);
+    hca.traffic().wake_at(*this, due);
 }
 
 // A queue in error drops the completion.
