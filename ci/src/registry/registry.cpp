@@ -91,9 +91,9 @@ private:
     std::shared_ptr<DRIVER_OBJECT> driver_ = std::make_shared<DRIVER_OBJECT>();
 };
 
-IRPVERBS_REGISTERED_EARLY static const dispatch::detail::machine_local<registry> own(0);
+IRPVERBS_REGISTERED_EARLY static const dispatch::detail::machine_local<registry> registries(0);
 
-registry& registry::here() { return own.current(); }
+registry& registry::here() { return registries.current(); }
 
 bool registry::add(ib_guid_t guid, DEVICE_OBJECT* fdo) {
     const std::lock_guard guard(lock_);

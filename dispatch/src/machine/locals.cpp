@@ -81,7 +81,7 @@ std::array<machine_drop, machine::max_locals> machine_drops() {
     const std::lock_guard guard(registering);
     for (std::size_t i = 0; i < machine_entries; ++i)
         drops[i] = {i, of_machines[i].rank, of_machines[i].drop};
-    std::ranges::stable_sort(drops, std::ranges::greater(), &machine_drop::rank);
+    std::ranges::sort(drops, std::ranges::greater(), &machine_drop::rank);
     return drops;
 }
 

@@ -16,11 +16,11 @@ struct machine_clients {
     const std::shared_ptr<client_table> held = std::make_shared<client_table>();
 };
 
-IRPVERBS_REGISTERED_EARLY const dispatch::detail::machine_local<machine_clients> own(1);
+IRPVERBS_REGISTERED_EARLY const dispatch::detail::machine_local<machine_clients> client_tables(1);
 
 } // namespace
 
-client_table& client_table::current() { return *own.current().held; }
+client_table& client_table::current() { return *client_tables.current().held; }
 
 client_table::client_table() {
     KeInitializeEvent(&free_, SynchronizationEvent, TRUE);

@@ -18,11 +18,11 @@ struct machine_sessions {
     const std::shared_ptr<session_table> held = std::make_shared<session_table>();
 };
 
-IRPVERBS_REGISTERED_EARLY const dispatch::detail::machine_local<machine_sessions> own(2);
+IRPVERBS_REGISTERED_EARLY const dispatch::detail::machine_local<machine_sessions> session_tables(2);
 
 } // namespace
 
-session_table& session_table::current() { return *own.current().held; }
+session_table& session_table::current() { return *session_tables.current().held; }
 
 session_table::session_table() {
     KeInitializeEvent(&free_, SynchronizationEvent, TRUE);

@@ -26,7 +26,7 @@ class processor_local {
 
 public:
     explicit processor_local(void (*drop)(void* held) = nullptr)
-        : offset_(register_processor_local(sizeof(T), drop)) {}
+        : offset_(register_processor_local(sizeof(place), drop)) {}
 
     T& of(processor& self) const noexcept {
         return *std::launder(reinterpret_cast<T*>(self.locals + offset_));
@@ -36,6 +36,9 @@ public:
     }
 
 private:
+    struct place {
+        T object;
+    };
     const std::size_t offset_;
 };
 

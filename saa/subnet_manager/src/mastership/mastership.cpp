@@ -253,7 +253,9 @@ void mastership::lose(std::uint8_t next_state) {
     callbacks_.step_down();
 }
 
+// The mastership may have been handed back before the parts of the earlier one had ended.
 void mastership::stepped_down() {
+    if (is_master()) return callbacks_.sweep();
     if (state_ != SM_STATE_DISCOVERING) return;
     if (guid_ == 0)
         begin();

@@ -63,7 +63,10 @@ void configuration::run(std::function<void()> done) {
         set_up_ports();
         batch_.when_done([this, done] {
             activate_ports();
-            batch_.when_done(done);
+            batch_.when_done([this, done] {
+                check_states();
+                done();
+            });
         });
     });
 }
@@ -267,6 +270,15 @@ void configuration::set_up(port_ref at) {
     if (arms && was_read_before(port.peer)) incomplete_ = true;
     if (is_new && (info.CapabilityMask & can_reregister) != 0) info.ClientReregister = 1;
     set_port(at, info, is_new);
+}
+
+// A link may restart after the discovery read its ports, while another manager clears the change
+// bit that a light sweep looks for.
+void configuration::check_states() {
+    for_each_port([this](port_ref at) {
+        if (at.port != 0 && can_set_up(at) && of_.nodes.at(at).info.PortState != IB_PORT_ACTIVE)
+            incomplete_ = true;
+    });
 }
 
 void configuration::activate_ports() {

@@ -91,6 +91,7 @@ private:
     std::vector<ib_pkey_t> permitted_keys(port_ref at) const;
     void set_up_ports();
     void activate_ports();
+    void check_states();
     bool can_set_up(port_ref at) const;
     void set_up(port_ref at);
     sm_portinfo_t wanted(port_ref at) const;
