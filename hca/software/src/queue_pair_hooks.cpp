@@ -60,8 +60,8 @@ void queue_pair::report_pending() {
         codes = std::exchange(events, 0);
         has_reports = false;
     }
-    report_cq(driver_view(attr.h_sq_cq), sends);
-    report_cq(driver_view(attr.h_rq_cq), receives);
+    report_cq(driver_view(shared->Create.h_sq_cq), sends);
+    report_cq(driver_view(shared->Create.h_rq_cq), receives);
     for (ULONG code = 0; codes >> code != 0; ++code)
         if ((codes >> code & 1) != 0) HcaReportQpEvent(shared, static_cast<IB_ASYNC_EVENT>(code));
 }
