@@ -39,8 +39,8 @@ NTSTATUS execute_blocking(IRP* irp) {
 } // namespace
 
 adapter::adapter(fabric& its_fabric, node& its_node)
-    : fabric_(its_fabric), node_(its_node), attributes_(its_node.ports.size()),
-      agents_(its_fabric) {
+    : fabric_(its_fabric), node_(its_node), attributes_(its_node.ports.size()), agents_(its_fabric),
+      traffic_(its_fabric, qps_) {
     HcaInitializeCommandQueue(&dpc_commands_, HcaServeByDpc, nullptr);
     HcaInitializeCommandQueue(&worker_commands_, HcaServeByWorkItem, execute_blocking);
 }

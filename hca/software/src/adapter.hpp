@@ -4,8 +4,10 @@
 #include "fabric.hpp"
 #include "key_table.hpp"
 #include "mad_agents.hpp"
+#include "memory_accesses.hpp"
 #include "port_attributes.hpp"
 #include "qp_table.hpp"
+#include "qp_traffic.hpp"
 
 #include <atomic>
 #include <vector>
@@ -47,6 +49,8 @@ public:
     mad_agents& agents() { return agents_; }
     key_table& keys() { return keys_; }
     qp_table& qps() { return qps_; }
+    qp_traffic& traffic() { return traffic_; }
+    memory_accesses& accesses() { return accesses_; }
 
     /// Counts a protection domain. Returns false if max_pds exist.
     bool add_pd();
@@ -72,6 +76,8 @@ private:
     mad_agents agents_;
     key_table keys_;
     qp_table qps_;
+    qp_traffic traffic_;
+    memory_accesses accesses_;
     std::atomic<ULONG> pds_{0};
 };
 

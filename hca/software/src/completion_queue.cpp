@@ -154,21 +154,24 @@ NTSTATUS arm_cq(HCA_CQ* cq, ULONG flags, PIRP) {
     return STATUS_SUCCESS;
 }
 
-NTSTATUS insert_completion(HCA_CQ* cq, const IB_WC& completion) {
+cq_reports add_completion(HCA_CQ* cq, const IB_WC& completion, bool& taken) {
     ring& into = ring_of(cq);
-    bool notify = false;
-    bool newly_overrun = false;
+    const dispatch::detail::spin_guard guard(into.lock);
+    taken = !into.overrun && into.count < into.capacity;
+    const bool newly_overrun = !taken && !into.overrun;
+    into.overrun = !taken;
+    if (taken) insert_last(into, completion);
+    return {taken && take_notification(into), newly_overrun};
+}
+
+void report_cq(HCA_CQ* cq, const cq_reports& reports) {
+    if (reports.completion) HcaReportCqCompletion(cq);
+    if (reports.error) HcaReportCqEvent(cq, IB_AE_CQ_ERROR);
+}
+
+NTSTATUS insert_completion(HCA_CQ* cq, const IB_WC& completion) {
     bool taken = false;
-    {
-        const dispatch::detail::spin_guard guard(into.lock);
-        taken = !into.overrun && into.count < into.capacity;
-        newly_overrun = !taken && !into.overrun;
-        into.overrun = !taken;
-        if (taken) insert_last(into, completion);
-        notify = taken && take_notification(into);
-    }
-    if (notify) HcaReportCqCompletion(cq);
-    if (newly_overrun) HcaReportCqEvent(cq, IB_AE_CQ_ERROR);
+    report_cq(cq, add_completion(cq, completion, taken));
     return taken ? STATUS_SUCCESS : STATUS_BUFFER_OVERFLOW;
 }
 

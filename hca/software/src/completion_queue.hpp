@@ -16,8 +16,23 @@ NTSTATUS resize_cq(HCA_CQ* cq, ULONG num_cqes, CI_UDATA* user_data, PIRP irp);
 NTSTATUS poll_cq(HCA_CQ* cq, ULONG count, IB_WC* entries, ULONG* taken);
 NTSTATUS arm_cq(HCA_CQ* cq, ULONG flags, PIRP irp);
 
-/// Inserts the completion of a work request. STATUS_BUFFER_OVERFLOW: the queue was full, and is in
-/// error.
+/// The reports that an added completion requires, without locks.
+struct cq_reports {
+    bool completion = false;
+    bool error = false;
+
+    cq_reports operator|(const cq_reports& other) const {
+        return {completion || other.completion, error || other.error};
+    }
+    bool any() const { return completion || error; }
+};
+
+/// Adds the completion of a work request; a full queue is in error from then on, and drops it.
+/// `report_cq` must be called afterwards. IRQL: DISPATCH_LEVEL.
+cq_reports add_completion(HCA_CQ* cq, const IB_WC& completion, bool& taken);
+void report_cq(HCA_CQ* cq, const cq_reports& reports);
+
+/// Does both. STATUS_BUFFER_OVERFLOW: the queue was full, and is in error.
 NTSTATUS insert_completion(HCA_CQ* cq, const IB_WC& completion);
 
 } // namespace irpverbs::hca_software

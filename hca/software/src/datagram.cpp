@@ -16,6 +16,7 @@ packet* packet_pool::allocate() {
     }
     packet* taken = std::exchange(free_, free_->next);
     taken->global = false;
+    taken->transport_headers = 0;
     taken->at = nullptr;
     return taken;
 }

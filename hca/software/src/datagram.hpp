@@ -33,8 +33,13 @@ struct datagram {
     global_route route;
     mad_bytes mad;
     shared_payload payload; // content of another length than that of a MAD
+    /// Bytes of `payload` that are transport headers and padding; 0: it is no packet of a queue
+    /// pair of verbs, whose `payload` begins with its base transport header.
+    USHORT transport_headers = 0;
 
-    std::size_t length() const { return payload != nullptr ? payload->size() : mad.size(); }
+    std::size_t length() const {
+        return payload != nullptr ? payload->size() - transport_headers : mad.size();
+    }
     bool is_multicast() const { return to >= IB_LID_MULTICAST_FIRST && to != IB_LID_PERMISSIVE; }
     /// True for subnet management, which passes links that are not yet active, needs no partition
     /// and has its own VL. Source: IBA 13.5.1, 7.2.7.

@@ -20,7 +20,8 @@ public:
         machine_time due;
         std::uint64_t order; // order of events with the same time
         packet* what;        // the packet that arrives, or null
-        port* repaired;      // the end of a cable; null beside a null `what`: traps are sent
+        port* at;            // null beside a null `what`: traps are sent
+        ib_qpn_t woken;      // a queue pair of the HCA of `at`; 0: the cable of `at` is repaired
     };
 
     event_scheduler() = default;
@@ -34,9 +35,18 @@ public:
     /// Waits until no event is being served. Must be called after `close`. IRQL: PASSIVE_LEVEL.
     void run_down();
 
-    void post(machine_time due, packet* what) { add({due, ++order_, what, nullptr}); }
-    void post_cable_repair(machine_time due, port& cable) { add({due, ++order_, nullptr, &cable}); }
-    void post_traps(machine_time due) { add({due, ++order_, nullptr, nullptr}); }
+    void post(machine_time due, packet* what) { add({due, ++order_, what, nullptr, 0}); }
+    void post_cable_repair(machine_time due, port& cable) {
+        add({due, ++order_, nullptr, &cable, 0});
+    }
+    void post_wake(machine_time due, port& at, ib_qpn_t woken) {
+        add({due, ++order_, nullptr, &at, woken});
+    }
+    void post_traps(machine_time due) { add({due, ++order_, nullptr, nullptr, 0}); }
+    /// The DPC runs soon, whether an event is due or not.
+    void run_soon() {
+        if (!closed_) KeInsertQueueDpc(&dpc_, nullptr, nullptr);
+    }
 
     /// Returns the next event that is due. False: none is due, or the limit per run is reached;
     /// then the timer is set for the next run.

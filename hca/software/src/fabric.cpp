@@ -85,8 +85,10 @@ void fabric::run_due_events() {
     for (unsigned turn = 0; scheduler_.next_due(turn, due); ++turn)
         if (due.what != nullptr)
             arrive(due.what);
-        else if (due.repaired != nullptr)
-            plug(*due.repaired, true);
+        else if (due.woken != 0)
+            wake(due);
+        else if (due.at != nullptr)
+            plug(*due.at, true);
         else
             traps_.resend_due(*this);
 }

@@ -49,6 +49,17 @@ public:
         return result;
     }
 
+    /// Makes a change as `change` does; a DPC reports the events, so that the caller may hold locks
+    /// that are acquired before the fabric's.
+    template <class Change>
+    auto change_below(const Change& change) {
+        const dispatch::detail::spin_guard guard(lock_);
+        auto made = change();
+        changes_.store(changes() + 1, std::memory_order_release);
+        if (!events_.empty()) scheduler_.run_soon();
+        return made;
+    }
+
     /// The number of changes so far, plus 1.
     ULONGLONG changes() const { return changes_.load(std::memory_order_acquire); }
 
@@ -58,6 +69,8 @@ public:
     /// the fabric.
     void send(port& from, packet* what);
     packet_pool& packets() { return packets_; }
+    /// The queue pair of the port's HCA is served at `due`.
+    void wake_at(machine_time due, port& at, ib_qpn_t qp) { scheduler_.post_wake(due, at, qp); }
     /// Returns a new number other than 0.
     ULONG next_number() { return ++numbers_ != 0 ? numbers_ : ++numbers_; }
 
@@ -100,6 +113,8 @@ private:
     void arrive_smp(packet* what);
     void arrive_gmp(packet* what);
     void arrive_at_agent_qp(packet* what);
+    void arrive_at_queue_pair(packet* what);
+    void wake(const event_scheduler::event& due);
     bool deliver_to_client(packet* what);
     void raise_local_change(port& at, USHORT flags);
     void raise_trap(port& from, USHORT number, const trap_details& details);

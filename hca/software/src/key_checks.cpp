@@ -12,6 +12,7 @@ constexpr ib_sn_prefix_t multicast_gids = 0xFF00000000000000;
 // The headers in units of 4 bytes: LRH, BTH, DETH and ICRC; and a GRH. Source: IBA 6.1.
 constexpr ULONGLONG header_words = (8 + 12 + 8 + 4) / 4;
 constexpr ULONGLONG grh_words = 10;
+constexpr ULONGLONG connected_words = (8 + 4) / 4; // LRH and ICRC: the payload has the others
 
 bool share_partition(ib_pkey_t one, ib_pkey_t other) {
     const bool same = ((one ^ other) & ~full_member & 0xFFFF) == 0;
@@ -32,7 +33,9 @@ void count(USHORT& violations) {
 }
 
 ULONGLONG words_in(const datagram& what) {
-    return header_words + (what.length() + 3) / 4 + (what.global ? grh_words : 0);
+    const ULONGLONG grh = what.global ? grh_words : 0;
+    if (what.transport_headers != 0) return connected_words + what.payload->size() / 4 + grh;
+    return header_words + (what.length() + 3) / 4 + grh;
 }
 
 bool in_partition(const port& at, const datagram& what, const IB_MAD_KEYS* keys) {
@@ -55,6 +58,13 @@ std::optional<std::size_t> find_membership(const port& at, ib_pkey_t pkey) {
     const auto place = std::ranges::find_if(at.pkeys, same);
     if ((pkey & ~full_member) == 0 || place == at.pkeys.end()) return std::nullopt;
     return static_cast<std::size_t>(place - at.pkeys.begin());
+}
+
+bool accepts_partition(fabric& where, port& at, const datagram& what, ib_pkey_t own) {
+    if (share_partition(own, what.pkey)) return true;
+    count(at.pkey_violations);
+    where.raise_bad_pkey(at, what);
+    return false;
 }
 
 bool accepts(fabric& where, port& at, const datagram& what, const IB_MAD_KEYS* keys) {

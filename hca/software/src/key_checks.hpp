@@ -20,6 +20,10 @@ std::optional<std::size_t> find_membership(const port& at, ib_pkey_t pkey);
 /// trap.
 bool accepts(fabric& where, port& at, const datagram& what, const IB_MAD_KEYS* keys = nullptr);
 
+/// Checks the partition of a packet that has arrived at a queue pair of the port with this P_Key,
+/// as `accepts` does.
+bool accepts_partition(fabric& where, port& at, const datagram& what, ib_pkey_t own);
+
 /// Checks the partition of a datagram at a port of a switch that enforces partitions, outbound or
 /// inbound.
 bool passes_outbound(fabric& where, const datagram& what, port& out);

@@ -38,8 +38,8 @@ public:
     ULONG count() const { return count_.load(std::memory_order_relaxed); }
 
     /// Returns the memory at `address`. Null: the key is not valid or of another protection domain,
-    /// the range has not all `rights`, or `size` bytes do not lie in it. The caller ensures that
-    /// the region is not deregistered while it uses the memory. IRQL: any.
+    /// the range has not all `rights`, or `size` bytes do not lie in it. The caller holds
+    /// memory_accesses while it uses the memory. IRQL: any.
     void* find(ULONG key, const HCA_PD* pd, ULONGLONG address, ULONGLONG size,
                ib_access_t rights) const {
         const ULONG index = key >> generation_bits;

@@ -50,6 +50,7 @@ NTSTATUS register_mr(HCA_MR* mr, CI_UDATA* user, PIRP) {
 NTSTATUS deregister_mr(HCA_MR* mr, CI_UDATA* user, PIRP) {
     HcaCopyUserData(user, nullptr, 0);
     adapter_of(mr->Pd).keys().remove(key_of(mr));
+    adapter_of(mr->Pd).accesses().wait();
     return STATUS_SUCCESS;
 }
 

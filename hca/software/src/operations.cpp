@@ -36,7 +36,7 @@ IB_CA_ATTR attributes_of(const node& from) {
     attr.MaxCqes = max_cqes;
     attr.PageSizes = 4096;
     attr.MaxPKeys = static_cast<USHORT>(from.ports[1].pkeys.size());
-    attr.Atomicity = IB_ATOMIC_NONE;
+    attr.Atomicity = IB_ATOMIC_GLOBAL;
     attr.PortCount = static_cast<ULONG>(from.ports.size() - 1);
     return attr;
 }

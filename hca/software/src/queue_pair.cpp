@@ -3,13 +3,12 @@
 #include "adapter.hpp"
 #include "qp_attributes.hpp"
 
+#include <memory>
 #include <new>
 
 namespace irpverbs::hca_software {
 
 namespace {
-
-using dispatch::detail::spin_guard;
 
 adapter& adapter_of(const HCA_QP* qp) { return adapter::of(qp->Pd->Ca->Device); }
 
@@ -23,23 +22,45 @@ ib_qp_state_t new_state(const HCA_QP* qp, const ib_qp_mod_t& modify) {
     return (modify.opts & IB_MOD_QP_STATE) != 0 ? modify.req_state : HcaQpState(qp);
 }
 
-// Work requests cannot be posted, so the send queue is drained at once.
-void enter(queue_pair& qp, ib_qp_state_t state) {
+// The state is stored before the engine enters it, as the engine may leave it at once.
+void enter(queue_pair& qp, ib_qp_state_t state, bool report_drained = false) {
     if (state == IB_QPS_RESET) qp.attr = reset_attributes(qp.attr);
-    HcaSetQpState(qp.shared, state == IB_QPS_SQD ? ULONG{IB_QPS_SQD_DRAINED} : state);
+    HcaSetQpState(qp.shared, state == IB_QPS_SQD ? ULONG{IB_QPS_SQD_DRAINING} : state);
+    qp.engine.enter(state, report_drained);
 }
 
 // An error may have changed the state since the common half checked the request.
 NTSTATUS change(queue_pair& qp, const ib_qp_mod_t& modify) {
-    const spin_guard guard(qp.lock);
     NTSTATUS status = HcaCheckQpModify(qp.shared, &modify);
     if (!NT_SUCCESS(status)) return status;
     const ib_qp_state_t to = new_state(qp.shared, modify);
     status = check_migration(qp.attr, modify, to);
     if (!NT_SUCCESS(status)) return status;
     apply(qp.attr, modify);
-    enter(qp, to);
+    const bool wants_event = (modify.opts & IB_MOD_QP_SQD_EVENT) != 0 && modify.sqd_event != FALSE;
+    if ((modify.opts & IB_MOD_QP_STATE) != 0) enter(qp, to, wants_event);
     return status;
+}
+
+bool has_responder(ib_qp_state_t state) {
+    return state != IB_QPS_RESET && state != IB_QPS_INIT && state != IB_QPS_ERROR;
+}
+
+// The attributes, with the state and the packet numbers of the engine.
+ib_qp_attr_t seen_attributes(const queue_pair& of) {
+    ib_qp_attr_t seen = of.attr;
+    seen.state = HcaQpState(of.shared);
+    if (!has_responder(seen.state)) return seen;
+    seen.rq_psn = of.engine.expected_number().value();
+    if (seen.state != IB_QPS_RTR) seen.sq_psn = of.engine.next_number().value();
+    return seen;
+}
+
+// There are no verbs of address vectors yet, so a queue pair of datagrams has no posts.
+void set_posts(queue_pair& of) {
+    of.shared->Posts.Queue = &of;
+    if (of.attr.qp_type != IB_QPT_UNRELIABLE_DGRM)
+        HcaSetQpPosts(of.shared, post_send, post_receive);
 }
 
 } // namespace
@@ -47,18 +68,27 @@ NTSTATUS change(queue_pair& qp, const ib_qp_mod_t& modify) {
 NTSTATUS create_qp(HCA_QP* qp, CI_UDATA* user, PIRP) {
     HcaCopyUserData(user, nullptr, 0);
     if (!is_within_limits(qp->Create)) return STATUS_INVALID_PARAMETER;
-    auto& made = *new (qp->Extension) queue_pair{};
-    made.shared = qp;
-    qp->Qp.Num = adapter_of(qp).qps().insert(made);
-    if (qp->Qp.Num == 0) return STATUS_INSUFFICIENT_RESOURCES;
-    made.attr = initial_attributes(*qp);
+    auto& made = *new (qp->Extension) queue_pair(qp, adapter_of(qp));
+    if (made.engine.allocate()) qp->Qp.Num = adapter_of(qp).qps().insert(made);
+    if (qp->Qp.Num == 0) {
+        std::destroy_at(&made);
+        return STATUS_INSUFFICIENT_RESOURCES;
+    }
+    made.call([&](transport::queue_pair&) { made.attr.num = qp->Qp.Num; });
+    set_posts(made);
     return STATUS_SUCCESS;
 }
 
-NTSTATUS destroy_qp(HCA_QP* qp, CI_UDATA* user, PIRP) {
+// A reset drops the work requests without completions. Packets and wakes that are under way do not
+// find the queue pair in the table.
+NTSTATUS destroy_qp(HCA_QP* qp, CI_UDATA* user, PIRP irp) {
     HcaCopyUserData(user, nullptr, 0);
-    adapter_of(qp).qps().remove(queue_pair::of(qp).attr.num);
-    return STATUS_SUCCESS;
+    queue_pair& its = queue_pair::of(qp);
+    adapter_of(qp).qps().remove(its.attr.num);
+    its.call([&](transport::queue_pair&) { enter(its, IB_QPS_RESET); });
+    const NTSTATUS status = adapter_of(qp).traffic().remove(its, irp);
+    if (status == STATUS_SUCCESS) std::destroy_at(&its);
+    return status;
 }
 
 // Modifies of a queue pair execute one at a time, so its port stays the same between the locks.
@@ -69,31 +99,31 @@ NTSTATUS modify_qp(HCA_QP* qp, const ib_qp_mod_t* modify, CI_UDATA* user, PIRP) 
     const NTSTATUS status = self.owner_fabric().with_lock(
         [&] { return check_limits(self.own_node().ports, its.attr, *modify); });
     if (!NT_SUCCESS(status)) return status;
-    const bool drains = new_state(qp, *modify) == IB_QPS_SQD;
-    const NTSTATUS changed = change(its, *modify);
-    const bool wants_event =
-        (modify->opts & IB_MOD_QP_SQD_EVENT) != 0 && modify->sqd_event != FALSE;
-    if (NT_SUCCESS(changed) && drains && wants_event) HcaReportQpEvent(qp, IB_AE_SQ_DRAINED);
-    return changed;
+    return its.call([&](transport::queue_pair&) { return change(its, *modify); });
 }
 
 NTSTATUS query_qp(HCA_QP* qp, ib_qp_attr_t* attr, SIZE_T size, CI_UDATA* user, PIRP irp) {
     HcaCopyUserData(user, nullptr, 0);
     queue_pair& its = queue_pair::of(qp);
-    ib_qp_attr_t seen;
-    {
-        const spin_guard guard(its.lock);
-        seen = its.attr;
-        seen.state = HcaQpState(qp);
-    }
+    const ib_qp_attr_t seen =
+        its.call([&](transport::queue_pair&) { return seen_attributes(its); });
     return HcaCopyAttributes(&seen, sizeof(seen), attr, size, irp);
 }
 
 NTSTATUS flush_qp(HCA_QP* qp, PIRP) {
     queue_pair& its = queue_pair::of(qp);
-    const spin_guard guard(its.lock);
-    enter(its, IB_QPS_ERROR);
+    its.call([&](transport::queue_pair&) { enter(its, IB_QPS_ERROR); });
     return STATUS_SUCCESS;
+}
+
+NTSTATUS post_send(void* queue, ib_send_wr_t* list, ib_send_wr_t** failed) {
+    return static_cast<queue_pair*>(queue)->call(
+        [&](transport::queue_pair& engine) { return engine.post_send(list, failed); });
+}
+
+NTSTATUS post_receive(void* queue, ib_recv_wr_t* list, ib_recv_wr_t** failed) {
+    return static_cast<queue_pair*>(queue)->call(
+        [&](transport::queue_pair& engine) { return engine.post_receive(list, failed); });
 }
 
 } // namespace irpverbs::hca_software

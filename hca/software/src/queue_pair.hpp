@@ -1,7 +1,12 @@
-// Queue pairs of the software HCA: their verbs, and the attributes that these set.
+// Queue pairs of the software HCA: their verbs, their posts, and the surroundings of their engines.
 #pragma once
 
-#include "fabric.hpp"
+#include "completion_queue.hpp"
+#include "memory_accesses.hpp"
+#include "qp_traffic.hpp"
+#include "registered_memory.hpp"
+
+#include "transport/queue_pair.hpp"
 
 namespace irpverbs::hca_software {
 
@@ -10,13 +15,73 @@ inline constexpr ULONG max_sges = 32;
 inline constexpr ULONG max_inline_data = 1024; // bytes
 inline constexpr UCHAR max_reads_of_qp = 16;   // reads and atomics, of either end
 
-/// HCA_QP.Extension
-struct queue_pair {
-    HCA_QP* shared = nullptr;
-    KSPIN_LOCK lock = 0;
-    ib_qp_attr_t attr{}; // guarded by lock; the state is HCA_QP.State, stored under lock
+class adapter;
+
+/// HCA_QP.Extension: the owner of an engine.
+struct queue_pair final : transport::queue_pair_owner {
+    queue_pair(HCA_QP* its, adapter& in);
+    ~queue_pair() = default;
+    queue_pair(const queue_pair&) = delete;
+    queue_pair& operator=(const queue_pair&) = delete;
 
     static queue_pair& of(HCA_QP* qp) { return *static_cast<queue_pair*>(qp->Extension); }
+
+    /// Calls the engine under the lock. Its completions and events are reported by the traffic.
+    template <class Call>
+    auto call(const Call& does) {
+        const reporter at_end(*this);
+        const dispatch::detail::spin_guard guard(lock);
+        const memory_accesses::scope access(accesses());
+        return does(engine);
+    }
+
+    /// Receives packets and executes what was waiting. Called by the traffic's DPC, as the next.
+    void receive(packet_queue& arrived, machine_time woken);
+    /// Reports, without locks, what the engine has requested.
+    void report_pending();
+
+    // ---- the engine's hooks
+    transport::transmission transmit(const transport::packet& what) override;
+    machine_time now() override;
+    void set_timer(machine_time due) override;
+    void complete_send(const IB_WC& entry) override;
+    void complete_receive(const IB_WC& entry) override;
+    void report(IB_ASYNC_EVENT event) override;
+    void state_changed(ib_qp_state_t to) override;
+
+    HCA_QP* shared;
+    adapter& hca;
+    KSPIN_LOCK lock = 0;
+    ib_qp_attr_t attr; // guarded by lock; the state is HCA_QP.State, stored under lock
+    registered_memory memory;
+    transport::queue_pair engine; // guarded by lock, as the next members
+    machine_time woken_until = 0; // the time is not earlier
+    machine_time timer = 0;       // the time for which the engine's timer is set; 0: none
+    machine_time resumes_at = 0;  // nothing is sent until then; 0: packets are sent
+    ULONG burst = 0;              // packets since it resumed
+    cq_reports of_sends;
+    cq_reports of_receives;
+    ULONG events = 0; // bits of IB_ASYNC_EVENT
+    std::atomic<bool> has_reports{false};
+    qp_service service;
+
+private:
+    /// Requests the service of a queue pair whose call has something to report.
+    class reporter {
+    public:
+        explicit reporter(queue_pair& of) : of_(of) {}
+        ~reporter() { of_.request_reports(); }
+        reporter(const reporter&) = delete;
+        reporter& operator=(const reporter&) = delete;
+
+    private:
+        queue_pair& of_;
+    };
+
+    void receive(const packet& what);
+    void complete(IB_CQ* to, const IB_WC& entry, cq_reports& reports);
+    memory_accesses& accesses() const;
+    void request_reports();
 };
 
 NTSTATUS create_qp(HCA_QP* qp, CI_UDATA* user, PIRP irp);
@@ -24,5 +89,9 @@ NTSTATUS destroy_qp(HCA_QP* qp, CI_UDATA* user, PIRP irp);
 NTSTATUS modify_qp(HCA_QP* qp, const ib_qp_mod_t* modify, CI_UDATA* user, PIRP irp);
 NTSTATUS query_qp(HCA_QP* qp, ib_qp_attr_t* attr, SIZE_T size, CI_UDATA* user, PIRP irp);
 NTSTATUS flush_qp(HCA_QP* qp, PIRP irp);
+
+/// PFN_HCA_POST_SEND and PFN_HCA_POST_RECV; `queue` is the queue_pair.
+NTSTATUS post_send(void* queue, ib_send_wr_t* list, ib_send_wr_t** failed);
+NTSTATUS post_receive(void* queue, ib_recv_wr_t* list, ib_recv_wr_t** failed);
 
 } // namespace irpverbs::hca_software

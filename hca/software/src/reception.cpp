@@ -93,10 +93,23 @@ void fabric::arrive_at_agent_qp(packet* what) {
     attached->agents().deliver(what);
 }
 
+void fabric::arrive_at_queue_pair(packet* what) {
+    adapter* attached = what->at->owner->attached.get();
+    if (attached == nullptr || what->is_multicast() || !attached->traffic().deliver(what))
+        packets_.free(what);
+}
+
+void fabric::wake(const event_scheduler::event& due) {
+    if (adapter* attached = due.at->owner->attached.get())
+        attached->traffic().wake(due.woken, due.due);
+}
+
 void fabric::arrive(packet* what) {
     const adapter* attached = what->at->owner->attached.get();
     const bool failed = attached != nullptr && HcaIsFailed(attached->device());
-    if (!failed && what->to_qp > 1)
+    if (!failed && what->transport_headers != 0)
+        arrive_at_queue_pair(what);
+    else if (!failed && what->to_qp > 1)
         arrive_at_agent_qp(what);
     else if (failed || !has_valid_qp(*what))
         packets_.free(what);

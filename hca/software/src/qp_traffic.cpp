@@ -1,0 +1,186 @@
+#include "qp_traffic.hpp"
+
+#include "adapter.hpp"
+#include "key_checks.hpp"
+#include "queue_pair.hpp"
+
+#include "transport/packet_format.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <new>
+#include <utility>
+
+namespace irpverbs::hca_software {
+
+namespace {
+
+constexpr ULONG most_in_burst = 64;        // packets of a queue pair before others are served
+constexpr machine_time burst_interval = 5; // 500 ns
+
+// Null: no memory.
+shared_payload bytes_of(const transport::packet& what) try {
+    std::vector<UCHAR> bytes(transport::transport_size(what));
+    transport::write_transport(what, bytes);
+    return std::make_shared<const std::vector<UCHAR>>(std::move(bytes));
+} catch (const std::bad_alloc&) {
+    return nullptr;
+}
+
+port& port_of(const queue_pair& of) { return *of.hca.find_port(of.attr.primary_port); }
+
+void address(packet& what, const port& from, const queue_pair& by, ib_qpn_t to) {
+    const ib_av_attr_t& way = by.attr.primary_av;
+    what.from = static_cast<ib_lid_t>(from.lid | way.path_bits);
+    what.to = way.dlid;
+    what.service_level = way.sl & 0xF;
+    what.pkey = from.pkeys[by.attr.pkey_index];
+    what.from_qp = by.attr.num;
+    what.to_qp = to;
+    what.qkey = 0;
+    what.global = way.grh_valid != FALSE && way.grh.sgid_index < from.gids.size();
+    if (!what.global) return;
+    what.route = {from.gids[way.grh.sgid_index], way.grh.dest_gid, way.grh.flow_label & 0xFFFFF,
+                  way.grh.hop_limit, way.grh.traffic_class};
+}
+
+} // namespace
+
+qp_traffic::qp_traffic(fabric& where, const qp_table& qps) : fabric_(where), qps_(qps) {
+    KeInitializeDpc(&dpc_, serve_some, this);
+}
+
+void qp_traffic::add(queue_pair& which) {
+    if (std::exchange(which.service.waiting, true)) return;
+    which.service.next_waiting = nullptr;
+    (first_ == nullptr ? first_ : last_->service.next_waiting) = &which;
+    last_ = &which;
+    if (!std::exchange(serving_, true)) KeInsertQueueDpc(&dpc_, nullptr, nullptr);
+}
+
+bool qp_traffic::deliver(packet* what) {
+    return qps_.with(what->to_qp, [&](queue_pair* to) {
+        if (to == nullptr) return false;
+        to->service.arrived.push(what);
+        add(*to);
+        return true;
+    });
+}
+
+void qp_traffic::wake(ib_qpn_t number, machine_time due) {
+    qps_.with(number, [&](queue_pair* woken) {
+        if (woken == nullptr) return;
+        woken->service.woken_until = std::max(woken->service.woken_until, due);
+        add(*woken);
+    });
+}
+
+void qp_traffic::request(queue_pair& which) {
+    fabric_.with_lock([&] { add(which); });
+}
+
+void qp_traffic::wake_at(const queue_pair& which, machine_time due) {
+    fabric_.with_lock([&] { fabric_.wake_at(due, port_of(which), which.attr.num); });
+}
+
+// A packet for which there is no memory is lost. One for which there is no room in the pool, or
+// none in the burst, is sent when the queue pair is woken.
+transport::transmission qp_traffic::transmit(queue_pair& by, const transport::packet& what) {
+    if (what.to_qp < first_qp_number) return transport::transmission::sent; // there is none
+    if (by.resumes_at != 0) return transport::transmission::later;
+    if (by.burst == most_in_burst) return hold(by);
+    const shared_payload bytes = bytes_of(what);
+    if (bytes == nullptr) return transport::transmission::sent;
+    port& from = port_of(by);
+    const bool taken = fabric_.change_below([&] {
+        packet* sent = fabric_.packets().allocate();
+        if (sent == nullptr) return false;
+        address(*sent, from, by, what.to_qp);
+        sent->payload = bytes;
+        sent->transport_headers = static_cast<USHORT>(bytes->size() - what.content.size());
+        fabric_.send(from, sent);
+        return true;
+    });
+    if (!taken) return hold(by);
+    ++by.burst;
+    return transport::transmission::sent;
+}
+
+transport::transmission qp_traffic::hold(queue_pair& which) {
+    which.resumes_at = KeQueryInterruptTime() + burst_interval;
+    wake_at(which, which.resumes_at);
+    return transport::transmission::later;
+}
+
+bool qp_traffic::accepts(const queue_pair& at, const packet& what) {
+    return fabric_.change_below([&] {
+        port& in = *what.at;
+        const ib_av_attr_t& way = at.attr.primary_av;
+        return in.number == at.attr.primary_port && what.from == way.dlid &&
+               what.to == (in.lid | way.path_bits) &&
+               accepts_partition(fabric_, in, what, in.pkeys[at.attr.pkey_index]);
+    });
+}
+
+void qp_traffic::free(packet_queue& list) {
+    fabric_.with_lock([&] {
+        while (packet* each = list.pop())
+            fabric_.packets().free(each);
+    });
+}
+
+NTSTATUS qp_traffic::remove(queue_pair& which, PIRP irp) {
+    return fabric_.with_lock([&] {
+        if (!which.service.waiting && !which.service.served) return STATUS_SUCCESS;
+        IoMarkIrpPending(irp);
+        which.service.destroyer = irp;
+        return STATUS_PENDING;
+    });
+}
+
+// Null: no more.
+queue_pair* qp_traffic::next() {
+    return fabric_.with_lock([&] {
+        queue_pair* taken = first_;
+        serving_ = taken != nullptr;
+        if (taken == nullptr) return taken;
+        first_ = taken->service.next_waiting;
+        taken->service.waiting = false;
+        taken->service.served = true;
+        return taken;
+    });
+}
+
+void qp_traffic::serve(queue_pair& which) {
+    machine_time woken_until = 0;
+    packet_queue arrived;
+    fabric_.with_lock([&] {
+        arrived = std::exchange(which.service.arrived, {});
+        woken_until = which.service.woken_until;
+    });
+    which.receive(arrived, woken_until);
+    which.report_pending();
+}
+
+PIRP qp_traffic::end_service(queue_pair& which) {
+    return fabric_.with_lock([&]() -> PIRP {
+        which.service.served = false;
+        return which.service.waiting ? nullptr : which.service.destroyer;
+    });
+}
+
+void qp_traffic::serve_some(KDPC* dpc, void* context, void*, void*) {
+    auto& self = *static_cast<qp_traffic*>(context);
+    for (unsigned turn = 0; turn < max_per_run; ++turn) {
+        queue_pair* which = self.next();
+        if (which == nullptr) return;
+        self.serve(*which);
+        if (PIRP irp = self.end_service(*which)) {
+            std::destroy_at(which);
+            HcaComplete(irp, STATUS_SUCCESS, 0);
+        }
+    }
+    KeInsertQueueDpc(dpc, nullptr, nullptr); // other DPCs run between
+}
+
+} // namespace irpverbs::hca_software

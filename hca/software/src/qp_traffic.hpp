@@ -1,0 +1,69 @@
+// The packets of an HCA's queue pairs: from the engines to the fabric and back, and the DPC that
+// serves the engines.
+#pragma once
+
+#include "fabric.hpp"
+#include "qp_table.hpp"
+
+#include "transport/hooks.hpp"
+
+namespace irpverbs::hca_software {
+
+/// The part of a queue pair that its HCA's traffic uses. Guarded by the fabric's lock.
+struct qp_service {
+    packet_queue arrived;
+    machine_time woken_until = 0;       // the time of the last wake
+    queue_pair* next_waiting = nullptr; // link of a list
+    bool waiting = false;               // it is on the list of those that are to be served
+    bool served = false;
+    PIRP destroyer = nullptr; // completed when it is neither waiting nor served
+};
+
+/// Locks are acquired in this order: a queue pair's, the fabric's, the table's.
+class qp_traffic {
+public:
+    qp_traffic(fabric& where, const qp_table& qps);
+    qp_traffic(const qp_traffic&) = delete;
+    qp_traffic& operator=(const qp_traffic&) = delete;
+
+    // Functions under the fabric's lock:
+
+    /// False: there is no such queue pair. Ownership: otherwise `what` is the traffic's.
+    bool deliver(packet* what);
+    void wake(ib_qpn_t number, machine_time due);
+
+    // Functions without it:
+
+    /// Serves the queue pair soon.
+    void request(queue_pair& which);
+    /// Sends a packet of an engine. The caller holds the queue pair's lock.
+    transport::transmission transmit(queue_pair& by, const transport::packet& what);
+    /// Checks path and partition of a packet that has arrived for a connection. The caller holds
+    /// the queue pair's lock.
+    bool accepts(const queue_pair& at, const packet& what);
+    void free(packet_queue& list);
+    /// Wakes the queue pair at `due`. The caller holds its lock.
+    void wake_at(const queue_pair& which, machine_time due);
+    /// Ends the service of a queue pair that is no longer in the table. STATUS_PENDING: its DPC
+    /// destroys it and completes the IRP.
+    NTSTATUS remove(queue_pair& which, PIRP irp);
+
+private:
+    void add(queue_pair& which);
+    transport::transmission hold(queue_pair& which);
+    queue_pair* next();
+    void serve(queue_pair& which);
+    PIRP end_service(queue_pair& which);
+    static void serve_some(KDPC* dpc, void* context, void*, void*);
+
+    static constexpr unsigned max_per_run = 64;
+
+    fabric& fabric_;
+    const qp_table& qps_;
+    queue_pair* first_ = nullptr; // guarded by the fabric's lock, as the next two
+    queue_pair* last_ = nullptr;
+    bool serving_ = false; // the DPC is queued or runs
+    KDPC dpc_{};
+};
+
+} // namespace irpverbs::hca_software

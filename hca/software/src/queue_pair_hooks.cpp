@@ -1,0 +1,103 @@
+// The hooks of an engine, and its service by the traffic's DPC.
+#include "adapter.hpp"
+#include "qp_attributes.hpp"
+#include "queue_pair.hpp"
+
+#include "transport/packet_format.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace irpverbs::hca_software {
+
+namespace {
+
+HCA_CQ* driver_view(IB_CQ* of) { return reinterpret_cast<HCA_CQ*>(of); }
+
+} // namespace
+
+queue_pair::queue_pair(HCA_QP* its, adapter& in)
+    : shared(its), hca(in), attr(initial_attributes(*its)), memory(in.keys(), its->Pd),
+      engine(attr, memory, *this) {}
+
+memory_accesses& queue_pair::accesses() const { return hca.accesses(); }
+
+void queue_pair::request_reports() {
+    if (has_reports.load(std::memory_order_relaxed)) hca.traffic().request(*this);
+}
+
+void queue_pair::receive(packet_queue& arrived, machine_time woken) {
+    const dispatch::detail::spin_guard guard(lock);
+    const memory_accesses::scope access(accesses());
+    woken_until = woken;
+    if (resumes_at != 0 && resumes_at <= woken) resumes_at = burst = 0;
+    packet_queue seen;
+    while (packet* each = arrived.pop()) {
+        receive(*each);
+        seen.push(each);
+    }
+    hca.traffic().free(seen);
+    if (timer != 0 && timer <= woken) {
+        timer = 0;
+        engine.timer_expired();
+    }
+    engine.run();
+}
+
+void queue_pair::receive(const packet& what) {
+    if (!hca.traffic().accepts(*this, what)) return;
+    if (const auto content = transport::parse_transport(*what.payload)) engine.receive(*content);
+}
+
+void queue_pair::report_pending() {
+    cq_reports sends;
+    cq_reports receives;
+    ULONG codes = 0;
+    {
+        const dispatch::detail::spin_guard guard(lock);
+        sends = std::exchange(of_sends, {});
+        receives = std::exchange(of_receives, {});
+        codes = std::exchange(events, 0);
+        has_reports = false;
+    }
+    report_cq(driver_view(shared->Create.h_sq_cq), sends);
+    report_cq(driver_view(shared->Create.h_rq_cq), receives);
+    for (ULONG code = 0; codes >> code != 0; ++code)
+        if ((codes >> code & 1) != 0) HcaReportQpEvent(shared, static_cast<IB_ASYNC_EVENT>(code));
+}
+
+transport::transmission queue_pair::transmit(const transport::packet& what) {
+    return hca.traffic().transmit(*this, what);
+}
+
+// A machine's timer may fire early by its resolution: the engine's clock then has the due time.
+machine_time queue_pair::now() {
+    return std::max<machine_time>(KeQueryInterruptTime(), woken_until);
+}
+
+void queue_pair::set_timer(machine_time due) {
+    timer = due;
+    hca.traffic().wake_at(*this, due);
+}
+
+// A queue in error drops the completion.
+void queue_pair::complete(IB_CQ* to, const IB_WC& entry, cq_reports& reports) {
+    bool taken = false;
+    reports = reports | add_completion(driver_view(to), entry, taken);
+    if (reports.any()) has_reports = true;
+}
+
+void queue_pair::complete_send(const IB_WC& entry) { complete(attr.h_sq_cq, entry, of_sends); }
+
+void queue_pair::complete_receive(const IB_WC& entry) {
+    complete(attr.h_rq_cq, entry, of_receives);
+}
+
+void queue_pair::report(IB_ASYNC_EVENT event) {
+    events |= 1u << event;
+    has_reports = true;
+}
+
+void queue_pair::state_changed(ib_qp_state_t to) { HcaSetQpState(shared, to); }
+
+} // namespace irpverbs::hca_software
