@@ -24,6 +24,8 @@ EXPLAINED = {
          "umad has QP0 and QP1, and no queue pairs of agents"),
         ("CiRegisterMadAgent returns STATUS_NOT_SUPPORTED", "User.UnmappedKeys_ReturnAccessViolation",
          "the keys belong to an agent's own queue pair"),
+        ("CiAllocatePd returns STATUS_NOT_SUPPORTED", "*",
+         "the driver has no protection domains yet, and so no memory regions and queue pairs"),
         ("CiModifyPort returns STATUS_NOT_SUPPORTED", "ModifyPort.*",
          "the kernel lets programs change IS_SM only, which the cases leave to the subnet manager; "
          "guest.verbs has IS_SM"),
