@@ -118,6 +118,8 @@ function(irpverbs_install)
     file(RELATIVE_PATH pc_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
     configure_file(${PROJECT_SOURCE_DIR}/cmake/irpverbs.pc.in ${PROJECT_BINARY_DIR}/irpverbs.pc
                    @ONLY)
-    install(FILES ${PROJECT_BINARY_DIR}/irpverbs.pc
+    configure_file(${PROJECT_SOURCE_DIR}/cmake/irpverbs-windows.pc.in
+                   ${PROJECT_BINARY_DIR}/irpverbs-windows.pc @ONLY)
+    install(FILES ${PROJECT_BINARY_DIR}/irpverbs.pc ${PROJECT_BINARY_DIR}/irpverbs-windows.pc
             DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endfunction()

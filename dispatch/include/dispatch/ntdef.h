@@ -62,7 +62,11 @@ typedef intptr_t LONG_PTR;
 typedef uintptr_t ULONG_PTR;
 typedef size_t SIZE_T;
 typedef size_t* PSIZE_T;
+#if __SIZEOF_WCHAR_T__ == 2
+typedef wchar_t WCHAR; /* the character of L"..." under -fshort-wchar */
+#else
 typedef char16_t WCHAR;
+#endif
 typedef WCHAR* PWSTR;
 typedef const WCHAR* PCWSTR;
 typedef UCHAR BOOLEAN;

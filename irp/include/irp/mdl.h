@@ -20,7 +20,8 @@ typedef struct _MDL {
     CSHORT MdlFlags;
     PVOID StartVa; /* start of the page */
     ULONG ByteCount;
-    ULONG ByteOffset; /* in the page */
+    ULONG ByteOffset;     /* in the page */
+    PVOID MappedSystemVa; /* the address of the buffer */
 } MDL, *PMDL;
 
 typedef enum _LOCK_OPERATION { IoReadAccess, IoWriteAccess, IoModifyAccess } LOCK_OPERATION;

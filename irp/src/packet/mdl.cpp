@@ -32,6 +32,7 @@ PMDL IoAllocateMdl(PVOID VirtualAddress, ULONG Length, BOOLEAN SecondaryBuffer, 
     mdl->StartVa = static_cast<char*>(VirtualAddress) - offset;
     mdl->ByteOffset = static_cast<ULONG>(offset);
     mdl->ByteCount = Length;
+    mdl->MappedSystemVa = VirtualAddress;
     if (Irp != nullptr && SecondaryBuffer)
         add_to_chain(Irp, mdl);
     else if (Irp != nullptr)

@@ -1,0 +1,7 @@
+/* TraceLogging. */
+#ifndef IRPVERBS_WINDOWS_MICROSOFTTELEMETRY_H_UMBRELLA
+#define IRPVERBS_WINDOWS_MICROSOFTTELEMETRY_H_UMBRELLA
+
+#include <windows/wdk/trace_logging.h>
+
+#endif

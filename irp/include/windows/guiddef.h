@@ -1,0 +1,3 @@
+/* GUIDs. */
+
+#include <windows/wdk/guid.h>

@@ -1,0 +1,3 @@
+/* GUIDs are defined by what is included after this. */
+#define INITGUID
+#include <windows/wdk/guid.h>

@@ -1,0 +1,8 @@
+/* File systems. */
+#ifndef IRPVERBS_WINDOWS_NTIFS_H_UMBRELLA
+#define IRPVERBS_WINDOWS_NTIFS_H_UMBRELLA
+
+#include <windows/wdk/file_systems.h>
+#include <windows/wdk/wdm.h>
+
+#endif

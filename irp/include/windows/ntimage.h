@@ -1,0 +1,7 @@
+/* Images. */
+#ifndef IRPVERBS_WINDOWS_NTIMAGE_H_UMBRELLA
+#define IRPVERBS_WINDOWS_NTIMAGE_H_UMBRELLA
+
+#include <windows/wdk/types.h>
+
+#endif

@@ -1,0 +1,2 @@
+/* Ends what pshpack1.h and its likes began. */
+#pragma pack(pop)

@@ -1,0 +1,5 @@
+/* No warnings to suppress. */
+#ifndef IRPVERBS_WINDOWS_SUPPRESS_H_UMBRELLA
+#define IRPVERBS_WINDOWS_SUPPRESS_H_UMBRELLA
+
+#endif

@@ -1,0 +1,167 @@
+/* The rest of the I/O manager: names of devices, timers, DPCs for interrupts, error logging.
+   Source: WDK wdm.h and ntddk.h reference. */
+#ifndef IRPVERBS_WINDOWS_IO_H
+#define IRPVERBS_WINDOWS_IO_H
+
+#include <windows/wdk/device_types.h>
+#include <windows/wdk/files.h>
+#include <windows/wdk/pnp.h>
+
+#define IO_ERROR_LOG_MESSAGE_HEADER_LENGTH 40
+#define PORT_MAXIMUM_MESSAGE_LENGTH 512
+#define ERROR_LOG_MAXIMUM_SIZE 240
+#define ERROR_LOG_LIMIT_SIZE 240
+#define ERROR_LOG_MESSAGE_LIMIT_SIZE 240
+typedef struct _IO_ERROR_LOG_PACKET {
+    UCHAR MajorFunctionCode;
+    UCHAR RetryCount;
+    USHORT DumpDataSize;
+    USHORT NumberOfStrings;
+    USHORT StringOffset;
+    USHORT EventCategory;
+    NTSTATUS ErrorCode;
+    ULONG UniqueErrorValue;
+    NTSTATUS FinalStatus;
+    ULONG SequenceNumber;
+    ULONG IoControlCode;
+    LARGE_INTEGER DeviceOffset;
+    ULONG DumpData[1];
+} IO_ERROR_LOG_PACKET, *PIO_ERROR_LOG_PACKET;
+typedef struct _IO_CSQ* PIO_CSQ_FORWARD;
+typedef struct _CONTROLLER_OBJECT {
+    CSHORT Type;
+    CSHORT Size;
+    PVOID ControllerExtension;
+} CONTROLLER_OBJECT, *PCONTROLLER_OBJECT;
+
+#define IoGetPreviousIrpStackLocation(irp) (IoGetCurrentIrpStackLocation(irp) + 1)
+#define IoMarkIrpPendingUnchecked IoMarkIrpPending
+#define IoIsErrorUserInduced(status)                                                               \
+    ((BOOLEAN)((status) == STATUS_DEVICE_NOT_READY || (status) == STATUS_IO_TIMEOUT ||             \
+               (status) == STATUS_MEDIA_WRITE_PROTECTED ||                                         \
+               (status) == STATUS_NO_MEDIA_IN_DEVICE || (status) == STATUS_VERIFY_REQUIRED ||      \
+               (status) == STATUS_UNRECOGNIZED_MEDIA || (status) == STATUS_WRONG_VOLUME))
+#define IoGetFunctionCodeFromCtlCode(code) (((code) >> 2) & 0x00000FFF)
+#define IoUnmarkIrpPending(irp)                                                                    \
+    (IoGetCurrentIrpStackLocation(irp)->Control &= (UCHAR)~SL_PENDING_RETURNED)
+#define IoInitializeRemoveLockEx(lock, tag, minutes, mark, size)                                   \
+    IoInitializeRemoveLock((lock), (tag), (minutes), (mark))
+#define IoAcquireRemoveLockEx(lock, tag, file, line, size) IoAcquireRemoveLock((lock), (tag))
+#define IoReleaseRemoveLockEx(lock, tag, size) IoReleaseRemoveLock((lock), (tag))
+#define IoReleaseRemoveLockAndWaitEx(lock, tag, size) IoReleaseRemoveLockAndWait((lock), (tag))
+
+NT_EXTERN_C_BEGIN
+NT_API NTSTATUS IoCreateDeviceSecure(PDRIVER_OBJECT DriverObject, ULONG DeviceExtensionSize,
+                                     PUNICODE_STRING DeviceName, DEVICE_TYPE DeviceType,
+                                     ULONG DeviceCharacteristics, BOOLEAN Exclusive,
+                                     PCUNICODE_STRING DefaultSDDLString,
+                                     const GUID* DeviceClassGuid, PDEVICE_OBJECT* DeviceObject);
+NT_API NTSTATUS IoCreateSymbolicLink(PUNICODE_STRING SymbolicLinkName, PUNICODE_STRING DeviceName);
+NT_API NTSTATUS IoCreateUnprotectedSymbolicLink(PUNICODE_STRING SymbolicLinkName,
+                                                PUNICODE_STRING DeviceName);
+NT_API NTSTATUS IoDeleteSymbolicLink(PUNICODE_STRING SymbolicLinkName);
+NT_API NTSTATUS IoAssignArcName(PUNICODE_STRING ArcName, PUNICODE_STRING DeviceName);
+NT_API NTSTATUS IoDeassignArcName(PUNICODE_STRING ArcName);
+NT_API NTSTATUS IoCreateDriver(PUNICODE_STRING DriverName, PDRIVER_INITIALIZE Initialization);
+NT_API NTSTATUS IoAllocateDriverObjectExtension(PDRIVER_OBJECT DriverObject,
+                                                PVOID ClientIdentificationAddress,
+                                                ULONG DriverObjectExtensionSize,
+                                                PVOID* DriverObjectExtension);
+NT_API PVOID IoGetDriverObjectExtension(PDRIVER_OBJECT DriverObject,
+                                        PVOID ClientIdentificationAddress);
+NT_API void IoRegisterDriverReinitialization(PDRIVER_OBJECT DriverObject,
+                                             PDRIVER_REINITIALIZE Routine, PVOID Context);
+NT_API void IoRegisterBootDriverReinitialization(PDRIVER_OBJECT DriverObject,
+                                                 PDRIVER_REINITIALIZE Routine, PVOID Context);
+NT_API NTSTATUS IoRegisterShutdownNotification(PDEVICE_OBJECT DeviceObject);
+NT_API NTSTATUS IoRegisterLastChanceShutdownNotification(PDEVICE_OBJECT DeviceObject);
+NT_API void IoUnregisterShutdownNotification(PDEVICE_OBJECT DeviceObject);
+
+/* The DPC of a device: its routine receives the device, and the IRP and context of IoRequestDpc.
+   IRQL: any. Source: WDK IoInitializeDpcRequest, IoRequestDpc. */
+static inline void IoInitializeDpcRequest(PDEVICE_OBJECT DeviceObject, PIO_DPC_ROUTINE DpcRoutine) {
+    KeInitializeDpc(&DeviceObject->Dpc, (PKDEFERRED_ROUTINE)(PVOID)DpcRoutine, DeviceObject);
+}
+static inline void IoRequestDpc(PDEVICE_OBJECT DeviceObject, PIRP Irp, PVOID Context) {
+    KeInsertQueueDpc(&DeviceObject->Dpc, Irp, Context);
+}
+static inline void IoInitializeThreadedDpcRequest(PDEVICE_OBJECT DeviceObject,
+                                                  PIO_DPC_ROUTINE DpcRoutine) {
+    KeInitializeThreadedDpc(&DeviceObject->Dpc, (PKDEFERRED_ROUTINE)(PVOID)DpcRoutine,
+                            DeviceObject);
+}
+NT_API NTSTATUS IoInitializeTimer(PDEVICE_OBJECT DeviceObject, PIO_TIMER_ROUTINE TimerRoutine,
+                                  PVOID Context);
+NT_API void IoStartTimer(PDEVICE_OBJECT DeviceObject);
+NT_API void IoStopTimer(PDEVICE_OBJECT DeviceObject);
+NT_API PVOID IoAllocateErrorLogEntry(PVOID IoObject, UCHAR EntrySize);
+NT_API void IoWriteErrorLogEntry(PVOID ElEntry);
+NT_API void IoFreeErrorLogEntry(PVOID ElEntry);
+NT_API PCONTROLLER_OBJECT IoCreateController(ULONG Size);
+NT_API void IoDeleteController(PCONTROLLER_OBJECT ControllerObject);
+NT_API void IoAllocateController(PCONTROLLER_OBJECT ControllerObject, PDEVICE_OBJECT DeviceObject,
+                                 PDRIVER_CONTROL ExecutionRoutine, PVOID Context);
+NT_API void IoFreeController(PCONTROLLER_OBJECT ControllerObject);
+NT_API PGENERIC_MAPPING IoGetFileObjectGenericMapping(void);
+NT_API NTSTATUS IoSetSystemPartition(PUNICODE_STRING VolumeNameString);
+NT_API NTSTATUS IoGetBootDiskInformation(PVOID BootDiskInformation, ULONG Size);
+NT_API BOOLEAN IoSetThreadHardErrorMode(BOOLEAN EnableHardErrors);
+NT_API void IoRaiseHardError(PIRP Irp, PVPB Vpb, PDEVICE_OBJECT RealDeviceObject);
+NT_API BOOLEAN IoRaiseInformationalHardError(NTSTATUS ErrorStatus, PUNICODE_STRING String,
+                                             PKTHREAD Thread);
+NT_API BOOLEAN IoIsWdmVersionAvailable(UCHAR MajorVersion, UCHAR MinorVersion);
+NT_API BOOLEAN IoIsOperationSynchronous(PIRP Irp);
+NT_API PDEVICE_OBJECT IoGetLowerDeviceObject(PDEVICE_OBJECT DeviceObject);
+NT_API PDEVICE_OBJECT IoGetDeviceAttachmentBaseRef(PDEVICE_OBJECT DeviceObject);
+NT_API NTSTATUS IoGetDeviceNumaNode(PDEVICE_OBJECT Pdo, PUSHORT NodeNumber);
+NT_API NTSTATUS IoEnumerateDeviceObjectList(PDRIVER_OBJECT DriverObject,
+                                            PDEVICE_OBJECT* DeviceObjectList,
+                                            ULONG DeviceObjectListSize,
+                                            PULONG ActualNumberDeviceObjects);
+NT_API NTSTATUS IoVolumeDeviceToDosName(PVOID VolumeDeviceObject, PUNICODE_STRING DosName);
+NT_API NTSTATUS IoQueryFullDriverPath(PDRIVER_OBJECT DriverObject, PUNICODE_STRING FullPath);
+NT_API void IoReuseIrpEx(PIRP Irp, NTSTATUS Status);
+NT_API void IoSetHardErrorOrVerifyDevice(PIRP Irp, PDEVICE_OBJECT DeviceObject);
+NT_API PDEVICE_OBJECT IoGetDeviceToVerify(PKTHREAD Thread);
+NT_API void IoSetDeviceToVerify(PKTHREAD Thread, PDEVICE_OBJECT DeviceObject);
+NT_API NTSTATUS IoVerifyVolume(PDEVICE_OBJECT DeviceObject, BOOLEAN AllowRawMount);
+NT_API BOOLEAN IoIsValidNameGraftingBuffer(PIRP Irp, PVOID ReparseBuffer);
+NT_API PIRP IoGetTopLevelIrp(void);
+NT_API void IoSetTopLevelIrp(PIRP Irp);
+NT_API BOOLEAN IoIsSystemThread(PETHREAD Thread);
+NT_API NTSTATUS IoSetMasterIrpStatus(PIRP MasterIrp, NTSTATUS Status);
+NT_API void IoQueueThreadIrp(PIRP Irp);
+NT_API NTSTATUS IoGetActivityIdIrp(PIRP Irp, GUID* Guid);
+NT_API NTSTATUS IoSetActivityIdIrp(PIRP Irp, const GUID* Guid);
+NT_API NTSTATUS IoGetDeviceDirectory(PDEVICE_OBJECT Pdo, ULONG DirectoryType, ULONG Flags,
+                                     PVOID Reserved, PHANDLE DeviceDirectoryHandle);
+NT_API void IoRegisterFileSystem(PDEVICE_OBJECT DeviceObject);
+NT_API void IoUnregisterFileSystem(PDEVICE_OBJECT DeviceObject);
+typedef void DRIVER_FS_NOTIFICATION(PDEVICE_OBJECT DeviceObject, BOOLEAN FsActive);
+typedef DRIVER_FS_NOTIFICATION* PDRIVER_FS_NOTIFICATION;
+NT_API NTSTATUS IoRegisterFsRegistrationChange(PDRIVER_OBJECT DriverObject,
+                                               PDRIVER_FS_NOTIFICATION Routine);
+NT_API void IoUnregisterFsRegistrationChange(PDRIVER_OBJECT DriverObject,
+                                             PDRIVER_FS_NOTIFICATION Routine);
+NT_API void IoAcquireVpbSpinLock(PKIRQL Irql);
+NT_API void IoReleaseVpbSpinLock(KIRQL Irql);
+NT_API NTSTATUS IoAttachDeviceToDeviceStackSafe(PDEVICE_OBJECT SourceDevice,
+                                                PDEVICE_OBJECT TargetDevice,
+                                                PDEVICE_OBJECT* AttachedToDeviceObject);
+NT_API PVOID IoGetInitialStack(void);
+NT_API PIRP IoAllocateIrpEx(PDEVICE_OBJECT DeviceObject, CCHAR StackSize, BOOLEAN ChargeQuota);
+NT_API ULONG IoSizeofGenericIrpExtension(void);
+typedef NTSTATUS (*PIO_QUEUE_IRP)(PIRP Irp);
+typedef void (*PIO_SESSION_NOTIFICATION_FUNCTION)(void);
+NT_API extern const UNICODE_STRING SDDL_DEVOBJ_KERNEL_ONLY;
+NT_API extern const UNICODE_STRING SDDL_DEVOBJ_SYS_ALL;
+NT_API extern const UNICODE_STRING SDDL_DEVOBJ_SYS_ALL_ADM_ALL;
+NT_API extern const UNICODE_STRING SDDL_DEVOBJ_SYS_ALL_ADM_RX;
+NT_API extern const UNICODE_STRING SDDL_DEVOBJ_SYS_ALL_ADM_RWX_WORLD_R;
+NT_API extern const UNICODE_STRING SDDL_DEVOBJ_SYS_ALL_ADM_RWX_WORLD_R_RES_R;
+NT_API extern const UNICODE_STRING SDDL_DEVOBJ_SYS_ALL_ADM_RWX_WORLD_RW_RES_R;
+NT_API extern const UNICODE_STRING SDDL_DEVOBJ_SYS_ALL_ADM_RWX_WORLD_RWX_RES_RWX;
+NT_API extern const UNICODE_STRING SDDL_DEVOBJ_INF_SUPPLIED;
+NT_EXTERN_C_END
+
+#endif

@@ -1,0 +1,322 @@
+/* Security descriptors, tokens and access checks. Source: WDK wdm.h and ntifs.h reference. */
+#ifndef IRPVERBS_WINDOWS_SECURITY_H
+#define IRPVERBS_WINDOWS_SECURITY_H
+
+#include <windows/wdk/objects.h>
+
+#define SECURITY_DESCRIPTOR_REVISION 1
+#define SECURITY_DESCRIPTOR_MIN_LENGTH (sizeof(SECURITY_DESCRIPTOR))
+#define ACL_REVISION 2
+#define ACL_REVISION_DS 4
+#define SID_REVISION 1
+#define SID_MAX_SUB_AUTHORITIES 15
+#define OWNER_SECURITY_INFORMATION 0x00000001L
+#define GROUP_SECURITY_INFORMATION 0x00000002L
+#define DACL_SECURITY_INFORMATION 0x00000004L
+#define SACL_SECURITY_INFORMATION 0x00000008L
+#define LABEL_SECURITY_INFORMATION 0x00000010L
+#define SE_DACL_PRESENT 0x0004
+#define SE_SELF_RELATIVE 0x8000
+#define ACCESS_ALLOWED_ACE_TYPE 0x0
+#define ACCESS_DENIED_ACE_TYPE 0x1
+#define OBJECT_INHERIT_ACE 0x1
+#define CONTAINER_INHERIT_ACE 0x2
+#define INHERIT_ONLY_ACE 0x8
+#define SE_PRIVILEGE_ENABLED_BY_DEFAULT 0x00000001L
+#define SE_PRIVILEGE_ENABLED 0x00000002L
+#define PRIVILEGE_SET_ALL_NECESSARY 1
+#define SE_CREATE_TOKEN_PRIVILEGE 2L
+#define SE_LOCK_MEMORY_PRIVILEGE 4L
+#define SE_TCB_PRIVILEGE 7L
+#define SE_SECURITY_PRIVILEGE 8L
+#define SE_TAKE_OWNERSHIP_PRIVILEGE 9L
+#define SE_LOAD_DRIVER_PRIVILEGE 10L
+#define SE_BACKUP_PRIVILEGE 17L
+#define SE_RESTORE_PRIVILEGE 18L
+#define SE_SHUTDOWN_PRIVILEGE 19L
+#define SE_DEBUG_PRIVILEGE 20L
+#define SE_CHANGE_NOTIFY_PRIVILEGE 23L
+#define SE_MANAGE_VOLUME_PRIVILEGE 28L
+#define SECURITY_WORLD_RID 0
+#define SECURITY_LOCAL_SYSTEM_RID 18
+#define SECURITY_BUILTIN_DOMAIN_RID 32
+#define DOMAIN_ALIAS_RID_ADMINS 0x220
+#define SECURITY_NT_AUTHORITY                                                                      \
+    { 0, 0, 0, 0, 0, 5 }
+#define SECURITY_WORLD_SID_AUTHORITY                                                               \
+    { 0, 0, 0, 0, 0, 1 }
+
+typedef USHORT SECURITY_DESCRIPTOR_CONTROL, *PSECURITY_DESCRIPTOR_CONTROL;
+typedef struct _SID_IDENTIFIER_AUTHORITY {
+    UCHAR Value[6];
+} SID_IDENTIFIER_AUTHORITY, *PSID_IDENTIFIER_AUTHORITY;
+typedef struct _SID {
+    UCHAR Revision;
+    UCHAR SubAuthorityCount;
+    SID_IDENTIFIER_AUTHORITY IdentifierAuthority;
+    ULONG SubAuthority[1];
+} SID, *PISID;
+typedef struct _ACL {
+    UCHAR AclRevision;
+    UCHAR Sbz1;
+    USHORT AclSize;
+    USHORT AceCount;
+    USHORT Sbz2;
+} ACL, *PACL;
+typedef struct _ACE_HEADER {
+    UCHAR AceType;
+    UCHAR AceFlags;
+    USHORT AceSize;
+} ACE_HEADER, *PACE_HEADER;
+typedef struct _ACCESS_ALLOWED_ACE {
+    ACE_HEADER Header;
+    ACCESS_MASK Mask;
+    ULONG SidStart;
+} ACCESS_ALLOWED_ACE, *PACCESS_ALLOWED_ACE, ACCESS_DENIED_ACE, *PACCESS_DENIED_ACE;
+typedef struct _SECURITY_DESCRIPTOR {
+    UCHAR Revision;
+    UCHAR Sbz1;
+    SECURITY_DESCRIPTOR_CONTROL Control;
+    PSID Owner;
+    PSID Group;
+    PACL Sacl;
+    PACL Dacl;
+} SECURITY_DESCRIPTOR, *PISECURITY_DESCRIPTOR;
+typedef struct _LUID_AND_ATTRIBUTES {
+    LUID Luid;
+    ULONG Attributes;
+} LUID_AND_ATTRIBUTES, *PLUID_AND_ATTRIBUTES;
+typedef struct _PRIVILEGE_SET {
+    ULONG PrivilegeCount;
+    ULONG Control;
+    LUID_AND_ATTRIBUTES Privilege[1];
+} PRIVILEGE_SET, *PPRIVILEGE_SET;
+typedef struct _INITIAL_PRIVILEGE_SET {
+    ULONG PrivilegeCount;
+    ULONG Control;
+    LUID_AND_ATTRIBUTES Privilege[3];
+} INITIAL_PRIVILEGE_SET;
+typedef PVOID PACCESS_TOKEN;
+typedef enum _SECURITY_IMPERSONATION_LEVEL {
+    SecurityAnonymous,
+    SecurityIdentification,
+    SecurityImpersonation,
+    SecurityDelegation
+} SECURITY_IMPERSONATION_LEVEL,
+    *PSECURITY_IMPERSONATION_LEVEL;
+typedef BOOLEAN SECURITY_CONTEXT_TRACKING_MODE;
+#define SECURITY_DYNAMIC_TRACKING TRUE
+#define SECURITY_STATIC_TRACKING FALSE
+typedef struct _SECURITY_QUALITY_OF_SERVICE {
+    ULONG Length;
+    SECURITY_IMPERSONATION_LEVEL ImpersonationLevel;
+    SECURITY_CONTEXT_TRACKING_MODE ContextTrackingMode;
+    BOOLEAN EffectiveOnly;
+} SECURITY_QUALITY_OF_SERVICE, *PSECURITY_QUALITY_OF_SERVICE;
+typedef struct _SECURITY_SUBJECT_CONTEXT {
+    PACCESS_TOKEN ClientToken;
+    SECURITY_IMPERSONATION_LEVEL ImpersonationLevel;
+    PACCESS_TOKEN PrimaryToken;
+    PVOID ProcessAuditId;
+} SECURITY_SUBJECT_CONTEXT, *PSECURITY_SUBJECT_CONTEXT;
+typedef struct _SECURITY_CLIENT_CONTEXT {
+    SECURITY_QUALITY_OF_SERVICE SecurityQos;
+    PACCESS_TOKEN ClientToken;
+    BOOLEAN DirectlyAccessClientToken;
+    BOOLEAN DirectAccessEffectiveOnly;
+    BOOLEAN ServerIsRemote;
+} SECURITY_CLIENT_CONTEXT, *PSECURITY_CLIENT_CONTEXT;
+typedef struct _ACCESS_STATE {
+    LUID OperationID;
+    BOOLEAN SecurityEvaluated;
+    BOOLEAN GenerateAudit;
+    BOOLEAN GenerateOnClose;
+    BOOLEAN PrivilegesAllocated;
+    ULONG Flags;
+    ACCESS_MASK RemainingDesiredAccess;
+    ACCESS_MASK PreviouslyGrantedAccess;
+    ACCESS_MASK OriginalDesiredAccess;
+    SECURITY_SUBJECT_CONTEXT SubjectSecurityContext;
+    PSECURITY_DESCRIPTOR SecurityDescriptor;
+    PVOID AuxData;
+    union {
+        INITIAL_PRIVILEGE_SET InitialPrivilegeSet;
+        PRIVILEGE_SET PrivilegeSet;
+    } Privileges;
+    BOOLEAN AuditPrivileges;
+    UNICODE_STRING ObjectName;
+    UNICODE_STRING ObjectTypeName;
+} ACCESS_STATE, *PACCESS_STATE;
+typedef struct _IO_SECURITY_CONTEXT {
+    PSECURITY_QUALITY_OF_SERVICE SecurityQos;
+    PACCESS_STATE AccessState;
+    ACCESS_MASK DesiredAccess;
+    ULONG FullCreateOptions;
+} IO_SECURITY_CONTEXT, *PIO_SECURITY_CONTEXT;
+typedef enum _TOKEN_TYPE { TokenPrimary = 1, TokenImpersonation } TOKEN_TYPE;
+typedef enum _TOKEN_INFORMATION_CLASS {
+    TokenUser = 1,
+    TokenGroups,
+    TokenPrivileges,
+    TokenOwner,
+    TokenPrimaryGroup,
+    TokenDefaultDacl,
+    TokenSource,
+    TokenType,
+    TokenImpersonationLevel,
+    TokenStatistics,
+    TokenRestrictedSids,
+    TokenSessionId
+} TOKEN_INFORMATION_CLASS;
+typedef struct _SID_AND_ATTRIBUTES {
+    PSID Sid;
+    ULONG Attributes;
+} SID_AND_ATTRIBUTES, *PSID_AND_ATTRIBUTES;
+typedef struct _TOKEN_USER {
+    SID_AND_ATTRIBUTES User;
+} TOKEN_USER, *PTOKEN_USER;
+typedef struct _SE_EXPORTS {
+    LUID SeCreateTokenPrivilege;
+    LUID SeTcbPrivilege;
+    LUID SeLoadDriverPrivilege;
+    LUID SeSecurityPrivilege;
+    LUID SeBackupPrivilege;
+    LUID SeRestorePrivilege;
+    PSID SeNullSid;
+    PSID SeWorldSid;
+    PSID SeLocalSid;
+    PSID SeLocalSystemSid;
+    PSID SeAliasAdminsSid;
+    PSID SeAliasUsersSid;
+    PSID SeAuthenticatedUsersSid;
+} SE_EXPORTS, *PSE_EXPORTS;
+#define TOKEN_QUERY 0x0008
+#define TOKEN_ADJUST_PRIVILEGES 0x0020
+
+NT_EXTERN_C_BEGIN
+NT_API extern PSE_EXPORTS SeExports;
+NT_API NTSTATUS RtlCreateSecurityDescriptor(PSECURITY_DESCRIPTOR SecurityDescriptor,
+                                            ULONG Revision);
+NT_API NTSTATUS RtlSetDaclSecurityDescriptor(PSECURITY_DESCRIPTOR SecurityDescriptor,
+                                             BOOLEAN DaclPresent, PACL Dacl, BOOLEAN DaclDefaulted);
+NT_API NTSTATUS RtlSetOwnerSecurityDescriptor(PSECURITY_DESCRIPTOR SecurityDescriptor, PSID Owner,
+                                              BOOLEAN OwnerDefaulted);
+NT_API NTSTATUS RtlGetDaclSecurityDescriptor(PSECURITY_DESCRIPTOR SecurityDescriptor,
+                                             PBOOLEAN DaclPresent, PACL* Dacl,
+                                             PBOOLEAN DaclDefaulted);
+NT_API NTSTATUS RtlAbsoluteToSelfRelativeSD(PSECURITY_DESCRIPTOR Absolute,
+                                            PSECURITY_DESCRIPTOR SelfRelative, PULONG Length);
+NT_API ULONG RtlLengthSecurityDescriptor(PSECURITY_DESCRIPTOR SecurityDescriptor);
+NT_API BOOLEAN RtlValidSecurityDescriptor(PSECURITY_DESCRIPTOR SecurityDescriptor);
+NT_API BOOLEAN RtlValidRelativeSecurityDescriptor(PSECURITY_DESCRIPTOR SecurityDescriptor,
+                                                  ULONG Length, SECURITY_INFORMATION Required);
+NT_API NTSTATUS RtlCreateAcl(PACL Acl, ULONG AclLength, ULONG AclRevision);
+NT_API NTSTATUS RtlAddAccessAllowedAce(PACL Acl, ULONG AceRevision, ACCESS_MASK AccessMask,
+                                       PSID Sid);
+NT_API NTSTATUS RtlAddAccessAllowedAceEx(PACL Acl, ULONG AceRevision, ULONG AceFlags,
+                                         ACCESS_MASK AccessMask, PSID Sid);
+NT_API NTSTATUS RtlGetAce(PACL Acl, ULONG AceIndex, PVOID* Ace);
+NT_API ULONG RtlLengthSid(PSID Sid);
+NT_API ULONG RtlLengthRequiredSid(ULONG SubAuthorityCount);
+NT_API BOOLEAN RtlValidSid(PSID Sid);
+NT_API BOOLEAN RtlEqualSid(PSID Sid1, PSID Sid2);
+NT_API NTSTATUS RtlCopySid(ULONG DestinationSidLength, PSID DestinationSid, PSID SourceSid);
+NT_API NTSTATUS RtlInitializeSid(PSID Sid, PSID_IDENTIFIER_AUTHORITY Authority, UCHAR Count);
+NT_API PULONG RtlSubAuthoritySid(PSID Sid, ULONG SubAuthority);
+NT_API NTSTATUS RtlConvertSidToUnicodeString(PUNICODE_STRING UnicodeString, PSID Sid,
+                                             BOOLEAN AllocateDestinationString);
+#define RtlEqualLuid(a, b) ((a)->LowPart == (b)->LowPart && (a)->HighPart == (b)->HighPart)
+static inline LUID RtlConvertLongToLuid(LONG value) NT_NOEXCEPT {
+    LUID luid = {(ULONG)value, value < 0 ? -1 : 0};
+    return luid;
+}
+static inline LUID RtlConvertUlongToLuid(ULONG value) NT_NOEXCEPT {
+    LUID luid = {value, 0};
+    return luid;
+}
+NT_API void RtlMapGenericMask(PACCESS_MASK AccessMask, const GENERIC_MAPPING* GenericMapping);
+NT_API BOOLEAN SeAccessCheck(PSECURITY_DESCRIPTOR SecurityDescriptor,
+                             PSECURITY_SUBJECT_CONTEXT SubjectSecurityContext,
+                             BOOLEAN SubjectContextLocked, ACCESS_MASK DesiredAccess,
+                             ACCESS_MASK PreviouslyGrantedAccess, PPRIVILEGE_SET* Privileges,
+                             PGENERIC_MAPPING GenericMapping, KPROCESSOR_MODE AccessMode,
+                             PACCESS_MASK GrantedAccess, PNTSTATUS AccessStatus);
+NT_API BOOLEAN SeSinglePrivilegeCheck(LUID PrivilegeValue, KPROCESSOR_MODE PreviousMode);
+NT_API BOOLEAN SePrivilegeCheck(PPRIVILEGE_SET RequiredPrivileges,
+                                PSECURITY_SUBJECT_CONTEXT SubjectSecurityContext,
+                                KPROCESSOR_MODE AccessMode);
+NT_API void SeFreePrivileges(PPRIVILEGE_SET Privileges);
+NT_API NTSTATUS SeAppendPrivileges(PACCESS_STATE AccessState, PPRIVILEGE_SET Privileges);
+NT_API void SeCaptureSubjectContext(PSECURITY_SUBJECT_CONTEXT SubjectContext);
+NT_API void SeLockSubjectContext(PSECURITY_SUBJECT_CONTEXT SubjectContext);
+NT_API void SeUnlockSubjectContext(PSECURITY_SUBJECT_CONTEXT SubjectContext);
+NT_API void SeReleaseSubjectContext(PSECURITY_SUBJECT_CONTEXT SubjectContext);
+NT_API BOOLEAN SeTokenIsAdmin(PACCESS_TOKEN Token);
+NT_API BOOLEAN SeTokenIsRestricted(PACCESS_TOKEN Token);
+NT_API TOKEN_TYPE SeTokenType(PACCESS_TOKEN Token);
+NT_API NTSTATUS SeQueryInformationToken(PACCESS_TOKEN Token, TOKEN_INFORMATION_CLASS Class,
+                                        PVOID* TokenInformation);
+NT_API NTSTATUS SeQueryAuthenticationIdToken(PACCESS_TOKEN Token, PLUID AuthenticationId);
+NT_API NTSTATUS SeQuerySessionIdToken(PACCESS_TOKEN Token, PULONG SessionId);
+NT_API NTSTATUS SeCreateClientSecurity(PETHREAD ClientThread,
+                                       PSECURITY_QUALITY_OF_SERVICE ClientSecurityQos,
+                                       BOOLEAN RemoteSession,
+                                       PSECURITY_CLIENT_CONTEXT ClientContext);
+NT_API NTSTATUS SeImpersonateClientEx(PSECURITY_CLIENT_CONTEXT ClientContext,
+                                      PETHREAD ServerThread);
+#define SeDeleteClientSecurity(context) PsDereferenceImpersonationToken((context)->ClientToken)
+NT_API PACCESS_TOKEN PsReferencePrimaryToken(PEPROCESS Process);
+NT_API PACCESS_TOKEN PsReferenceImpersonationToken(PETHREAD Thread, PBOOLEAN CopyOnOpen,
+                                                   PBOOLEAN EffectiveOnly,
+                                                   PSECURITY_IMPERSONATION_LEVEL Level);
+NT_API void PsDereferencePrimaryToken(PACCESS_TOKEN PrimaryToken);
+NT_API void PsDereferenceImpersonationToken(PACCESS_TOKEN ImpersonationToken);
+NT_API void PsRevertToSelf(void);
+#define SeQuerySubjectContextToken(context)                                                        \
+    ((context)->ClientToken != NULL ? (context)->ClientToken : (context)->PrimaryToken)
+NT_API NTSTATUS SeAssignSecurity(PSECURITY_DESCRIPTOR ParentDescriptor,
+                                 PSECURITY_DESCRIPTOR ExplicitDescriptor,
+                                 PSECURITY_DESCRIPTOR* NewDescriptor, BOOLEAN IsDirectoryObject,
+                                 PSECURITY_SUBJECT_CONTEXT SubjectContext,
+                                 PGENERIC_MAPPING GenericMapping, POOL_TYPE PoolType);
+NT_API NTSTATUS SeDeassignSecurity(PSECURITY_DESCRIPTOR* SecurityDescriptor);
+NT_API NTSTATUS SeQuerySecurityDescriptorInfo(PSECURITY_INFORMATION SecurityInformation,
+                                              PSECURITY_DESCRIPTOR SecurityDescriptor,
+                                              PULONG Length,
+                                              PSECURITY_DESCRIPTOR* ObjectsSecurityDescriptor);
+NT_API NTSTATUS SeSetSecurityDescriptorInfo(PVOID Object, PSECURITY_INFORMATION Information,
+                                            PSECURITY_DESCRIPTOR ModificationDescriptor,
+                                            PSECURITY_DESCRIPTOR* ObjectsSecurityDescriptor,
+                                            POOL_TYPE PoolType, PGENERIC_MAPPING GenericMapping);
+NT_API BOOLEAN SeValidSecurityDescriptor(ULONG Length, PSECURITY_DESCRIPTOR SecurityDescriptor);
+NT_API void SeOpenObjectAuditAlarm(PUNICODE_STRING ObjectTypeName, PVOID Object,
+                                   PUNICODE_STRING AbsoluteObjectName,
+                                   PSECURITY_DESCRIPTOR SecurityDescriptor,
+                                   PACCESS_STATE AccessState, BOOLEAN ObjectCreated,
+                                   BOOLEAN AccessGranted, KPROCESSOR_MODE AccessMode,
+                                   PBOOLEAN GenerateOnClose);
+NT_API void SeOpenObjectForDeleteAuditAlarm(PUNICODE_STRING ObjectTypeName, PVOID Object,
+                                            PUNICODE_STRING AbsoluteObjectName,
+                                            PSECURITY_DESCRIPTOR SecurityDescriptor,
+                                            PACCESS_STATE AccessState, BOOLEAN ObjectCreated,
+                                            BOOLEAN AccessGranted, KPROCESSOR_MODE AccessMode,
+                                            PBOOLEAN GenerateOnClose);
+NT_API BOOLEAN SeAuditingFileEvents(BOOLEAN AccessGranted, PSECURITY_DESCRIPTOR Descriptor);
+NT_API BOOLEAN SeAuditingFileOrGlobalEvents(BOOLEAN AccessGranted, PSECURITY_DESCRIPTOR Descriptor,
+                                            PSECURITY_SUBJECT_CONTEXT SubjectContext);
+NT_API BOOLEAN SeAuditingHardLinkEvents(BOOLEAN AccessGranted, PSECURITY_DESCRIPTOR Descriptor);
+NT_API NTSTATUS ZwSetSecurityObject(HANDLE Handle, SECURITY_INFORMATION SecurityInformation,
+                                    PSECURITY_DESCRIPTOR SecurityDescriptor);
+NT_API NTSTATUS ZwQuerySecurityObject(HANDLE Handle, SECURITY_INFORMATION SecurityInformation,
+                                      PSECURITY_DESCRIPTOR SecurityDescriptor, ULONG Length,
+                                      PULONG LengthNeeded);
+NT_API NTSTATUS ZwOpenProcessTokenEx(HANDLE ProcessHandle, ACCESS_MASK DesiredAccess,
+                                     ULONG HandleAttributes, PHANDLE TokenHandle);
+NT_API NTSTATUS ZwOpenThreadTokenEx(HANDLE ThreadHandle, ACCESS_MASK DesiredAccess,
+                                    BOOLEAN OpenAsSelf, ULONG HandleAttributes,
+                                    PHANDLE TokenHandle);
+NT_API NTSTATUS ZwQueryInformationToken(HANDLE TokenHandle, TOKEN_INFORMATION_CLASS Class,
+                                        PVOID Information, ULONG Length, PULONG ReturnLength);
+NT_EXTERN_C_END
+
+#endif

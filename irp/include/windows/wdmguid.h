@@ -1,0 +1,3 @@
+/* GUIDs of WDM. */
+
+#include <windows/wdk/wdm_guids.h>

@@ -1,0 +1,7 @@
+/* WMI. */
+#ifndef IRPVERBS_WINDOWS_WMIGUID_H_UMBRELLA
+#define IRPVERBS_WINDOWS_WMIGUID_H_UMBRELLA
+
+#include <windows/wdk/wmi.h>
+
+#endif

@@ -1,0 +1,71 @@
+#include "standard.hpp"
+
+#include "format.hpp"
+
+#include <windows/wdk/debug.h>
+#include <windows/wdk/status_codes.h>
+
+namespace {
+
+/* The levels that are printed: bit n stands for level n, as in the masks of Windows' components. */
+ULONG printed_levels() {
+    static const ULONG levels = [] {
+        const char* text = std::getenv("IRPVERBS_DBGPRINT");
+        return 1u | (text == nullptr ? 0u : static_cast<ULONG>(std::strtoul(text, nullptr, 0)));
+    }();
+    return levels;
+}
+
+bool is_printed(ULONG level) {
+    const ULONG mask = level < 32 ? 1u << level : level;
+    return (printed_levels() & mask) != 0;
+}
+
+ULONG print(const char* prefix, const char* format, va_list arguments) {
+    const std::string text = prefix + irpverbs::irp::windows::formatted(format, false, arguments);
+    std::fwrite(text.data(), 1, text.size(), stderr);
+    return STATUS_SUCCESS;
+}
+
+} // namespace
+
+extern "C" {
+
+ULONG DbgPrint(const char* Format, ...) {
+    va_list arguments;
+    va_start(arguments, Format);
+    const ULONG status = print("", Format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+ULONG vDbgPrintExWithPrefix(const char* Prefix, ULONG, ULONG Level, const char* Format,
+                            va_list Arguments) {
+    return is_printed(Level) ? print(Prefix, Format, Arguments) : ULONG{STATUS_SUCCESS};
+}
+
+ULONG vDbgPrintEx(ULONG ComponentId, ULONG Level, const char* Format, va_list Arguments) {
+    return vDbgPrintExWithPrefix("", ComponentId, Level, Format, Arguments);
+}
+
+ULONG DbgPrintEx(ULONG ComponentId, ULONG Level, const char* Format, ...) {
+    va_list arguments;
+    va_start(arguments, Format);
+    const ULONG status = vDbgPrintEx(ComponentId, Level, Format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+void IrpverbsBreakPoint(const char* File, ULONG Line) {
+    std::fprintf(stderr, "break point at %s:%u\n", File, Line);
+    KeBugCheckEx(MANUALLY_INITIATED_CRASH, Line, 0, 0, 0);
+}
+
+void RtlAssert(PVOID FailedAssertion, PVOID FileName, ULONG LineNumber, PSTR Message) {
+    std::fprintf(stderr, "%s:%u: assertion failed: %s%s%s\n", static_cast<const char*>(FileName),
+                 LineNumber, Message == nullptr ? "" : Message, Message == nullptr ? "" : ": ",
+                 static_cast<const char*>(FailedAssertion));
+    KeBugCheckEx(MANUALLY_INITIATED_CRASH, LineNumber, 0, 0, 0);
+}
+
+} // extern "C"
