@@ -98,16 +98,30 @@ void requester::fail(IB_WC_STATUS status) {
 void requester::complete_oldest(IB_WC_STATUS status) {
     const send_request& what = queue_[queue_.oldest()];
     if (what.started && what.is_read_or_atomic()) --reads_;
-    const bool reported =
-        status != IB_WC_SUCCESS || shared_.attr.sq_signaled || what.is_option(IB_SEND_OPT_SIGNALED);
-    IB_WC entry{};
-    entry.WrId = what.wr_id;
-    entry.Status = status;
-    entry.Opcode = opcode_of_completion(what.type);
-    entry.ByteCount = static_cast<ULONG>(what.length);
-    entry.QpNumber = shared_.attr.num;
     queue_.complete_oldest();
-    if (reported) shared_.owner.complete_send(entry);
+    complete(status, what.wr_id, what.type, what.options, static_cast<ULONG>(what.length));
+}
+
+void requester::complete(IB_WC_STATUS status, ULONGLONG wr_id, ib_wr_type_t type,
+                         ib_send_opt_t options, ULONG length) {
+    const bool is_signaled = shared_.attr.sq_signaled || (options & IB_SEND_OPT_SIGNALED) != 0;
+    if (status == IB_WC_SUCCESS && !is_signaled) return;
+    IB_WC entry{};
+    entry.WrId = wr_id;
+    entry.Status = status;
+    entry.Opcode = opcode_of_completion(type);
+    entry.ByteCount = length;
+    entry.QpNumber = shared_.attr.num;
+    shared_.owner.complete_send(entry);
+}
+
+void requester::passed_straight(const ib_send_wr_t& what, ULONG length, ULONG packets,
+                                const acknowledge_header& response) {
+    next_number_ = next_number_ + packets;
+    next_ = unacknowledged_ = sent_end_ = next_number_;
+    sequence_ = (sequence_ + 1) & psn::mask;
+    if (shared_.is_reliable()) update_credits(response);
+    complete(IB_WC_SUCCESS, what.wr_id, what.wr_type, what.send_opt, length);
 }
 
 void requester::flush() {

@@ -36,6 +36,16 @@ public:
     psn next_number() const { return next_number_; }
 
 private:
+    friend class straight_through;
+
+    /// True if the next work request can be executed at once.
+    bool is_idle() const {
+        return shared_.state == IB_QPS_RTS && queue_.is_empty() && rnr_until_ == 0;
+    }
+    /// Completes a work request whose packets need not be sent; `response` acknowledges it.
+    void passed_straight(const ib_send_wr_t& what, ULONG length, ULONG packets,
+                         const acknowledge_header& response);
+
     enum class step { done, blocked };
 
     bool is_outstanding(psn number) const {
@@ -78,6 +88,8 @@ private:
     void request_timer();
     void fail(IB_WC_STATUS status);
     void complete_oldest(IB_WC_STATUS status);
+    void complete(IB_WC_STATUS status, ULONGLONG wr_id, ib_wr_type_t type, ib_send_opt_t options,
+                  ULONG length);
 
     endpoint& shared_;
     send_queue queue_;

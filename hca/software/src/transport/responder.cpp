@@ -16,6 +16,7 @@ void responder::start() {
     expected_ = psn(shared_.attr.rq_psn);
     messages_ = 0;
     nak_sent_ = established_ = false;
+    all_sent_ = true;
     message_ = {};
     reply_.reset();
     resources_.resize(shared_.attr.resp_res);
@@ -23,6 +24,7 @@ void responder::start() {
 
 void responder::receive(const packet& what) {
     if (!shared_.receives() || service_of(what.opcode) != shared_.service()) return;
+    all_sent_ = false;
     if (shared_.is_datagram()) return receive_datagram(what);
     report_established();
     if (shared_.is_reliable()) return receive_reliable(what);

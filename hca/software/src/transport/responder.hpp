@@ -34,6 +34,13 @@ public:
     psn expected() const { return expected_; }
 
 private:
+    friend class straight_through;
+
+    /// True if a request whose first packet has this number can be executed at once.
+    bool is_idle_at(psn number) const;
+    /// Completes the oldest receive for a message that was executed without packets.
+    void passed_straight(const ib_send_wr_t& what, ULONG length);
+
     /// A response without data; acknowledgements coalesce into the newest.
     struct reply {
         psn number;
@@ -84,6 +91,7 @@ private:
     void finish(const packet& what);
     void complete_receive(const packet& what);
     void complete_receive(IB_WC_STATUS status);
+    IB_WC completion_of(ULONGLONG wr_id, operation what, ULONG length) const;
     void report_established();
 
     // ---- responses
@@ -102,6 +110,7 @@ private:
     ULONG messages_ = 0;    // MSN
     bool nak_sent_ = false; // the expected packet has been requested again
     bool established_ = false;
+    bool all_sent_ = true;       // no response has to be sent
     std::optional<reply> reply_; // to be sent, after the responses of reads and atomics
 };
 

@@ -1,0 +1,161 @@
+#include "straight_through.hpp"
+
+namespace irpverbs::hca_software::transport {
+
+namespace {
+
+// Words of 4 bytes. Source: IBA 9.2, 9.3.
+constexpr ULONGLONG base_words = 3;
+constexpr ULONGLONG rdma_words = 4;
+constexpr ULONGLONG atomic_words = 7;
+constexpr ULONGLONG acknowledge_words = 1;
+constexpr ULONGLONG atomic_result_words = 2;
+constexpr ULONGLONG immediate_words = 1;
+
+ULONGLONG words_of(ULONG bytes) { return (ULONGLONG{bytes} + 3) / 4; }
+
+bool is_option(const ib_send_wr_t& what, ib_send_opt_t which) {
+    return (what.send_opt & which) != 0;
+}
+
+bool is_atomic(const ib_send_wr_t& what) {
+    return what.wr_type == WR_COMPARE_SWAP || what.wr_type == WR_FETCH_ADD;
+}
+
+bool brings_immediate(const ib_send_wr_t& what) { return is_option(what, IB_SEND_OPT_IMMEDIATE); }
+
+segments list_of(const ib_send_wr_t& what) { return {what.ds_array, what.num_ds}; }
+
+} // namespace
+
+// Different path MTUs are an error that packets report.
+bool straight_through::connects(const queue_pair& from, const queue_pair& to) {
+    const endpoint& one = from.shared_;
+    const endpoint& other = to.shared_;
+    return !one.is_datagram() && one.service() == other.service() && one.mtu() == other.mtu() &&
+           one.attr.dest_num == other.attr.num && other.attr.dest_num == one.attr.num;
+}
+
+bool straight_through::execute(const ib_send_wr_t& what) {
+    if (!is_connected_ || !from_.is_idle() || !to_.is_idle_at(from_.next_number_)) return false;
+    const ULONGLONG length = total_length(list_of(what));
+    if (!has_room(what, length)) return false;
+    const auto size = static_cast<ULONG>(length);
+    const ULONG packets = is_atomic(what) ? 1 : packets_of(size, from_.shared_.mtu());
+    if (packets > psn::half || !move(what, size)) return false;
+    count(what, size, packets);
+    to_.expected_ = to_.expected_ + packets;
+    to_.messages_ = (to_.messages_ + 1) & psn::mask;
+    from_.passed_straight(what, size, packets, to_.acknowledgement());
+    return true;
+}
+
+bool straight_through::has_room(const ib_send_wr_t& what, ULONGLONG length) const {
+    const ib_qp_attr_t& attr = from_.shared_.attr;
+    if (attr.sq_depth == 0 || what.num_ds > attr.sq_sge || length > max_message) return false;
+    return !is_option(what, IB_SEND_OPT_INLINE) || length <= attr.sq_max_inline;
+}
+
+bool straight_through::move(const ib_send_wr_t& what, ULONG length) {
+    switch (what.wr_type) {
+    case WR_SEND:
+        return send(what, length);
+    case WR_RDMA_WRITE:
+        return write(what, length);
+    case WR_RDMA_READ:
+        return read(what, length);
+    case WR_COMPARE_SWAP:
+    case WR_FETCH_ADD:
+        return length == atomic_size && execute_atomic(what);
+    default:
+        return false;
+    }
+}
+
+bool straight_through::gather_local(const ib_send_wr_t& what, ULONG length,
+                                    payload& content) const {
+    if (what.num_ds > max_pieces) return false;
+    if (!is_option(what, IB_SEND_OPT_INLINE))
+        return gather(from_.shared_.memory, list_of(what), 0, length, content);
+    for (const ib_local_ds_t& each : list_of(what))
+        content.append({reinterpret_cast<const UCHAR*>(each.vaddr), each.length});
+    return true;
+}
+
+bool straight_through::send(const ib_send_wr_t& what, ULONG length) {
+    payload content;
+    if (is_option(what, IB_SEND_OPT_INVALIDATE) || to_.queue_.count() == 0) return false;
+    const segments into = to_.queue_.oldest_segments();
+    if (total_length(into) < length || !gather_local(what, length, content)) return false;
+    if (!scatter(to_.shared_.memory, into, 0, content)) return false;
+    to_.passed_straight(what, length);
+    return true;
+}
+
+bool straight_through::write(const ib_send_wr_t& what, ULONG length) {
+    const ib_send_remote_ops_t& remote = what.remote_ops;
+    if (!to_.is_granted(operation::write)) return false;
+    if (brings_immediate(what) && to_.queue_.count() == 0) return false;
+    payload content;
+    if (!gather_local(what, length, content)) return false;
+    if (length != 0) {
+        UCHAR* at = to_.shared_.memory.find(remote.rkey, remote.vaddr, length, IB_AC_RDMA_WRITE);
+        if (at == nullptr || !copy_payload(to_.shared_.memory, at, content)) return false;
+    }
+    if (brings_immediate(what)) to_.passed_straight(what, length);
+    return true;
+}
+
+bool straight_through::read(const ib_send_wr_t& what, ULONG length) {
+    const ib_send_remote_ops_t& remote = what.remote_ops;
+    if (!to_.is_granted(operation::read) || to_.shared_.attr.resp_res == 0) return false;
+    if (from_.shared_.attr.init_depth == 0) return false;
+    payload content;
+    if (length != 0) {
+        const UCHAR* at =
+            to_.shared_.memory.find(remote.rkey, remote.vaddr, length, IB_AC_RDMA_READ);
+        if (at == nullptr) return false;
+        content.append({at, length});
+    }
+    return scatter(from_.shared_.memory, list_of(what), 0, content);
+}
+
+// An atomic operation can't be repeated, so the place of its result is written before it.
+bool straight_through::execute_atomic(const ib_send_wr_t& what) {
+    const ib_send_remote_ops_t& remote = what.remote_ops;
+    const bool swaps = what.wr_type == WR_COMPARE_SWAP;
+    if (!to_.is_granted(swaps ? operation::compare_swap : operation::fetch_add)) return false;
+    if (to_.shared_.attr.resp_res == 0 || from_.shared_.attr.init_depth == 0) return false;
+    if (remote.vaddr % atomic_size != 0) return false;
+    UCHAR* at = to_.shared_.memory.find(remote.rkey, remote.vaddr, atomic_size, IB_AC_ATOMIC);
+    ULONGLONG before = 0;
+    payload result;
+    result.append({reinterpret_cast<const UCHAR*>(&before), atomic_size});
+    if (at == nullptr || !scatter(from_.shared_.memory, list_of(what), 0, result)) return false;
+    const atomic_header on{remote.vaddr, remote.rkey, swaps ? remote.atomic2 : remote.atomic1,
+                           swaps ? remote.atomic1 : 0};
+    if (!to_.perform(on, swaps ? operation::compare_swap : operation::fetch_add, at, before))
+        return false;
+    scatter(from_.shared_.memory, list_of(what), 0, result);
+    return true;
+}
+
+// A reliable message is acknowledged once. Source: IBA 9.7.5.1 (coalesced acknowledgements).
+void straight_through::count(const ib_send_wr_t& what, ULONG length, ULONG packets) {
+    const bool reads = what.wr_type == WR_RDMA_READ;
+    const bool is_rdma = reads || what.wr_type == WR_RDMA_WRITE;
+    const ULONGLONG requests = reads ? 1 : packets;
+    traffic_.requests += requests;
+    traffic_.request_words += requests * base_words + (is_rdma ? rdma_words : 0);
+    if (is_atomic(what)) traffic_.request_words += atomic_words;
+    if (brings_immediate(what) && !reads) traffic_.request_words += immediate_words;
+    if (!reads && !is_atomic(what)) traffic_.request_words += words_of(length);
+    if (!from_.shared_.is_reliable()) return;
+    const ULONGLONG responses = reads ? packets : 1;
+    traffic_.responses += responses;
+    traffic_.response_words += responses * base_words + acknowledge_words;
+    if (reads) traffic_.response_words += words_of(length) + (packets > 1 ? acknowledge_words : 0);
+    if (is_atomic(what)) traffic_.response_words += atomic_result_words;
+}
+
+} // namespace irpverbs::hca_software::transport
