@@ -109,6 +109,14 @@ public:
         IB_WC entry{};
         return !take(entry);
     }
+    /// The number of completions in the queue.
+    ULONG queued() const {
+        IB_CQ_ATTR attr{};
+        EXPECT_EQ(
+            verb_call([&](IRP* irp) { return CiQueryCq(cq_, sizeof(attr), &attr, irp); }).status(),
+            STATUS_SUCCESS);
+        return attr.Filled;
+    }
     void drain() const {
         IB_WC entry{};
         while (take(entry)) {

@@ -154,14 +154,14 @@ NTSTATUS arm_cq(HCA_CQ* cq, ULONG flags, PIRP) {
     return STATUS_SUCCESS;
 }
 
-cq_reports add_completion(HCA_CQ* cq, const IB_WC& completion, bool& taken) {
+cq_reports add_completion(HCA_CQ* cq, const IB_WC& completion) {
     ring& into = ring_of(cq);
     const dispatch::detail::spin_guard guard(into.lock);
-    taken = !into.overrun && into.count < into.capacity;
+    const bool taken = !into.overrun && into.count < into.capacity;
     const bool newly_overrun = !taken && !into.overrun;
     into.overrun = !taken;
     if (taken) insert_last(into, completion);
-    return {taken && take_notification(into), newly_overrun};
+    return {taken && take_notification(into), newly_overrun, !taken};
 }
 
 void report_cq(HCA_CQ* cq, const cq_reports& reports) {
@@ -170,9 +170,9 @@ void report_cq(HCA_CQ* cq, const cq_reports& reports) {
 }
 
 NTSTATUS insert_completion(HCA_CQ* cq, const IB_WC& completion) {
-    bool taken = false;
-    report_cq(cq, add_completion(cq, completion, taken));
-    return taken ? STATUS_SUCCESS : STATUS_BUFFER_OVERFLOW;
+    const cq_reports reports = add_completion(cq, completion);
+    report_cq(cq, reports);
+    return reports.lost ? STATUS_BUFFER_OVERFLOW : STATUS_SUCCESS;
 }
 
 SIZE_T cq_extension_size() { return sizeof(ring); }

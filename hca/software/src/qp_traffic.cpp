@@ -88,7 +88,7 @@ void qp_traffic::wake_at(const queue_pair& which, machine_time due) {
 transport::transmission qp_traffic::transmit(queue_pair& by, const transport::packet& what) {
     if (what.to_qp < first_qp_number) return transport::transmission::sent; // there is none
     if (by.resumes_at != 0) return transport::transmission::later;
-    if (by.burst == most_in_burst) return hold(by);
+    if (by.burst == most_in_burst) return delay(by);
     const shared_payload bytes = bytes_of(what);
     if (bytes == nullptr) return transport::transmission::sent;
     port& from = port_of(by);
@@ -101,12 +101,12 @@ transport::transmission qp_traffic::transmit(queue_pair& by, const transport::pa
         fabric_.send(from, sent);
         return true;
     });
-    if (!taken) return hold(by);
+    if (!taken) return delay(by);
     ++by.burst;
     return transport::transmission::sent;
 }
 
-transport::transmission qp_traffic::hold(queue_pair& which) {
+transport::transmission qp_traffic::delay(queue_pair& which) {
     which.resumes_at = KeQueryInterruptTime() + burst_interval;
     wake_at(which, which.resumes_at);
     return transport::transmission::later;
@@ -129,9 +129,29 @@ void qp_traffic::free(packet_queue& list) {
     });
 }
 
+queue_pair* qp_traffic::hold(ib_qpn_t number) {
+    return fabric_.with_lock([&] {
+        return qps_.with(number, [](queue_pair* found) {
+            if (found != nullptr) ++found->service.holders;
+            return found;
+        });
+    });
+}
+
+void qp_traffic::hold(queue_pair& which) {
+    fabric_.with_lock([&] { ++which.service.holders; });
+}
+
+// The DPC completes a destroy that waits: the caller holds locks.
+void qp_traffic::release(queue_pair& which) {
+    fabric_.with_lock([&] {
+        if (--which.service.holders == 0 && which.service.destroyer != nullptr) add(which);
+    });
+}
+
 NTSTATUS qp_traffic::remove(queue_pair& which, PIRP irp) {
     return fabric_.with_lock([&] {
-        if (!which.service.waiting && !which.service.served) return STATUS_SUCCESS;
+        if (!which.service.is_used()) return STATUS_SUCCESS;
         IoMarkIrpPending(irp);
         which.service.destroyer = irp;
         return STATUS_PENDING;
@@ -165,7 +185,7 @@ void qp_traffic::serve(queue_pair& which) {
 PIRP qp_traffic::end_service(queue_pair& which) {
     return fabric_.with_lock([&]() -> PIRP {
         which.service.served = false;
-        return which.service.waiting ? nullptr : which.service.destroyer;
+        return which.service.is_used() ? nullptr : which.service.destroyer;
     });
 }
 
