@@ -22,6 +22,7 @@ void add_ours_timers(catalog&);
 void add_ours_threads(catalog&);
 void add_ours_coroutine(catalog&);
 void add_ours_verbs(catalog&);
+void add_ours_data_path(catalog&);
 void add_ours_styles(catalog&);
 void add_ours_transactions(catalog&);
 void add_ours_rmpp(catalog&);
@@ -53,6 +54,7 @@ inline void add_ours(catalog& all) {
     add_ours_threads(all);
     add_ours_coroutine(all);
     add_ours_verbs(all);
+    add_ours_data_path(all);
     add_ours_styles(all);
     add_ours_transactions(all);
     add_ours_rmpp(all);
