@@ -98,7 +98,8 @@ bool queue_pair::joins(queue_pair& by) {
         port& own = port_of(*this);
         port& other = port_of(by);
         const datagram first = first_packet(own, *this);
-        if (!is_end_of(*this, *by.straight.forth.end, first_packet(other, by)) ||
+        if (!transport::straight_through::connects(by.engine, engine) ||
+            !is_end_of(*this, *by.straight.forth.end, first_packet(other, by)) ||
             !where.find_route(own, first, by.straight.back) || by.straight.back.is_sampled ||
             !is_end_of(by, *by.straight.back.end, first))
             return false;

@@ -31,8 +31,8 @@ public:
     void enter(ib_qp_state_t to, bool report_drained = false);
 
     /// Executes the first work requests of a list at once, where no packet is needed to know their
-    /// result, and returns the rest, which must be posted. Needs the requester's lock, and the
-    /// peer's responder's.
+    /// result, and returns the rest, which must be posted. straight_through::connects is true of
+    /// the two. Needs the requester's lock, and the peer's responder's.
     ib_send_wr_t* pass_straight(ib_send_wr_t* list, queue_pair& peer, straight_traffic& traffic);
     /// Posts a list, as CiPostSend does.
     NTSTATUS post_send(ib_send_wr_t* list, ib_send_wr_t** failed);

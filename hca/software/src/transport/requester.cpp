@@ -116,11 +116,11 @@ void requester::complete(IB_WC_STATUS status, ULONGLONG wr_id, ib_wr_type_t type
 }
 
 void requester::passed_straight(const ib_send_wr_t& what, ULONG length, ULONG packets,
-                                const acknowledge_header& response) {
+                                ULONG credit_limit) {
     next_number_ = next_number_ + packets;
     next_ = unacknowledged_ = sent_end_ = next_number_;
     sequence_ = (sequence_ + 1) & psn::mask;
-    if (shared_.is_reliable()) update_credits(response);
+    if (!unlimited_) credit_limit_ = credit_limit & psn::mask;
     complete(IB_WC_SUCCESS, what.wr_id, what.wr_type, what.send_opt, length);
 }
 

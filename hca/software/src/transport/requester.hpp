@@ -42,9 +42,10 @@ private:
     bool is_idle() const {
         return shared_.state == IB_QPS_RTS && queue_.is_empty() && rnr_until_ == 0;
     }
-    /// Completes a work request whose packets need not be sent; `response` acknowledges it.
+    /// Completes a work request whose packets need not be sent; the peer has receives up to the
+    /// request with that number.
     void passed_straight(const ib_send_wr_t& what, ULONG length, ULONG packets,
-                         const acknowledge_header& response);
+                         ULONG credit_limit);
 
     enum class step { done, blocked };
 

@@ -28,7 +28,6 @@ segments list_of(const ib_send_wr_t& what) { return {what.ds_array, what.num_ds}
 
 } // namespace
 
-// Different path MTUs are an error that packets report.
 bool straight_through::connects(const queue_pair& from, const queue_pair& to) {
     const endpoint& one = from.shared_;
     const endpoint& other = to.shared_;
@@ -37,7 +36,7 @@ bool straight_through::connects(const queue_pair& from, const queue_pair& to) {
 }
 
 bool straight_through::execute(const ib_send_wr_t& what) {
-    if (!is_connected_ || !from_.is_idle() || !to_.is_idle_at(from_.next_number_)) return false;
+    if (!from_.is_idle() || !to_.is_idle_at(from_.next_number_)) return false;
     const ULONGLONG length = total_length(list_of(what));
     if (!has_room(what, length)) return false;
     const auto size = static_cast<ULONG>(length);
@@ -46,7 +45,7 @@ bool straight_through::execute(const ib_send_wr_t& what) {
     count(what, size, packets);
     to_.expected_ = to_.expected_ + packets;
     to_.messages_ = (to_.messages_ + 1) & psn::mask;
-    from_.passed_straight(what, size, packets, to_.acknowledgement());
+    from_.passed_straight(what, size, packets, to_.messages_ + to_.queue_.count());
     return true;
 }
 

@@ -19,8 +19,13 @@ struct straight_traffic {
 /// the other's responder.
 class straight_through {
 public:
+    /// `connects(from, to)` is true.
     straight_through(queue_pair& from, queue_pair& to)
-        : from_(from.requester_), to_(to.responder_), is_connected_(connects(from, to)) {}
+        : from_(from.requester_), to_(to.responder_) {}
+
+    /// True if both belong to the same connection, and have the same path MTU: a difference is an
+    /// error that packets report.
+    static bool connects(const queue_pair& from, const queue_pair& to);
 
     /// Executes and completes a work request of the one, as if its packets and their responses had
     /// passed without loss. False: it must be posted. No state has changed then; payload may have
@@ -29,8 +34,6 @@ public:
     const straight_traffic& traffic() const { return traffic_; }
 
 private:
-    static bool connects(const queue_pair& from, const queue_pair& to);
-
     bool has_room(const ib_send_wr_t& what, ULONGLONG length) const;
     bool move(const ib_send_wr_t& what, ULONG length);
     bool gather_local(const ib_send_wr_t& what, ULONG length, payload& content) const;
@@ -42,7 +45,6 @@ private:
 
     requester& from_;
     responder& to_;
-    const bool is_connected_;
     straight_traffic traffic_;
 };
 
