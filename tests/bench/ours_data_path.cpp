@@ -27,23 +27,21 @@ Object* made_by(PIRP irp, const Verb& verb) {
 class end {
 public:
     explicit end(DEVICE_OBJECT* device) : ca_(device), bytes(region) {
-        pd_ = made_by<IB_PD>(ca_.irp(), [&](PIRP irp) {
-            CiAllocatePd(ca_.get(), IB_PDT_NORMAL, nullptr, irp);
-        });
+        pd_ = made_by<IB_PD>(
+            ca_.irp(), [&](PIRP irp) { CiAllocatePd(ca_.get(), IB_PDT_NORMAL, nullptr, irp); });
         cq_ = made_by<IB_CQ>(ca_.irp(), [&](PIRP irp) {
             CiCreateCq(ca_.get(), 2 * depth, nullptr, nullptr, nullptr, irp);
         });
         ib_mr_create_t wanted{bytes.data(), region, IB_AC_LOCAL_WRITE | IB_AC_REMOTE};
-        mr_ = made_by<IB_MR>(ca_.irp(),
-                             [&](PIRP irp) { CiRegisterMr(pd_, &wanted, nullptr, irp); });
+        mr_ =
+            made_by<IB_MR>(ca_.irp(), [&](PIRP irp) { CiRegisterMr(pd_, &wanted, nullptr, irp); });
         ib_qp_create_t create{};
         create.qp_type = IB_QPT_RELIABLE_CONN;
         create.h_sq_cq = create.h_rq_cq = cq_;
         create.sq_depth = create.rq_depth = depth;
         create.sq_sge = create.rq_sge = 1;
         create.sq_max_inline = 64;
-        qp_ = made_by<IB_QP>(ca_.irp(),
-                             [&](PIRP irp) { CiCreateQp(pd_, &create, nullptr, irp); });
+        qp_ = made_by<IB_QP>(ca_.irp(), [&](PIRP irp) { CiCreateQp(pd_, &create, nullptr, irp); });
     }
     ~end() {
         made_by<void>(ca_.irp(), [&](PIRP irp) { CiDestroyQp(qp_, nullptr, irp); });
@@ -99,8 +97,8 @@ template <ULONG Batch>
 class connection {
 public:
     explicit connection(ib_wr_type_t type, ULONG length, ib_send_opt_t options = 0)
-        : from_segment_{from.address(), length, from.key()},
-          to_segment_{to.address(), length, to.key()} {
+        : from_segment_{from.address(), length, from.key()}, to_segment_{to.address(), length,
+                                                                         to.key()} {
         from.connect(to);
         to.connect(from);
         for (ULONG i = 0; i < Batch; ++i) {

@@ -46,9 +46,7 @@ bool take_notification(ring& at) {
 }
 
 // The number is also read without the lock.
-void set_count(ring& of, ULONG count) {
-    __atomic_store_n(&of.count, count, __ATOMIC_RELAXED);
-}
+void set_count(ring& of, ULONG count) { __atomic_store_n(&of.count, count, __ATOMIC_RELAXED); }
 
 void remove_first(ring& from, IB_WC& to) {
     const IB_WC& entry = from.entries[from.first & (from.capacity - 1)];
@@ -76,8 +74,7 @@ ULONG take_entries(ring& from, ULONG count, IB_WC* entries) {
 
 // PFN_HCA_DIRECT_POLL; the queue is the ring.
 int poll_directly(ibv_cq* queue, int count, ibv_wc* entries) {
-    return static_cast<int>(take_entries(*reinterpret_cast<ring*>(queue),
-                                         static_cast<ULONG>(count),
+    return static_cast<int>(take_entries(*reinterpret_cast<ring*>(queue), static_cast<ULONG>(count),
                                          reinterpret_cast<IB_WC*>(entries)));
 }
 

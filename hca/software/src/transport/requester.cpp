@@ -4,27 +4,6 @@
 
 namespace irpverbs::hca_software::transport {
 
-namespace {
-
-IB_WC_OPCODE opcode_of_completion(ib_wr_type_t type) {
-    switch (type) {
-    case WR_RDMA_WRITE:
-        return IB_WC_RDMA_WRITE;
-    case WR_RDMA_READ:
-        return IB_WC_RDMA_READ;
-    case WR_COMPARE_SWAP:
-        return IB_WC_COMPARE_AND_SWAP;
-    case WR_FETCH_ADD:
-        return IB_WC_FETCH_AND_ADD;
-    case WR_LOCAL_INV:
-        return IB_WC_LOCAL_INVALIDATE;
-    default:
-        return IB_WC_SEND;
-    }
-}
-
-} // namespace
-
 void requester::start() {
     next_ = next_number_ = unacknowledged_ = sent_end_ = psn(shared_.attr.sq_psn);
     current_ = queue_.oldest();
@@ -100,28 +79,6 @@ void requester::complete_oldest(IB_WC_STATUS status) {
     if (what.started && what.is_read_or_atomic()) --reads_;
     queue_.complete_oldest();
     complete(status, what.wr_id, what.type, what.options, static_cast<ULONG>(what.length));
-}
-
-void requester::complete(IB_WC_STATUS status, ULONGLONG wr_id, ib_wr_type_t type,
-                         ib_send_opt_t options, ULONG length) {
-    const bool is_signaled = shared_.attr.sq_signaled || (options & IB_SEND_OPT_SIGNALED) != 0;
-    if (status == IB_WC_SUCCESS && !is_signaled) return;
-    IB_WC entry{};
-    entry.WrId = wr_id;
-    entry.Status = status;
-    entry.Opcode = opcode_of_completion(type);
-    entry.ByteCount = length;
-    entry.QpNumber = shared_.attr.num;
-    shared_.owner.complete_send(entry);
-}
-
-void requester::passed_straight(const ib_send_wr_t& what, ULONG length, ULONG packets,
-                                ULONG credit_limit) {
-    next_number_ = next_number_ + packets;
-    next_ = unacknowledged_ = sent_end_ = next_number_;
-    sequence_ = (sequence_ + 1) & psn::mask;
-    if (!unlimited_) credit_limit_ = credit_limit & psn::mask;
-    complete(IB_WC_SUCCESS, what.wr_id, what.wr_type, what.send_opt, length);
 }
 
 void requester::flush() {

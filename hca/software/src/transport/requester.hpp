@@ -12,6 +12,23 @@ inline bool is_beyond(ULONG one, ULONG other) {
     return ahead != 0 && ahead < psn::half;
 }
 
+inline IB_WC_OPCODE opcode_of_completion(ib_wr_type_t type) {
+    switch (type) {
+    case WR_RDMA_WRITE:
+        return IB_WC_RDMA_WRITE;
+    case WR_RDMA_READ:
+        return IB_WC_RDMA_READ;
+    case WR_COMPARE_SWAP:
+        return IB_WC_COMPARE_AND_SWAP;
+    case WR_FETCH_ADD:
+        return IB_WC_FETCH_AND_ADD;
+    case WR_LOCAL_INV:
+        return IB_WC_LOCAL_INVALIDATE;
+    default:
+        return IB_WC_SEND;
+    }
+}
+
 /// Guarded by the lock of the queue pair. Source: IBA 9.7 (reliable service), 9.8 (unreliable).
 class requester {
 public:
@@ -44,8 +61,7 @@ private:
     }
     /// Completes a work request whose packets need not be sent; the peer has receives up to the
     /// request with that number.
-    void passed_straight(const ib_send_wr_t& what, ULONG length, ULONG packets,
-                         ULONG credit_limit);
+    void passed_straight(const ib_send_wr_t& what, ULONG length, ULONG packets, ULONG credit_limit);
 
     enum class step { done, blocked };
 
@@ -111,5 +127,18 @@ private:
     machine_time deadline_ = 0;  // of a response; 0: none
     machine_time timer_ = 0;     // the time for which the timer is set; 0: none
 };
+
+inline void requester::complete(IB_WC_STATUS status, ULONGLONG wr_id, ib_wr_type_t type,
+                                ib_send_opt_t options, ULONG length) {
+    const bool is_signaled = shared_.attr.sq_signaled || (options & IB_SEND_OPT_SIGNALED) != 0;
+    if (status == IB_WC_SUCCESS && !is_signaled) return;
+    IB_WC entry{};
+    entry.WrId = wr_id;
+    entry.Status = status;
+    entry.Opcode = opcode_of_completion(type);
+    entry.ByteCount = length;
+    entry.QpNumber = shared_.attr.num;
+    shared_.owner.complete_send(entry);
+}
 
 } // namespace irpverbs::hca_software::transport

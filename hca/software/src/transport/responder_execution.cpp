@@ -148,36 +148,6 @@ void responder::complete_receive(const packet& what) {
     shared_.owner.complete_receive(entry);
 }
 
-IB_WC responder::completion_of(ULONGLONG wr_id, operation what, ULONG length) const {
-    IB_WC entry{};
-    entry.WrId = wr_id;
-    entry.Opcode =
-        what == operation::write ? IB_WC_RECEIVE_RDMA_WRITE_WITH_IMMEDIATE : IB_WC_RECEIVE;
-    entry.ByteCount = length;
-    entry.QpNumber = shared_.attr.num;
-    entry.SourceQp = shared_.attr.dest_num;
-    return entry;
-}
-
-bool responder::is_idle_at(psn number) const {
-    const bool is_open = shared_.receives() && (shared_.state != IB_QPS_RTR || established_);
-    return is_open && number == expected_ && message_.what == operation::reserved &&
-           !message_.dropped && !has_receive_ && !nak_sent_ && all_sent_;
-}
-
-void responder::passed_straight(const ib_send_wr_t& what, ULONG length) {
-    const bool writes = what.wr_type == WR_RDMA_WRITE;
-    IB_WC entry =
-        completion_of(queue_.oldest_id(), writes ? operation::write : operation::send, length);
-    if ((what.send_opt & IB_SEND_OPT_IMMEDIATE) != 0) {
-        entry.Flags |= IB_WC_IMMEDIATE_PRESENT;
-        entry.Immediate = what.immediate_data;
-    }
-    if ((what.send_opt & IB_SEND_OPT_SOLICITED) != 0) entry.Flags |= IB_WC_SOLICITED;
-    queue_.drop_oldest();
-    shared_.owner.complete_receive(entry);
-}
-
 void responder::complete_receive(IB_WC_STATUS status) {
     IB_WC entry{};
     entry.WrId = receive_.wr_id;

@@ -28,6 +28,34 @@ segments list_of(const ib_send_wr_t& what) { return {what.ds_array, what.num_ds}
 
 } // namespace
 
+void requester::passed_straight(const ib_send_wr_t& what, ULONG length, ULONG packets,
+                                ULONG credit_limit) {
+    next_number_ = next_number_ + packets;
+    next_ = unacknowledged_ = sent_end_ = next_number_;
+    sequence_ = (sequence_ + 1) & psn::mask;
+    if (!unlimited_) credit_limit_ = credit_limit & psn::mask;
+    complete(IB_WC_SUCCESS, what.wr_id, what.wr_type, what.send_opt, length);
+}
+
+bool responder::is_idle_at(psn number) const {
+    const bool is_open = shared_.receives() && (shared_.state != IB_QPS_RTR || established_);
+    return is_open && number == expected_ && message_.what == operation::reserved &&
+           !message_.dropped && !has_receive_ && !nak_sent_ && all_sent_;
+}
+
+void responder::passed_straight(const ib_send_wr_t& what, ULONG length) {
+    const bool writes = what.wr_type == WR_RDMA_WRITE;
+    IB_WC entry =
+        completion_of(queue_.oldest_id(), writes ? operation::write : operation::send, length);
+    if ((what.send_opt & IB_SEND_OPT_IMMEDIATE) != 0) {
+        entry.Flags |= IB_WC_IMMEDIATE_PRESENT;
+        entry.Immediate = what.immediate_data;
+    }
+    if ((what.send_opt & IB_SEND_OPT_SOLICITED) != 0) entry.Flags |= IB_WC_SOLICITED;
+    queue_.drop_oldest();
+    shared_.owner.complete_receive(entry);
+}
+
 bool straight_through::connects(const queue_pair& from, const queue_pair& to) {
     const endpoint& one = from.shared_;
     const endpoint& other = to.shared_;
@@ -81,26 +109,51 @@ bool straight_through::gather_local(const ib_send_wr_t& what, ULONG length,
     return true;
 }
 
-bool straight_through::send(const ib_send_wr_t& what, ULONG length) {
-    payload content;
-    if (is_option(what, IB_SEND_OPT_INVALIDATE) || to_.queue_.count() == 0) return false;
+// Most work requests have one data segment. Null: this one has another number, or a wrong key.
+const UCHAR* straight_through::only_source(const ib_send_wr_t& what) const {
+    if (what.num_ds != 1) return nullptr;
+    const ib_local_ds_t& all = *what.ds_array;
+    if (is_option(what, IB_SEND_OPT_INLINE)) return reinterpret_cast<const UCHAR*>(all.vaddr);
+    return from_.shared_.memory.find(all.lkey, all.vaddr, all.length, 0);
+}
+
+bool straight_through::copy_to_receive(const ib_send_wr_t& what, ULONG length) {
+    memory_access& memory = to_.shared_.memory;
     const segments into = to_.queue_.oldest_segments();
-    if (total_length(into) < length || !gather_local(what, length, content)) return false;
-    if (!scatter(to_.shared_.memory, into, 0, content)) return false;
+    if (into.size() == 1 && length != 0) {
+        const UCHAR* source = only_source(what);
+        if (length > into[0].length) return false;
+        UCHAR* at = source == nullptr
+                        ? nullptr
+                        : memory.find(into[0].lkey, into[0].vaddr, length, IB_AC_LOCAL_WRITE);
+        if (at != nullptr) return memory.copy(at, source, length);
+    }
+    payload content;
+    return total_length(into) >= length && gather_local(what, length, content) &&
+           scatter(memory, into, 0, content);
+}
+
+bool straight_through::send(const ib_send_wr_t& what, ULONG length) {
+    if (is_option(what, IB_SEND_OPT_INVALIDATE) || to_.queue_.count() == 0) return false;
+    if (!copy_to_receive(what, length)) return false;
     to_.passed_straight(what, length);
     return true;
 }
 
-bool straight_through::write(const ib_send_wr_t& what, ULONG length) {
+bool straight_through::copy_to_region(const ib_send_wr_t& what, ULONG length) {
+    memory_access& memory = to_.shared_.memory;
     const ib_send_remote_ops_t& remote = what.remote_ops;
+    UCHAR* at = memory.find(remote.rkey, remote.vaddr, length, IB_AC_RDMA_WRITE);
+    if (at == nullptr) return false;
+    if (const UCHAR* source = only_source(what)) return memory.copy(at, source, length);
+    payload content;
+    return gather_local(what, length, content) && copy_payload(memory, at, content);
+}
+
+bool straight_through::write(const ib_send_wr_t& what, ULONG length) {
     if (!to_.is_granted(operation::write)) return false;
     if (brings_immediate(what) && to_.queue_.count() == 0) return false;
-    payload content;
-    if (!gather_local(what, length, content)) return false;
-    if (length != 0) {
-        UCHAR* at = to_.shared_.memory.find(remote.rkey, remote.vaddr, length, IB_AC_RDMA_WRITE);
-        if (at == nullptr || !copy_payload(to_.shared_.memory, at, content)) return false;
-    }
+    if (length != 0 && !copy_to_region(what, length)) return false;
     if (brings_immediate(what)) to_.passed_straight(what, length);
     return true;
 }
@@ -141,20 +194,34 @@ bool straight_through::execute_atomic(const ib_send_wr_t& what) {
 
 // A reliable message is acknowledged once. Source: IBA 9.7.5.1 (coalesced acknowledgements).
 void straight_through::count(const ib_send_wr_t& what, ULONG length, ULONG packets) {
-    const bool reads = what.wr_type == WR_RDMA_READ;
-    const bool is_rdma = reads || what.wr_type == WR_RDMA_WRITE;
-    const ULONGLONG requests = reads ? 1 : packets;
+    const ULONGLONG payload_words = words_of(length);
+    ULONGLONG requests = packets;
+    ULONGLONG words = brings_immediate(what) ? immediate_words : 0;
+    ULONGLONG responses = 1;
+    ULONGLONG response_words = acknowledge_words;
+    switch (what.wr_type) {
+    case WR_SEND:
+        words += payload_words;
+        break;
+    case WR_RDMA_WRITE:
+        words += payload_words + rdma_words;
+        break;
+    case WR_RDMA_READ:
+        requests = 1;
+        words = rdma_words;
+        responses = packets;
+        response_words = payload_words + (packets > 1 ? 2 : 1) * acknowledge_words;
+        break;
+    default:
+        words = atomic_words;
+        response_words += atomic_result_words;
+        break;
+    }
     traffic_.requests += requests;
-    traffic_.request_words += requests * base_words + (is_rdma ? rdma_words : 0);
-    if (is_atomic(what)) traffic_.request_words += atomic_words;
-    if (brings_immediate(what) && !reads) traffic_.request_words += immediate_words;
-    if (!reads && !is_atomic(what)) traffic_.request_words += words_of(length);
+    traffic_.request_words += words + requests * base_words;
     if (!from_.shared_.is_reliable()) return;
-    const ULONGLONG responses = reads ? packets : 1;
     traffic_.responses += responses;
-    traffic_.response_words += responses * base_words + acknowledge_words;
-    if (reads) traffic_.response_words += words_of(length) + (packets > 1 ? acknowledge_words : 0);
-    if (is_atomic(what)) traffic_.response_words += atomic_result_words;
+    traffic_.response_words += response_words + responses * base_words;
 }
 
 } // namespace irpverbs::hca_software::transport

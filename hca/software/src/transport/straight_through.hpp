@@ -37,6 +37,9 @@ private:
     bool has_room(const ib_send_wr_t& what, ULONGLONG length) const;
     bool move(const ib_send_wr_t& what, ULONG length);
     bool gather_local(const ib_send_wr_t& what, ULONG length, payload& content) const;
+    const UCHAR* only_source(const ib_send_wr_t& what) const;
+    bool copy_to_receive(const ib_send_wr_t& what, ULONG length);
+    bool copy_to_region(const ib_send_wr_t& what, ULONG length);
     bool send(const ib_send_wr_t& what, ULONG length);
     bool write(const ib_send_wr_t& what, ULONG length);
     bool read(const ib_send_wr_t& what, ULONG length);
