@@ -13,6 +13,7 @@ void add_asio_threads(catalog&);
 void add_asio_transactions(catalog&);
 void add_queues(catalog&);
 void add_io_uring(catalog&);
+void add_ucx(catalog&);
 
 void add_ours_synchronous(catalog&);
 void add_ours_pended(catalog&);
@@ -41,6 +42,7 @@ inline void add_peers(catalog& all) {
     add_asio_transactions(all);
     add_queues(all);
     add_io_uring(all);
+    add_ucx(all);
 }
 
 // The same life cycles through this library's public interface; the verifier is off unless the name
