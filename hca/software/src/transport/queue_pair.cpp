@@ -69,8 +69,7 @@ NTSTATUS queue_pair::check_send(const ib_send_wr_t& what) const {
 ib_send_wr_t* queue_pair::pass_straight(ib_send_wr_t* list, queue_pair& peer,
                                         straight_traffic& traffic) {
     straight_through way(*this, peer);
-    while (list != nullptr && way.execute(*list))
-        list = list->p_next;
+    list = way.pass(list);
     traffic = way.traffic();
     return list;
 }

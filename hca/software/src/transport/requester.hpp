@@ -59,9 +59,9 @@ private:
     bool is_idle() const {
         return shared_.state == IB_QPS_RTS && queue_.is_empty() && rnr_until_ == 0;
     }
-    /// Completes a work request whose packets need not be sent; the peer has receives up to the
-    /// request with that number.
-    void passed_straight(const ib_send_wr_t& what, ULONG length, ULONG packets, ULONG credit_limit);
+    /// Counts messages whose packets need not be sent; the peer has receives up to the request with
+    /// the number `credit_limit`.
+    void passed_straight(ULONG messages, ULONG packets, ULONG credit_limit);
 
     enum class step { done, blocked };
 

@@ -12,14 +12,13 @@ constexpr ULONGLONG acknowledge_words = 1;
 constexpr ULONGLONG atomic_result_words = 2;
 constexpr ULONGLONG immediate_words = 1;
 
+// Bytes, so that a message has less than half of the packet numbers.
+constexpr ULONGLONG max_straight = ULONGLONG{psn::half - 1} * 256;
+
 ULONGLONG words_of(ULONG bytes) { return (ULONGLONG{bytes} + 3) / 4; }
 
 bool is_option(const ib_send_wr_t& what, ib_send_opt_t which) {
     return (what.send_opt & which) != 0;
-}
-
-bool is_atomic(const ib_send_wr_t& what) {
-    return what.wr_type == WR_COMPARE_SWAP || what.wr_type == WR_FETCH_ADD;
 }
 
 bool brings_immediate(const ib_send_wr_t& what) { return is_option(what, IB_SEND_OPT_IMMEDIATE); }
@@ -28,22 +27,20 @@ segments list_of(const ib_send_wr_t& what) { return {what.ds_array, what.num_ds}
 
 } // namespace
 
-void requester::passed_straight(const ib_send_wr_t& what, ULONG length, ULONG packets,
-                                ULONG credit_limit) {
+inline void requester::passed_straight(ULONG messages, ULONG packets, ULONG credit_limit) {
     next_number_ = next_number_ + packets;
     next_ = unacknowledged_ = sent_end_ = next_number_;
-    sequence_ = (sequence_ + 1) & psn::mask;
+    sequence_ = (sequence_ + messages) & psn::mask;
     if (!unlimited_) credit_limit_ = credit_limit & psn::mask;
-    complete(IB_WC_SUCCESS, what.wr_id, what.wr_type, what.send_opt, length);
 }
 
-bool responder::is_idle_at(psn number) const {
+inline bool responder::is_idle_at(psn number) const {
     const bool is_open = shared_.receives() && (shared_.state != IB_QPS_RTR || established_);
     return is_open && number == expected_ && message_.what == operation::reserved &&
            !message_.dropped && !has_receive_ && !nak_sent_ && all_sent_;
 }
 
-void responder::passed_straight(const ib_send_wr_t& what, ULONG length) {
+inline void responder::passed_straight(const ib_send_wr_t& what, ULONG length) {
     const bool writes = what.wr_type == WR_RDMA_WRITE;
     IB_WC entry =
         completion_of(queue_.oldest_id(), writes ? operation::write : operation::send, length);
@@ -63,27 +60,33 @@ bool straight_through::connects(const queue_pair& from, const queue_pair& to) {
            one.attr.dest_num == other.attr.num && other.attr.dest_num == one.attr.num;
 }
 
-bool straight_through::execute(const ib_send_wr_t& what) {
-    if (!from_.is_idle() || !to_.is_idle_at(from_.next_number_)) return false;
-    const ULONGLONG length = total_length(list_of(what));
-    if (!has_room(what, length)) return false;
-    const auto size = static_cast<ULONG>(length);
-    const ULONG packets = is_atomic(what) ? 1 : packets_of(size, from_.shared_.mtu());
-    if (packets > psn::half || !move(what, size)) return false;
-    count(what, size, packets);
-    to_.expected_ = to_.expected_ + packets;
-    to_.messages_ = (to_.messages_ + 1) & psn::mask;
-    from_.passed_straight(what, size, packets, to_.messages_ + to_.queue_.count());
+ib_send_wr_t* straight_through::pass(ib_send_wr_t* list) {
+    if (!from_.is_idle() || !to_.is_idle_at(from_.next_number_)) return list;
+    while (list != nullptr && execute(*list))
+        list = list->p_next;
+    if (messages_ == 0) return list;
+    to_.expected_ = to_.expected_ + packets_;
+    to_.messages_ = (to_.messages_ + messages_) & psn::mask;
+    from_.passed_straight(messages_, packets_, to_.messages_ + to_.queue_.count());
+    return list;
+}
+
+inline bool straight_through::execute(const ib_send_wr_t& what) {
+    const ULONGLONG length = what.num_ds == 1 ? what.ds_array->length : total_length(list_of(what));
+    if (!has_room(what, length) || !move(what, static_cast<ULONG>(length))) return false;
+    ++messages_;
+    from_.complete(IB_WC_SUCCESS, what.wr_id, what.wr_type, what.send_opt,
+                   static_cast<ULONG>(length));
     return true;
 }
 
-bool straight_through::has_room(const ib_send_wr_t& what, ULONGLONG length) const {
+inline bool straight_through::has_room(const ib_send_wr_t& what, ULONGLONG length) const {
     const ib_qp_attr_t& attr = from_.shared_.attr;
-    if (attr.sq_depth == 0 || what.num_ds > attr.sq_sge || length > max_message) return false;
+    if (attr.sq_depth == 0 || what.num_ds > attr.sq_sge || length > max_straight) return false;
     return !is_option(what, IB_SEND_OPT_INLINE) || length <= attr.sq_max_inline;
 }
 
-bool straight_through::move(const ib_send_wr_t& what, ULONG length) {
+inline bool straight_through::move(const ib_send_wr_t& what, ULONG length) {
     switch (what.wr_type) {
     case WR_SEND:
         return send(what, length);
@@ -110,14 +113,14 @@ bool straight_through::gather_local(const ib_send_wr_t& what, ULONG length,
 }
 
 // Most work requests have one data segment. Null: this one has another number, or a wrong key.
-const UCHAR* straight_through::only_source(const ib_send_wr_t& what) const {
+inline const UCHAR* straight_through::only_source(const ib_send_wr_t& what) const {
     if (what.num_ds != 1) return nullptr;
     const ib_local_ds_t& all = *what.ds_array;
     if (is_option(what, IB_SEND_OPT_INLINE)) return reinterpret_cast<const UCHAR*>(all.vaddr);
     return from_.shared_.memory.find(all.lkey, all.vaddr, all.length, 0);
 }
 
-bool straight_through::copy_to_receive(const ib_send_wr_t& what, ULONG length) {
+inline bool straight_through::copy_to_receive(const ib_send_wr_t& what, ULONG length) {
     memory_access& memory = to_.shared_.memory;
     const segments into = to_.queue_.oldest_segments();
     if (into.size() == 1 && length != 0) {
@@ -133,14 +136,15 @@ bool straight_through::copy_to_receive(const ib_send_wr_t& what, ULONG length) {
            scatter(memory, into, 0, content);
 }
 
-bool straight_through::send(const ib_send_wr_t& what, ULONG length) {
+inline bool straight_through::send(const ib_send_wr_t& what, ULONG length) {
     if (is_option(what, IB_SEND_OPT_INVALIDATE) || to_.queue_.count() == 0) return false;
     if (!copy_to_receive(what, length)) return false;
+    count_message(what, length, 0);
     to_.passed_straight(what, length);
     return true;
 }
 
-bool straight_through::copy_to_region(const ib_send_wr_t& what, ULONG length) {
+inline bool straight_through::copy_to_region(const ib_send_wr_t& what, ULONG length) {
     memory_access& memory = to_.shared_.memory;
     const ib_send_remote_ops_t& remote = what.remote_ops;
     UCHAR* at = memory.find(remote.rkey, remote.vaddr, length, IB_AC_RDMA_WRITE);
@@ -150,18 +154,23 @@ bool straight_through::copy_to_region(const ib_send_wr_t& what, ULONG length) {
     return gather_local(what, length, content) && copy_payload(memory, at, content);
 }
 
-bool straight_through::write(const ib_send_wr_t& what, ULONG length) {
+inline bool straight_through::write(const ib_send_wr_t& what, ULONG length) {
     if (!to_.is_granted(operation::write)) return false;
     if (brings_immediate(what) && to_.queue_.count() == 0) return false;
     if (length != 0 && !copy_to_region(what, length)) return false;
+    count_message(what, length, rdma_words);
     if (brings_immediate(what)) to_.passed_straight(what, length);
     return true;
 }
 
+// True if both ends have a place for a read or an atomic operation.
+bool straight_through::reads() const {
+    return to_.shared_.attr.resp_res != 0 && from_.shared_.attr.init_depth != 0;
+}
+
 bool straight_through::read(const ib_send_wr_t& what, ULONG length) {
     const ib_send_remote_ops_t& remote = what.remote_ops;
-    if (!to_.is_granted(operation::read) || to_.shared_.attr.resp_res == 0) return false;
-    if (from_.shared_.attr.init_depth == 0) return false;
+    if (!to_.is_granted(operation::read) || !reads()) return false;
     payload content;
     if (length != 0) {
         const UCHAR* at =
@@ -169,7 +178,9 @@ bool straight_through::read(const ib_send_wr_t& what, ULONG length) {
         if (at == nullptr) return false;
         content.append({at, length});
     }
-    return scatter(from_.shared_.memory, list_of(what), 0, content);
+    if (!scatter(from_.shared_.memory, list_of(what), 0, content)) return false;
+    count_read(length);
+    return true;
 }
 
 // An atomic operation can't be repeated, so the place of its result is written before it.
@@ -177,8 +188,7 @@ bool straight_through::execute_atomic(const ib_send_wr_t& what) {
     const ib_send_remote_ops_t& remote = what.remote_ops;
     const bool swaps = what.wr_type == WR_COMPARE_SWAP;
     if (!to_.is_granted(swaps ? operation::compare_swap : operation::fetch_add)) return false;
-    if (to_.shared_.attr.resp_res == 0 || from_.shared_.attr.init_depth == 0) return false;
-    if (remote.vaddr % atomic_size != 0) return false;
+    if (!reads() || remote.vaddr % atomic_size != 0) return false;
     UCHAR* at = to_.shared_.memory.find(remote.rkey, remote.vaddr, atomic_size, IB_AC_ATOMIC);
     ULONGLONG before = 0;
     payload result;
@@ -189,39 +199,44 @@ bool straight_through::execute_atomic(const ib_send_wr_t& what) {
     if (!to_.perform(on, swaps ? operation::compare_swap : operation::fetch_add, at, before))
         return false;
     scatter(from_.shared_.memory, list_of(what), 0, result);
+    count_atomic();
     return true;
 }
 
-// A reliable message is acknowledged once. Source: IBA 9.7.5.1 (coalesced acknowledgements).
-void straight_through::count(const ib_send_wr_t& what, ULONG length, ULONG packets) {
-    const ULONGLONG payload_words = words_of(length);
-    ULONGLONG requests = packets;
-    ULONGLONG words = brings_immediate(what) ? immediate_words : 0;
-    ULONGLONG responses = 1;
-    ULONGLONG response_words = acknowledge_words;
-    switch (what.wr_type) {
-    case WR_SEND:
-        words += payload_words;
-        break;
-    case WR_RDMA_WRITE:
-        words += payload_words + rdma_words;
-        break;
-    case WR_RDMA_READ:
-        requests = 1;
-        words = rdma_words;
-        responses = packets;
-        response_words = payload_words + (packets > 1 ? 2 : 1) * acknowledge_words;
-        break;
-    default:
-        words = atomic_words;
-        response_words += atomic_result_words;
-        break;
-    }
-    traffic_.requests += requests;
-    traffic_.request_words += words + requests * base_words;
+inline ULONG straight_through::packets_of(ULONG length) const {
+    return length == 0 ? 1 : ((length - 1) >> mtu_bits_) + 1;
+}
+
+// A message is acknowledged once. Source: IBA 9.7.5.1 (coalesced acknowledgements).
+inline void straight_through::count_message(const ib_send_wr_t& what, ULONG length,
+                                            ULONGLONG header_words) {
+    const ULONG packets = packets_of(length);
+    packets_ += packets;
+    traffic_.requests += packets;
+    traffic_.request_words += packets * base_words + header_words + words_of(length) +
+                              (brings_immediate(what) ? immediate_words : 0);
     if (!from_.shared_.is_reliable()) return;
-    traffic_.responses += responses;
-    traffic_.response_words += response_words + responses * base_words;
+    ++traffic_.responses;
+    traffic_.response_words += base_words + acknowledge_words;
+}
+
+// The first response and the last one have an acknowledgement.
+void straight_through::count_read(ULONG length) {
+    const ULONG packets = packets_of(length);
+    packets_ += packets;
+    ++traffic_.requests;
+    traffic_.request_words += base_words + rdma_words;
+    traffic_.responses += packets;
+    traffic_.response_words +=
+        packets * base_words + words_of(length) + (packets > 1 ? 2 : 1) * acknowledge_words;
+}
+
+void straight_through::count_atomic() {
+    ++packets_;
+    ++traffic_.requests;
+    traffic_.request_words += base_words + atomic_words;
+    ++traffic_.responses;
+    traffic_.response_words += base_words + acknowledge_words + atomic_result_words;
 }
 
 } // namespace irpverbs::hca_software::transport

@@ -21,19 +21,21 @@ class straight_through {
 public:
     /// `connects(from, to)` is true.
     straight_through(queue_pair& from, queue_pair& to)
-        : from_(from.requester_), to_(to.responder_) {}
+        : from_(from.requester_), to_(to.responder_),
+          mtu_bits_(std::countr_zero(from.shared_.mtu())) {}
 
     /// True if both belong to the same connection, and have the same path MTU: a difference is an
     /// error that packets report.
     static bool connects(const queue_pair& from, const queue_pair& to);
 
-    /// Executes and completes a work request of the one, as if its packets and their responses had
-    /// passed without loss. False: it must be posted. No state has changed then; payload may have
-    /// been copied, as its packets will again.
-    bool execute(const ib_send_wr_t& what);
+    /// Executes and completes the first work requests of a list, as if their packets and responses
+    /// had passed without loss, and returns the rest. Of the first one that is returned no state
+    /// has changed; payload may have been copied, as its packets will again.
+    ib_send_wr_t* pass(ib_send_wr_t* list);
     const straight_traffic& traffic() const { return traffic_; }
 
 private:
+    bool execute(const ib_send_wr_t& what);
     bool has_room(const ib_send_wr_t& what, ULONGLONG length) const;
     bool move(const ib_send_wr_t& what, ULONG length);
     bool gather_local(const ib_send_wr_t& what, ULONG length, payload& content) const;
@@ -43,11 +45,18 @@ private:
     bool send(const ib_send_wr_t& what, ULONG length);
     bool write(const ib_send_wr_t& what, ULONG length);
     bool read(const ib_send_wr_t& what, ULONG length);
+    bool reads() const;
     bool execute_atomic(const ib_send_wr_t& what);
-    void count(const ib_send_wr_t& what, ULONG length, ULONG packets);
+    ULONG packets_of(ULONG length) const;
+    void count_message(const ib_send_wr_t& what, ULONG length, ULONGLONG header_words);
+    void count_read(ULONG length);
+    void count_atomic();
 
     requester& from_;
     responder& to_;
+    const int mtu_bits_;
+    ULONG packets_ = 0; // packet numbers used
+    ULONG messages_ = 0;
     straight_traffic traffic_;
 };
 
