@@ -7,6 +7,7 @@
 #include "transport/packet_format.hpp"
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <new>
 #include <utility>
@@ -17,6 +18,18 @@ namespace {
 
 constexpr ULONG most_in_burst = 64;        // packets of a queue pair before others are served
 constexpr machine_time burst_interval = 5; // 500 ns
+
+ci::wire_route wire_route_of(const datagram& of) {
+    ci::wire_route made;
+    made.from = {of.from, of.from_qp, of.route.from};
+    made.to = {of.to, of.to_qp, of.route.to};
+    made.service_level = of.service_level;
+    made.global = of.global;
+    made.traffic_class = of.route.traffic_class;
+    made.hop_limit = of.route.hop_limit;
+    made.flow_label = of.route.flow_label;
+    return made;
+}
 
 // Null: no memory.
 shared_payload bytes_of(const transport::packet& what) try {
@@ -45,6 +58,17 @@ void address(packet& what, const port& from, const queue_pair& by, ib_qpn_t to) 
 }
 
 } // namespace
+
+void qp_traffic::capture(const port& at, const datagram& route, const transport::packet& what) {
+    DEVICE_OBJECT* device = at.owner->attached->device();
+    if (!HcaIsCaptured(device)) [[likely]]
+        return;
+    transport::packet whole = what;
+    whole.pkey = route.pkey;
+    std::array<UCHAR, transport::max_frame_size> bytes;
+    const std::size_t size = transport::write_frame(wire_route_of(route), whole, bytes);
+    HcaReportPacket(device, at.number, bytes.data(), size);
+}
 
 qp_traffic::qp_traffic(fabric& where, const qp_table& qps) : fabric_(where), qps_(qps) {
     KeInitializeDpc(&dpc_, serve_some, this);
@@ -98,6 +122,7 @@ transport::transmission qp_traffic::transmit(queue_pair& by, const transport::pa
         address(*sent, from, by, what.to_qp);
         sent->payload = bytes;
         sent->transport_headers = static_cast<USHORT>(bytes->size() - what.content.size());
+        capture(from, *sent, what);
         fabric_.send(from, sent);
         return true;
     });

@@ -44,6 +44,8 @@ public:
     /// Checks path and partition of a packet that has arrived for a connection. The caller holds
     /// the queue pair's lock.
     bool accepts(const queue_pair& at, const packet& what);
+    /// Reports a packet that a port of the HCA sends or receives to the capture of the HCA.
+    static void capture(const port& at, const datagram& route, const transport::packet& what);
     void free(packet_queue& list);
     /// Wakes the queue pair at `due`. The caller holds its lock.
     void wake_at(const queue_pair& which, machine_time due);

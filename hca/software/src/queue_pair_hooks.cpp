@@ -42,8 +42,10 @@ void queue_pair::receive(packet_queue& arrived, machine_time woken) {
 }
 
 void queue_pair::receive(const packet& what) {
-    if (!hca.traffic().accepts(*this, what)) return;
-    if (const auto content = transport::parse_transport(*what.payload)) engine.receive(*content);
+    const auto content = transport::parse_transport(*what.payload);
+    if (!content) return;
+    qp_traffic::capture(*what.at, what, *content);
+    if (hca.traffic().accepts(*this, what)) engine.receive(*content);
 }
 
 void queue_pair::report_pending() {

@@ -146,7 +146,9 @@ void queue_pair::end_straight() {
 ib_send_wr_t* queue_pair::pass_straight(ib_send_wr_t* list) {
     if (engine.state() != IB_QPS_RTS) return list;
     queue_pair* peer = straight_peer();
-    if (peer == nullptr || !hca.owner_fabric().passes_straight()) return list;
+    if (peer == nullptr || HcaIsCaptured(hca.device()) || HcaIsCaptured(peer->hca.device()))
+        return list;
+    if (!hca.owner_fabric().passes_straight()) return list;
     transport::straight_traffic traffic;
     {
         const dispatch::detail::spin_guard guard(peer->receive_lock);
