@@ -1,5 +1,5 @@
-// Work requests that pass straight through the fabric: nobody sees a difference, and changes of the
-// fabric or of an end lead the next ones back to packets.
+// Work requests that pass straight through the fabric: no client sees a difference, and changes
+// of the fabric or of an end lead the next ones back to packets.
 #include "connected_end.hpp"
 
 #include <support/both_machines.hpp>

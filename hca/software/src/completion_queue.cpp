@@ -62,7 +62,7 @@ void insert_last(ring& into, const IB_WC& entry) {
     set_count(into, into.count + 1);
 }
 
-// An empty queue is left alone, so that a poller disturbs nobody.
+// A poll of an empty queue writes nothing, so that it does not disturb the queue pairs.
 ULONG take_entries(ring& from, ULONG count, IB_WC* entries) {
     if (__atomic_load_n(&from.count, __ATOMIC_RELAXED) == 0) return 0;
     const dispatch::detail::spin_guard guard(from.lock);

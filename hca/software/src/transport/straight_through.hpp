@@ -29,8 +29,8 @@ public:
     static bool connects(const queue_pair& from, const queue_pair& to);
 
     /// Executes and completes the first work requests of a list, as if their packets and responses
-    /// had passed without loss, and returns the rest. Of the first one that is returned no state
-    /// has changed; payload may have been copied, as its packets will again.
+    /// had passed without loss, and returns the rest. The first one that is returned has changed no
+    /// state; payload may have been copied, as its packets will again.
     ib_send_wr_t* pass(ib_send_wr_t* list);
     const straight_traffic& traffic() const { return traffic_; }
 
