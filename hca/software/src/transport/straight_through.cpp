@@ -72,6 +72,8 @@ ib_send_wr_t* straight_through::pass(ib_send_wr_t* list) {
 }
 
 inline bool straight_through::execute(const ib_send_wr_t& what) {
+    const ib_qp_attr_t& attr = from_.shared_.attr;
+    if (attr.sq_depth == 0 || what.num_ds > attr.sq_sge) return false;
     const ULONGLONG length = what.num_ds == 1 ? what.ds_array->length : total_length(list_of(what));
     if (!has_room(what, length) || !move(what, static_cast<ULONG>(length))) return false;
     ++messages_;
@@ -81,9 +83,8 @@ inline bool straight_through::execute(const ib_send_wr_t& what) {
 }
 
 inline bool straight_through::has_room(const ib_send_wr_t& what, ULONGLONG length) const {
-    const ib_qp_attr_t& attr = from_.shared_.attr;
-    if (attr.sq_depth == 0 || what.num_ds > attr.sq_sge || length > max_straight) return false;
-    return !is_option(what, IB_SEND_OPT_INLINE) || length <= attr.sq_max_inline;
+    if (length > max_straight) return false;
+    return !is_option(what, IB_SEND_OPT_INLINE) || length <= from_.shared_.attr.sq_max_inline;
 }
 
 inline bool straight_through::move(const ib_send_wr_t& what, ULONG length) {
