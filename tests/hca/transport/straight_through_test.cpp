@@ -19,7 +19,8 @@ struct drawn_request {
     ib_send_opt_t options = 0;
     ULONG length = 0;
     ULONG offset = 0;
-    ULONG cut = 0;     // the length of the first data segment
+    ULONG cut = 0; // the length of the first data segment
+    bool one_part = false;
     ULONG receive = 0; // bytes of a receive that is posted before; 0: none is
     bool wrong_rkey = false;
     bool wrong_lkey = false;
@@ -34,7 +35,8 @@ drawn_request draw(random_choices& chance, bool is_reliable) {
     const bool atomic = made.type == WR_FETCH_ADD || made.type == WR_COMPARE_SWAP;
     made.length = atomic ? 8 : chance.pick(chance.fires("short", 2) ? 20 : 1500, "length");
     made.offset = 8 * chance.pick((arena - made.length) / 8, "offset");
-    made.cut = made.length / (1 + chance.pick(3, "cut"));
+    made.one_part = chance.fires("one part", 2);
+    made.cut = made.one_part ? made.length : made.length / (1 + chance.pick(3, "cut"));
     if (chance.fires("signaled", 2)) made.options |= IB_SEND_OPT_SIGNALED;
     if (chance.fires("solicited", 3)) made.options |= IB_SEND_OPT_SOLICITED;
     const bool sends = made.type == WR_SEND || made.type == WR_RDMA_WRITE;
@@ -51,9 +53,10 @@ drawn_request draw(random_choices& chance, bool is_reliable) {
 /// One of the two connections, with a region at each end.
 class half {
 public:
-    half(ib_qp_type_t type, std::uint32_t straight) : pair_(1, type) {
+    half(ib_qp_type_t type, std::uint32_t straight, ib_access_t rights) : pair_(1, type) {
         pair_.faults.straight = straight;
         for (const auto& each : pair_.ends) {
+            each->attr.access_ctrl = rights;
             each->attr.retry_cnt = each->attr.rnr_retry_cnt = 1;
             regions_[each->index] = &each->memory.add(arena);
             std::iota(regions_[each->index]->bytes.begin(), regions_[each->index]->bytes.end(),
@@ -81,7 +84,7 @@ public:
         ib_send_wr_t wr{};
         wr.wr_id = id;
         wr.ds_array = parts;
-        wr.num_ds = 2;
+        wr.num_ds = what.one_part ? 1 : 2;
         wr.wr_type = what.type;
         wr.send_opt = what.options;
         wr.immediate_data = static_cast<ib_net32_t>(id);
@@ -132,8 +135,10 @@ TEST_P(StraightThrough, RandomProgram_HasTheResultsOfPackets) {
     for (std::uint64_t seed = 1; seed <= seeds && !HasFailure(); ++seed) {
         SCOPED_TRACE(seed);
         random_choices chance(seed);
-        half by_packets(GetParam(), 0);
-        half straight(GetParam(), chance.fires("mixed", 2) ? 2 : 1);
+        const ib_access_t rights =
+            chance.fires("fewer rights", 4) ? chance.pick(IB_AC_REMOTE, "rights") : IB_AC_REMOTE;
+        half by_packets(GetParam(), 0, rights);
+        half straight(GetParam(), chance.fires("mixed", 2) ? 2 : 1, rights);
         for (unsigned i = 0; i < requests && by_packets.works() && !HasFailure(); ++i) {
             SCOPED_TRACE(i);
             const drawn_request what = draw(chance, GetParam() == IB_QPT_RELIABLE_CONN);
