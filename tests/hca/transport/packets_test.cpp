@@ -66,7 +66,7 @@ TEST_F(Packets, DataSegmentInvalid_EarlierWorkRequestCompletesFirst) {
     EXPECT_EQ(one.sent[1].Status, ULONG{IB_WC_LOCAL_PROTECTION_ERROR});
 }
 
-TEST_F(Packets, RnrNak_IsAnsweredBySendingAgainWithoutATimeOut) {
+TEST_F(Packets, RnrNak_CausesARetryWithoutATimeOut) {
     one.attr.local_ack_timeout = 0; // no time-out
     ib_local_ds_t segment = segment_of(local, 600);
     EXPECT_EQ(one.send(work_request(WR_SEND, segment)), STATUS_SUCCESS);
