@@ -111,6 +111,14 @@ asio::awaitable<void> use_queue_pair(ib_guid_t guid) {
     EXPECT_EQ((co_await ci::query_mr(mr))->lkey, mr.lkey());
     EXPECT_EQ(mr.rkey(), mr.lkey());
 
+    ib_av_attr_t way{};
+    way.port_num = 1;
+    ci::address_vector av = co_await ci::create_av(pd, way);
+    way.dlid = 10;
+    co_await ci::modify_av(av, way);
+    EXPECT_EQ((co_await ci::query_av(av))->attr.dlid, 10);
+    co_await ci::destroy_av(av);
+
     ib_qp_create_t wanted{};
     wanted.qp_type = IB_QPT_UNRELIABLE_CONN;
     wanted.sq_depth = wanted.rq_depth = 4;

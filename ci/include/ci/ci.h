@@ -28,6 +28,7 @@
 #ifndef IRPVERBS_CI_CI_H
 #define IRPVERBS_CI_CI_H
 
+#include <ci/address.h>
 #include <ci/attributes.h>
 #include <ci/completion.h>
 #include <ci/events.h>

@@ -1,6 +1,7 @@
 // The roles of ci/verbs.def: the checks of each parameter, and its use of a user's memory.
 #pragma once
 
+#include "objects/av_object.hpp"
 #include "objects/mad_agent.hpp"
 #include "objects/qp_object.hpp"
 #include "qp/create_checks.hpp"
@@ -161,6 +162,9 @@ private:
     static NTSTATUS check_value(const hca_device&, void*, const ib_mr_create_t& create) {
         return check_region(create);
     }
+    static NTSTATUS check_value(const hca_device& device, void*, const ib_av_attr_t& attr) {
+        return valid(is_way(attr, device.description.PortCount));
+    }
     static NTSTATUS check_value(const hca_device&, void* pd, const ib_qp_create_t& create) {
         return check_queue_pair(*static_cast<HCA_PD*>(pd), create);
     }
@@ -170,6 +174,13 @@ struct pd_type : role {
     static NTSTATUS check(const hca_device&, const create_parameters& wanted) {
         if (wanted.count == IB_PDT_NORMAL) return STATUS_SUCCESS;
         return wanted.count <= IB_PDT_UD ? STATUS_NOT_SUPPORTED : STATUS_INVALID_PARAMETER;
+    }
+};
+
+struct av_change : input<ib_av_attr_t> {
+    static NTSTATUS check(const hca_device& device, const parameters& with) {
+        const auto* attr = static_cast<const ib_av_attr_t*>(with.buffer);
+        return valid(attr != nullptr && is_way(*attr, device.description.PortCount));
     }
 };
 

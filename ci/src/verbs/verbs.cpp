@@ -21,6 +21,7 @@ DEVICE_OBJECT* fdo_of(IB_MAD_AGENT* agent) {
 }
 DEVICE_OBJECT* fdo_of(IB_PD* pd) { return reinterpret_cast<HCA_PD*>(pd)->Ca->Device; }
 DEVICE_OBJECT* fdo_of(IB_MR* mr) { return reinterpret_cast<HCA_MR*>(mr)->Pd->Ca->Device; }
+DEVICE_OBJECT* fdo_of(IB_AV* av) { return reinterpret_cast<HCA_AV*>(av)->Pd->Ca->Device; }
 DEVICE_OBJECT* fdo_of(IB_QP* qp) { return reinterpret_cast<HCA_QP*>(qp)->Pd->Ca->Device; }
 DEVICE_OBJECT* fdo_of(DEVICE_OBJECT* fdo) { return fdo; }
 
@@ -162,6 +163,23 @@ NTSTATUS CiDeregisterMr(IB_MR* pMr, CI_UDATA* pUserData, IRP* pIrp) {
 NTSTATUS CiQueryMr(IB_MR* pMr, SIZE_T AttrSize, ib_mr_attr_t* pAttr, CI_UDATA* pUserData,
                    IRP* pIrp) {
     return send(pMr, pIrp, HCA_MN_QUERY_MR, pAttr, AttrSize, word_of(pUserData));
+}
+
+NTSTATUS CiCreateAv(IB_PD* pPd, const ib_av_attr_t* pAttr, CI_UDATA* pUserData, IRP* pIrp) {
+    return send_create(pPd, pIrp, HCA_MN_CREATE_AV, pAttr, nullptr, pUserData);
+}
+
+NTSTATUS CiDestroyAv(IB_AV* pAv, CI_UDATA* pUserData, IRP* pIrp) {
+    return send(pAv, pIrp, HCA_MN_DESTROY_AV, pUserData);
+}
+
+NTSTATUS CiModifyAv(IB_AV* pAv, const ib_av_attr_t* pAttr, CI_UDATA* pUserData, IRP* pIrp) {
+    return send(pAv, pIrp, HCA_MN_MODIFY_AV, pAttr, 0, word_of(pUserData));
+}
+
+NTSTATUS CiQueryAv(IB_AV* pAv, SIZE_T AttrSize, ib_av_query_t* pAttr, CI_UDATA* pUserData,
+                   IRP* pIrp) {
+    return send(pAv, pIrp, HCA_MN_QUERY_AV, pAttr, AttrSize, word_of(pUserData));
 }
 
 NTSTATUS CiCreateQp(IB_PD* pPd, const ib_qp_create_t* pCreate, CI_UDATA* pUserData, IRP* pIrp) {

@@ -164,6 +164,10 @@ const HCA_OPERATIONS operations = {
     .ModifyQp = nullptr,
     .QueryQp = nullptr,
     .FlushQp = nullptr,
+    .CreateAv = nullptr,
+    .DestroyAv = nullptr,
+    .ModifyAv = nullptr,
+    .QueryAv = nullptr,
 };
 
 } // namespace irpverbs::hca_rdma

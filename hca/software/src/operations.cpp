@@ -1,5 +1,6 @@
 // The software HCA's operations for the verbs of channel adapters and ports.
 #include "adapter.hpp"
+#include "address_vectors.hpp"
 #include "completion_queue.hpp"
 #include "memory_verbs.hpp"
 #include "queue_pair.hpp"
@@ -30,6 +31,7 @@ IB_CA_ATTR attributes_of(const node& from) {
     attr.MaxReadsAsResponderOfQp = attr.MaxReadsAsInitiatorOfQp = max_reads_of_qp;
     attr.MaxReadsAsResponder = max_reads_of_qp * max_qps;
     attr.MaxPds = max_pds;
+    attr.MaxAvs = max_avs;
     attr.MaxMrs = max_mrs;
     attr.MaxMrSize = max_mr_size;
     attr.MaxCqs = attr.MaxCompletionHandlers = max_cqs; // each queue has its own up-calls
@@ -189,6 +191,10 @@ const HCA_OPERATIONS operations = {
     .ModifyQp = modify_qp,
     .QueryQp = query_qp,
     .FlushQp = flush_qp,
+    .CreateAv = create_av,
+    .DestroyAv = destroy_av,
+    .ModifyAv = modify_av,
+    .QueryAv = query_av,
 };
 
 bool is_software(const DEVICE_OBJECT* device) { return HcaDeviceOperations(device) == &operations; }

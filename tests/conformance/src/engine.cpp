@@ -124,6 +124,7 @@ std::vector<const test_case*> all_cases() {
                                                    mad_qp_cases,
                                                    mad_route_cases,
                                                    memory_cases,
+                                                   address_cases,
                                                    queue_pair_cases,
                                                    cancel_cases,
                                                    level_cases,
