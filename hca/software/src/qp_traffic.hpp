@@ -41,6 +41,11 @@ public:
     /// Checks path and partition of a packet that has arrived for a connection. The caller holds
     /// the queue pair's lock.
     bool accepts(const queue_pair& at, const packet& what);
+    /// Checks the keys of a datagram that has arrived, and returns its way; none: it is dropped.
+    /// The caller holds the queue pair's lock.
+    std::optional<transport::arrival> accept_datagram(const queue_pair& at, const packet& what);
+    /// Returns the bytes that a datagram on this way has at most; 0: the port has no such way.
+    ULONG datagram_limit(const queue_pair& by, const ib_av_attr_t& way);
     void free(packet_queue& list);
     /// Wakes the queue pair at `due`. The caller holds its lock.
     void wake_at(const queue_pair& which, machine_time due);

@@ -56,13 +56,6 @@ ib_qp_attr_t seen_attributes(const queue_pair& of) {
     return seen;
 }
 
-// There are no verbs of address vectors yet, so a queue pair of datagrams has no posts.
-void set_posts(queue_pair& of) {
-    of.shared->Posts.Queue = &of;
-    if (of.attr.qp_type != IB_QPT_UNRELIABLE_DGRM)
-        HcaSetQpPosts(of.shared, post_send, post_receive);
-}
-
 } // namespace
 
 NTSTATUS create_qp(HCA_QP* qp, CI_UDATA* user, PIRP) {
@@ -75,7 +68,8 @@ NTSTATUS create_qp(HCA_QP* qp, CI_UDATA* user, PIRP) {
         return STATUS_INSUFFICIENT_RESOURCES;
     }
     made.call([&](transport::queue_pair&) { made.attr.num = qp->Qp.Num; });
-    set_posts(made);
+    qp->Posts.Queue = &made;
+    HcaSetQpPosts(qp, post_send, post_receive);
     return STATUS_SUCCESS;
 }
 

@@ -42,6 +42,8 @@ struct queue_pair final : transport::queue_pair_owner {
 
     // ---- the engine's hooks
     transport::transmission transmit(const transport::packet& what) override;
+    std::optional<ib_av_attr_t> find_way(const IB_AV& to) override;
+    ULONG datagram_limit(const ib_av_attr_t& way) override;
     machine_time now() override;
     void set_timer(machine_time due) override;
     void complete_send(const IB_WC& entry) override;
@@ -79,6 +81,7 @@ private:
     };
 
     void receive(const packet& what);
+    void receive_datagram(const packet& what);
     void complete(IB_CQ* to, const IB_WC& entry, cq_reports& reports);
     memory_accesses& accesses() const;
     void request_reports();
