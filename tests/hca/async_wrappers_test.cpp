@@ -126,6 +126,15 @@ asio::awaitable<void> use_queue_pair(ib_guid_t guid) {
     const auto events = qp.async_events();
     co_await ci::modify_qp(qp, ci::to_init(wanted.qp_type, {.port = 2}));
     EXPECT_EQ((co_await ci::query_qp(qp))->primary_port, 2);
+    wanted.qp_type = IB_QPT_UNRELIABLE_DGRM;
+    ci::queue_pair datagrams = co_await ci::create_qp(pd, cq, cq, wanted);
+    ci::multicast_attachment attached =
+        co_await ci::attach_mcast(datagrams, {0xFF12401BFFFF0000, 1}, 0xC001);
+    const auto [attached_status] = co_await datagrams.async_close(as_tuple);
+    EXPECT_EQ(attached_status, code(STATUS_DEVICE_BUSY));
+    co_await ci::detach_mcast(attached);
+    co_await ci::destroy_qp(datagrams);
+
     co_await ci::flush_qp(qp);
     EXPECT_EQ((co_await ci::query_qp(qp))->state, IB_QPS_ERROR);
     const auto [late, none] = co_await ci::get_qp_async_event(qp, irp::within(1ms, as_tuple));

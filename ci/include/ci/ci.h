@@ -34,6 +34,7 @@
 #include <ci/events.h>
 #include <ci/mad.h>
 #include <ci/memory.h>
+#include <ci/multicast.h>
 #include <ci/qp.h>
 #include <irp/wdm.h>
 

@@ -86,6 +86,15 @@ typedef struct _HCA_QP {
     VOID* Reserved;
 } HCA_QP;
 
+/* The attachment of a queue pair to a multicast group, as its driver sees it. Ownership: the common
+   half's. */
+typedef struct _HCA_MCAST {
+    IB_MCAST Mcast;
+    HCA_QP* Qp;
+    VOID* Extension; /* McastExtensionSize bytes, zeroed */
+    VOID* Reserved;
+} HCA_MCAST;
+
 NT_STATIC_ASSERT(offsetof(HCA_QP, Posts) == sizeof(IB_QP), "CiPostSend finds it there");
 
 /* The version of this header's tables. A new member stands at the end of its table, which grows by
@@ -158,6 +167,9 @@ typedef struct _HCA_OPERATIONS {
     NTSTATUS (*ModifyAv)(HCA_AV* Av, const ib_av_attr_t* Attr, CI_UDATA* UserData, PIRP Irp);
     NTSTATUS(*QueryAv)
     (HCA_AV* Av, ib_av_query_t* Attr, SIZE_T AttrSize, CI_UDATA* UserData, PIRP Irp);
+
+    NTSTATUS (*AttachMcast)(HCA_MCAST* Mcast, CI_UDATA* UserData, PIRP Irp);
+    NTSTATUS (*DetachMcast)(HCA_MCAST* Mcast, CI_UDATA* UserData, PIRP Irp);
 } HCA_OPERATIONS;
 
 /* Initialises a table without operations. IRQL: any. */
@@ -183,6 +195,7 @@ typedef struct _HCA_DEVICE {
     SIZE_T MrExtensionSize;
     SIZE_T QpExtensionSize;
     SIZE_T AvExtensionSize;
+    SIZE_T McastExtensionSize;
 } HCA_DEVICE;
 
 /* Initialises a description without values. IRQL: any. */

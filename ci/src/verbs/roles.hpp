@@ -3,6 +3,7 @@
 
 #include "objects/av_object.hpp"
 #include "objects/mad_agent.hpp"
+#include "objects/mcast_object.hpp"
 #include "objects/qp_object.hpp"
 #include "qp/create_checks.hpp"
 #include "user/user_memory.hpp"
@@ -165,6 +166,9 @@ private:
     static NTSTATUS check_value(const hca_device& device, void*, const ib_av_attr_t& attr) {
         return valid(is_way(attr, device.description.PortCount));
     }
+    static NTSTATUS check_value(const hca_device&, void*, const ib_gid_t& group) {
+        return valid(group.gid_prefix >> 56 == 0xFF);
+    }
     static NTSTATUS check_value(const hca_device&, void* pd, const ib_qp_create_t& create) {
         return check_queue_pair(*static_cast<HCA_PD*>(pd), create);
     }
@@ -194,6 +198,20 @@ struct qp_change : input<ib_qp_mod_t> {
     static constexpr bool in_turn = true;
     static NTSTATUS before_call(hca_device&, const parameters& with) {
         return HcaCheckQpModify(&qp_of(with), static_cast<const ib_qp_mod_t*>(with.buffer));
+    }
+};
+
+/// The queue pair that is attached to a group.
+struct mcast_qp : role {
+    static NTSTATUS check(const hca_device&, const create_parameters& wanted) {
+        const ib_qp_type_t type = static_cast<HCA_QP*>(wanted.parent)->Create.qp_type;
+        return type == IB_QPT_UNRELIABLE_DGRM ? STATUS_SUCCESS : STATUS_INVALID_DEVICE_REQUEST;
+    }
+};
+
+struct mcast_lid : role {
+    static NTSTATUS check(const hca_device&, const create_parameters& wanted) {
+        return valid(wanted.count >= IB_LID_MULTICAST_FIRST && wanted.count < IB_LID_PERMISSIVE);
     }
 };
 

@@ -2,6 +2,7 @@
 // end the verb.
 #include "objects/av_object.hpp"
 #include "objects/mad_agent.hpp"
+#include "objects/mcast_object.hpp"
 #include "objects/qp_object.hpp"
 #include "roles.hpp"
 #include "user/user_buffer.hpp"

@@ -23,6 +23,9 @@ DEVICE_OBJECT* fdo_of(IB_PD* pd) { return reinterpret_cast<HCA_PD*>(pd)->Ca->Dev
 DEVICE_OBJECT* fdo_of(IB_MR* mr) { return reinterpret_cast<HCA_MR*>(mr)->Pd->Ca->Device; }
 DEVICE_OBJECT* fdo_of(IB_AV* av) { return reinterpret_cast<HCA_AV*>(av)->Pd->Ca->Device; }
 DEVICE_OBJECT* fdo_of(IB_QP* qp) { return reinterpret_cast<HCA_QP*>(qp)->Pd->Ca->Device; }
+DEVICE_OBJECT* fdo_of(IB_MCAST* mcast) {
+    return reinterpret_cast<HCA_MCAST*>(mcast)->Qp->Pd->Ca->Device;
+}
 DEVICE_OBJECT* fdo_of(DEVICE_OBJECT* fdo) { return fdo; }
 
 // The IRP of a verb without an object is sent to the null device, which completes it.
@@ -203,6 +206,15 @@ NTSTATUS CiFlushQp(IB_QP* pQp, IRP* pIrp) { return send(pQp, pIrp, HCA_MN_FLUSH_
 
 NTSTATUS CiGetQpAsyncEvent(IB_QP* pQp, IRP* pIrp) {
     return send(pQp, pIrp, HCA_MN_GET_QP_ASYNC_EVENT);
+}
+
+NTSTATUS CiAttachMcast(IB_QP* pQp, const ib_gid_t* pMcastGid, ib_lid_t McastLid,
+                       CI_UDATA* pUserData, IRP* pIrp) {
+    return send_create(pQp, pIrp, HCA_MN_ATTACH_MCAST, pMcastGid, nullptr, pUserData, McastLid);
+}
+
+NTSTATUS CiDetachMcast(IB_MCAST* pMcast, CI_UDATA* pUserData, IRP* pIrp) {
+    return send(pMcast, pIrp, HCA_MN_DETACH_MCAST, pUserData);
 }
 
 } // extern "C"

@@ -168,6 +168,8 @@ const HCA_OPERATIONS operations = {
     .DestroyAv = nullptr,
     .ModifyAv = nullptr,
     .QueryAv = nullptr,
+    .AttachMcast = nullptr,
+    .DetachMcast = nullptr,
 };
 
 } // namespace irpverbs::hca_rdma

@@ -66,6 +66,7 @@ NTSTATUS adapter::start() {
     description.MrExtensionSize = mr_extension_size;
     description.QpExtensionSize = sizeof(queue_pair);
     description.AvExtensionSize = av_extension_size;
+    description.McastExtensionSize = sizeof(attachment);
     DEVICE_OBJECT* made = nullptr;
     const NTSTATUS status = HcaCreateDevice(&description, &made);
     if (!NT_SUCCESS(status)) return status;

@@ -32,6 +32,8 @@ IB_CA_ATTR attributes_of(const node& from) {
     attr.MaxReadsAsResponder = max_reads_of_qp * max_qps;
     attr.MaxPds = max_pds;
     attr.MaxAvs = max_avs;
+    attr.MaxMulticastGroups = attr.MaxQpsOfMulticastGroup = attr.MaxMulticastAttachments =
+        max_attachments;
     attr.MaxMrs = max_mrs;
     attr.MaxMrSize = max_mr_size;
     attr.MaxCqs = attr.MaxCompletionHandlers = max_cqs; // each queue has its own up-calls
@@ -195,6 +197,8 @@ const HCA_OPERATIONS operations = {
     .DestroyAv = destroy_av,
     .ModifyAv = modify_av,
     .QueryAv = query_av,
+    .AttachMcast = attach_mcast,
+    .DetachMcast = detach_mcast,
 };
 
 bool is_software(const DEVICE_OBJECT* device) { return HcaDeviceOperations(device) == &operations; }

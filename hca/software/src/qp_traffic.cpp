@@ -95,6 +95,28 @@ bool qp_traffic::deliver(packet* what) {
     });
 }
 
+// A queue pair that is attached twice receives one copy. There is none for which the pool has no
+// packet: a datagram may be lost.
+void qp_traffic::deliver_to_group(const packet& what) {
+    if (!what.global) return;
+    ++multicasts_;
+    attachments_.for_each(what.to, what.route.to, [&](queue_pair& to) {
+        if (std::exchange(to.service.newest_multicast, multicasts_) == multicasts_) return;
+        packet* copy = fabric_.packets().copy(what);
+        if (copy == nullptr) return;
+        to.service.arrived.push(copy);
+        add(to);
+    });
+}
+
+bool qp_traffic::attach(attachment& added) {
+    return fabric_.with_lock([&] { return attachments_.add(added); });
+}
+
+void qp_traffic::detach(attachment& removed) {
+    fabric_.with_lock([&] { attachments_.remove(removed); });
+}
+
 void qp_traffic::wake(ib_qpn_t number, machine_time due) {
     qps_.with(number, [&](queue_pair* woken) {
         if (woken == nullptr) return;

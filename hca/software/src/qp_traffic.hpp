@@ -3,6 +3,7 @@
 #pragma once
 
 #include "fabric.hpp"
+#include "multicast_attachments.hpp"
 #include "qp_table.hpp"
 
 #include "transport/hooks.hpp"
@@ -16,7 +17,8 @@ struct qp_service {
     queue_pair* next_waiting = nullptr; // link of a list
     bool waiting = false;               // it is on the list of those that are to be served
     bool served = false;
-    PIRP destroyer = nullptr; // completed when it is neither waiting nor served
+    ULONGLONG newest_multicast = 0; // the number of the last one of which it received a copy
+    PIRP destroyer = nullptr;       // completed when it is neither waiting nor served
 };
 
 /// Locks are acquired in this order: a queue pair's, the fabric's, the table's.
@@ -30,10 +32,16 @@ public:
 
     /// False: there is no such queue pair. Ownership: otherwise `what` is the traffic's.
     bool deliver(packet* what);
+    /// Delivers a copy to each queue pair that is attached to the group. Ownership: `what` stays
+    /// the caller's.
+    void deliver_to_group(const packet& what);
     void wake(ib_qpn_t number, machine_time due);
 
     // Functions without it:
 
+    /// False: max_attachments exist.
+    bool attach(attachment& added);
+    void detach(attachment& removed);
     /// Serves the queue pair soon.
     void request(queue_pair& which);
     /// Sends a packet of an engine. The caller holds the queue pair's lock.
@@ -69,6 +77,8 @@ private:
     queue_pair* last_ = nullptr;
     bool serving_ = false; // the DPC is queued or runs
     KDPC dpc_{};
+    multicast_attachments attachments_; // guarded by the fabric's lock, as the next
+    ULONGLONG multicasts_ = 0;          // that have arrived
 };
 
 } // namespace irpverbs::hca_software

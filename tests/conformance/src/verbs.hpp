@@ -145,6 +145,12 @@ inline verb query_qp(IB_QP* qp, void* to, SIZE_T size, CI_UDATA* data = nullptr)
 inline verb flush_qp(IB_QP* qp) {
     return {"CiFlushQp", [=](IRP* irp) { return CiFlushQp(qp, irp); }};
 }
+inline verb attach_mcast(IB_QP* qp, const ib_gid_t* group, ib_lid_t lid, CI_UDATA* data = nullptr) {
+    return {"CiAttachMcast", [=](IRP* irp) { return CiAttachMcast(qp, group, lid, data, irp); }};
+}
+inline verb detach_mcast(IB_MCAST* mcast, CI_UDATA* data = nullptr) {
+    return {"CiDetachMcast", [=](IRP* irp) { return CiDetachMcast(mcast, data, irp); }};
+}
 inline verb get_qp_event(IB_QP* qp) {
     return {"CiGetQpAsyncEvent", [=](IRP* irp) { return CiGetQpAsyncEvent(qp, irp); }};
 }

@@ -75,6 +75,8 @@ void null_object_returns_invalid_parameter(world&) {
                              modify_qp(nullptr, nullptr),
                              query_qp(nullptr, nullptr, 0),
                              flush_qp(nullptr),
+                             attach_mcast(nullptr, nullptr, 0),
+                             detach_mcast(nullptr),
                              get_qp_event(nullptr),
                              register_agent(nullptr, nullptr),
                              deregister_agent(nullptr),
