@@ -20,10 +20,11 @@ IB_CA_ATTR attributes_of(const node& from) {
     attr.SystemImageGuid = from.system_image_guid;
     std::memcpy(attr.NodeDescription, from.description.data(),
                 std::min<std::size_t>(from.description.size(), IB_NODE_DESCRIPTION_SIZE));
-    attr.Capabilities =
-        IB_CA_CAP_BAD_PKEY_COUNTER | IB_CA_CAP_BAD_QKEY_COUNTER | IB_CA_CAP_SHUTDOWN_PORT |
-        IB_CA_CAP_INIT_TYPE | IB_CA_CAP_PORT_ACTIVE_EVENT | IB_CA_CAP_SYSTEM_IMAGE_GUID |
-        IB_CA_CAP_CQ_RESIZE | IB_CA_CAP_CURRENT_QP_STATE_MODIFIER | IB_CA_CAP_ZERO_BASED_ADDRESS;
+    attr.Capabilities = IB_CA_CAP_BAD_PKEY_COUNTER | IB_CA_CAP_BAD_QKEY_COUNTER |
+                        IB_CA_CAP_SHUTDOWN_PORT | IB_CA_CAP_INIT_TYPE |
+                        IB_CA_CAP_PORT_ACTIVE_EVENT | IB_CA_CAP_SYSTEM_IMAGE_GUID |
+                        IB_CA_CAP_CQ_RESIZE | IB_CA_CAP_UD_MULTICAST |
+                        IB_CA_CAP_CURRENT_QP_STATE_MODIFIER | IB_CA_CAP_ZERO_BASED_ADDRESS;
     attr.MaxQps = max_qps;
     attr.MaxQpWrs = max_qp_wrs;
     attr.MaxSges = attr.MaxSgesOfRead = max_sges;
