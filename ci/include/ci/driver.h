@@ -324,6 +324,15 @@ NT_API void HcaSetQpPosts(HCA_QP* Qp, PFN_HCA_POST_SEND PostSend, PFN_HCA_POST_R
    IRQL: <= DISPATCH_LEVEL. */
 NT_API void HcaReportMad(HCA_MAD_AGENT* Agent, const IB_MAD_RECEIVED* Received);
 
+/* TRUE while a capture of the device exists (ci/capture.h). IRQL: any. */
+NT_API BOOLEAN HcaIsCaptured(PDEVICE_OBJECT Device) NT_NOEXCEPT;
+
+/* Passes a packet of a queue pair that a port has sent or received to the capture of the device;
+   has no effect without one. Packet: from the local route header to the variant CRC; it is copied.
+   The caller may hold spin locks. IRQL: <= DISPATCH_LEVEL. */
+NT_API void HcaReportPacket(PDEVICE_OBJECT Device, UCHAR PortNumber, const VOID* Packet,
+                            SIZE_T Length);
+
 /* TRUE after HcaReportFatal. IRQL: any. */
 NT_API BOOLEAN HcaIsFailed(PDEVICE_OBJECT Device) NT_NOEXCEPT;
 

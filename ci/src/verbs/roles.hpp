@@ -248,7 +248,7 @@ struct sent_datagram : role {
     }
     // The capture records it first: the response may arrive before the driver's operation returns.
     static NTSTATUS before_call(hca_device& device, const parameters& with) {
-        device.observer.notify(&mad_observer::sent, agent_of(with),
+        device.observer.notify(&traffic_observer::sent, agent_of(with),
                                *static_cast<const IB_MAD_SEND*>(with.buffer));
         return STATUS_SUCCESS;
     }

@@ -8,6 +8,7 @@
 #include "transport/packet_format.hpp"
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <new>
 #include <utility>
@@ -18,6 +19,18 @@ namespace {
 
 constexpr ULONG most_in_burst = 64;        // packets of a queue pair before others are served
 constexpr machine_time burst_interval = 5; // 500 ns
+
+ci::wire_route wire_route_of(const datagram& of) {
+    ci::wire_route made;
+    made.from = {of.from, of.from_qp, of.route.from};
+    made.to = {of.to, of.to_qp, of.route.to};
+    made.service_level = of.service_level;
+    made.global = of.global;
+    made.traffic_class = of.route.traffic_class;
+    made.hop_limit = of.route.hop_limit;
+    made.flow_label = of.route.flow_label;
+    return made;
+}
 
 // Null: no memory.
 shared_payload bytes_of(const transport::packet& what) try {
@@ -73,6 +86,17 @@ transport::arrival arrival_of(const packet& what, const port& in, USHORT pkey_in
 }
 
 } // namespace
+
+void qp_traffic::capture(const port& at, const datagram& route, const transport::packet& what) {
+    DEVICE_OBJECT* device = at.owner->attached->device();
+    if (!HcaIsCaptured(device)) [[likely]]
+        return;
+    transport::packet whole = what;
+    whole.pkey = route.pkey;
+    std::array<UCHAR, transport::max_frame_size> bytes;
+    const std::size_t size = transport::write_frame(wire_route_of(route), whole, bytes);
+    HcaReportPacket(device, at.number, bytes.data(), size);
+}
 
 qp_traffic::qp_traffic(fabric& where, const qp_table& qps) : fabric_(where), qps_(qps) {
     KeInitializeDpc(&dpc_, serve_some, this);
@@ -138,7 +162,7 @@ void qp_traffic::wake_at(const queue_pair& which, machine_time due) {
 transport::transmission qp_traffic::transmit(queue_pair& by, const transport::packet& what) {
     if (what.to_qp < first_qp_number) return transport::transmission::sent; // there is none
     if (by.resumes_at != 0) return transport::transmission::later;
-    if (by.burst == most_in_burst) return hold(by);
+    if (by.burst == most_in_burst) return delay(by);
     const shared_payload bytes = bytes_of(what);
     if (bytes == nullptr) return transport::transmission::sent;
     port& from = port_of(by);
@@ -148,15 +172,16 @@ transport::transmission qp_traffic::transmit(queue_pair& by, const transport::pa
         address(*sent, from, by, what);
         sent->payload = bytes;
         sent->transport_headers = static_cast<USHORT>(bytes->size() - what.content.size());
+        capture(from, *sent, what);
         fabric_.send(from, sent);
         return true;
     });
-    if (!taken) return hold(by);
+    if (!taken) return delay(by);
     ++by.burst;
     return transport::transmission::sent;
 }
 
-transport::transmission qp_traffic::hold(queue_pair& which) {
+transport::transmission qp_traffic::delay(queue_pair& which) {
     which.resumes_at = KeQueryInterruptTime() + burst_interval;
     wake_at(which, which.resumes_at);
     return transport::transmission::later;
@@ -201,9 +226,29 @@ void qp_traffic::free(packet_queue& list) {
     });
 }
 
+queue_pair* qp_traffic::hold(ib_qpn_t number) {
+    return fabric_.with_lock([&] {
+        return qps_.with(number, [](queue_pair* found) {
+            if (found != nullptr) ++found->service.holders;
+            return found;
+        });
+    });
+}
+
+void qp_traffic::hold(queue_pair& which) {
+    fabric_.with_lock([&] { ++which.service.holders; });
+}
+
+// The DPC completes a destroy that waits: the caller holds locks.
+void qp_traffic::release(queue_pair& which) {
+    fabric_.with_lock([&] {
+        if (--which.service.holders == 0 && which.service.destroyer != nullptr) add(which);
+    });
+}
+
 NTSTATUS qp_traffic::remove(queue_pair& which, PIRP irp) {
     return fabric_.with_lock([&] {
-        if (!which.service.waiting && !which.service.served) return STATUS_SUCCESS;
+        if (!which.service.is_used()) return STATUS_SUCCESS;
         IoMarkIrpPending(irp);
         which.service.destroyer = irp;
         return STATUS_PENDING;
@@ -237,7 +282,7 @@ void qp_traffic::serve(queue_pair& which) {
 PIRP qp_traffic::end_service(queue_pair& which) {
     return fabric_.with_lock([&]() -> PIRP {
         which.service.served = false;
-        return which.service.waiting ? nullptr : which.service.destroyer;
+        return which.service.is_used() ? nullptr : which.service.destroyer;
     });
 }
 

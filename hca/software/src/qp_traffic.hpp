@@ -18,7 +18,10 @@ struct qp_service {
     bool waiting = false;               // it is on the list of those that are to be served
     bool served = false;
     ULONGLONG newest_multicast = 0; // the number of the last one of which it received a copy
-    PIRP destroyer = nullptr;       // completed when it is neither waiting nor served
+    ULONG holders = 0;              // calls of `hold` without `release`
+    PIRP destroyer = nullptr;       // completed when it is neither waiting nor served nor held
+
+    bool is_used() const { return waiting || served || holders != 0; }
 };
 
 /// Locks are acquired in this order: a queue pair's, the fabric's, the table's.
@@ -54,16 +57,23 @@ public:
     std::optional<transport::arrival> accept_datagram(const queue_pair& at, const packet& what);
     /// Returns the bytes that a datagram on this way has at most; 0: the port has no such way.
     ULONG datagram_limit(const queue_pair& by, const ib_av_attr_t& way);
+    /// Reports a packet that a port of the HCA sends or receives to the capture of the HCA.
+    static void capture(const port& at, const datagram& route, const transport::packet& what);
     void free(packet_queue& list);
     /// Wakes the queue pair at `due`. The caller holds its lock.
     void wake_at(const queue_pair& which, machine_time due);
+    /// Returns the queue pair, which is not destroyed before its `release`; null: there is none.
+    queue_pair* hold(ib_qpn_t number);
+    /// As above. The caller knows that it is not destroyed during the call.
+    void hold(queue_pair& which);
+    void release(queue_pair& which);
     /// Ends the service of a queue pair that is no longer in the table. STATUS_PENDING: its DPC
     /// destroys it and completes the IRP.
     NTSTATUS remove(queue_pair& which, PIRP irp);
 
 private:
     void add(queue_pair& which);
-    transport::transmission hold(queue_pair& which);
+    transport::transmission delay(queue_pair& which);
     queue_pair* next();
     void serve(queue_pair& which);
     PIRP end_service(queue_pair& which);

@@ -78,10 +78,13 @@ void fabric::arrive_gmp(packet* what) {
     if (deliver_to_client(what)) return;
     const mad_header mad = header_of(what->mad);
     if (!is_request(mad) || what->is_multicast()) return packets_.free(what);
-    if (mad.management_class() == class_performance)
+    if (mad.management_class() == class_performance) {
+        count_straight();
+        if (mad.method() == method_set) routes_changed(); // a port may be sampled from now on
         respond_to_performance(*what);
-    else
+    } else {
         reject(*what);
+    }
     respond(what);
 }
 

@@ -129,12 +129,8 @@ void responder::finish(const packet& what) {
 
 void responder::complete_receive(const packet& what) {
     const opcode_row& row = what.row();
-    IB_WC entry{};
-    entry.WrId = receive_.wr_id;
-    entry.Opcode = writes(row) ? IB_WC_RECEIVE_RDMA_WRITE_WITH_IMMEDIATE : IB_WC_RECEIVE;
-    entry.ByteCount = static_cast<ULONG>(message_.received);
-    entry.QpNumber = shared_.attr.num;
-    entry.SourceQp = shared_.is_datagram() ? what.datagram.from_qp : shared_.attr.dest_num;
+    IB_WC entry = completion_of(receive_.wr_id, row.what, static_cast<ULONG>(message_.received));
+    if (shared_.is_datagram()) entry.SourceQp = what.datagram.from_qp;
     if (row.has(has_immediate)) {
         entry.Flags = IB_WC_IMMEDIATE_PRESENT;
         entry.Immediate = what.immediate;
