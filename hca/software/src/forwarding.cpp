@@ -78,7 +78,10 @@ bool can_pass(const port& out, const datagram& what) {
 
 void packet_walk::start(port& from) {
     branches_.reserve(what_.is_multicast() ? 16 : 0);
-    follow({&from, KeQueryInterruptTime()});
+    const hop begin{&from, KeQueryInterruptTime()};
+    // The sender's port replicates a queue pair's multicast, too. Source: IBA 10.5.2.
+    if (what_.is_multicast() && what_.transport_headers != 0) arrive(begin);
+    follow(begin);
     while (!branches_.empty()) {
         const hop next = branches_.back();
         branches_.pop_back();

@@ -7,7 +7,6 @@ namespace irpverbs::hca_software {
 namespace {
 
 constexpr ib_pkey_t full_member = 0x8000;
-constexpr ib_sn_prefix_t multicast_gids = 0xFF00000000000000;
 
 // The headers in units of 4 bytes: LRH, BTH, DETH and ICRC; and a GRH. Source: IBA 6.1.
 constexpr ULONGLONG header_words = (8 + 12 + 8 + 4) / 4;
@@ -15,7 +14,7 @@ constexpr ULONGLONG grh_words = 10;
 constexpr ULONGLONG connected_words = (8 + 4) / 4; // LRH and ICRC: the payload has the others
 
 bool has_gid(const port& at, const ib_gid_t& gid) {
-    if ((gid.gid_prefix & multicast_gids) == multicast_gids) return true;
+    if (is_group(gid)) return true;
     return std::ranges::any_of(at.gids, [&](const ib_gid_t& each) {
         return each.gid_guid == gid.gid_guid &&
                (each.gid_prefix == gid.gid_prefix || gid.gid_prefix == IB_DEFAULT_GID_PREFIX);

@@ -57,13 +57,6 @@ ib_qp_attr_t seen_attributes(const queue_pair& of) {
     return seen;
 }
 
-// There are no verbs of address vectors yet, so a queue pair of datagrams has no posts.
-void set_posts(queue_pair& of) {
-    of.shared->Posts.Queue = &of;
-    if (of.attr.qp_type != IB_QPT_UNRELIABLE_DGRM)
-        HcaSetQpPosts(of.shared, post_send, post_receive);
-}
-
 } // namespace
 
 NTSTATUS create_qp(HCA_QP* qp, CI_UDATA* user, PIRP) {
@@ -77,7 +70,8 @@ NTSTATUS create_qp(HCA_QP* qp, CI_UDATA* user, PIRP) {
     }
     made.call([&](transport::queue_pair&) { made.attr.num = qp->Qp.Num; });
     adapter_of(qp).accesses().add(made);
-    set_posts(made);
+    qp->Posts.Queue = &made;
+    HcaSetQpPosts(qp, post_send, post_receive);
     return STATUS_SUCCESS;
 }
 

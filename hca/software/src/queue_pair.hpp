@@ -57,6 +57,8 @@ struct queue_pair final : transport::queue_pair_owner, memory_accesses::accessor
 
     // ---- the engine's hooks
     transport::transmission transmit(const transport::packet& what) override;
+    std::optional<ib_av_attr_t> find_way(const IB_AV& to) override;
+    ULONG datagram_limit(const ib_av_attr_t& way) override;
     machine_time now() override;
     void set_timer(machine_time due) override;
     void complete_send(const IB_WC& entry) override;
@@ -98,6 +100,7 @@ private:
     };
 
     void receive(const packet& what);
+    void receive_datagram(const packet& what, transport::packet& content);
     void complete(IB_CQ* to, const IB_WC& entry, cq_reports& reports);
     void fail_after_overrun();
     void request_reports();

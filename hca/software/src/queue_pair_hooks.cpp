@@ -1,5 +1,6 @@
 // The hooks of an engine, and its service by the traffic's DPC.
 #include "adapter.hpp"
+#include "address_vectors.hpp"
 #include "qp_attributes.hpp"
 #include "queue_pair.hpp"
 
@@ -42,10 +43,19 @@ void queue_pair::receive(packet_queue& arrived, machine_time woken) {
 }
 
 void queue_pair::receive(const packet& what) {
-    const auto content = transport::parse_transport(*what.payload);
+    auto content = transport::parse_transport(*what.payload);
     if (!content) return;
     qp_traffic::capture(*what.at, what, *content);
+    if (attr.qp_type == IB_QPT_UNRELIABLE_DGRM) return receive_datagram(what, *content);
     if (hca.traffic().accepts(*this, what)) engine.receive(*content);
+}
+
+void queue_pair::receive_datagram(const packet& what, transport::packet& content) {
+    if (!content.row().has(transport::has_datagram)) return;
+    const auto way = hca.traffic().accept_datagram(*this, what);
+    if (!way) return;
+    content.arrived = &*way;
+    engine.receive(content);
 }
 
 void queue_pair::report_pending() {
@@ -68,6 +78,16 @@ void queue_pair::report_pending() {
 
 transport::transmission queue_pair::transmit(const transport::packet& what) {
     return hca.traffic().transmit(*this, what);
+}
+
+std::optional<ib_av_attr_t> queue_pair::find_way(const IB_AV& to) {
+    const auto& vector = reinterpret_cast<const HCA_AV&>(to);
+    if (vector.Pd != shared->Pd) return std::nullopt;
+    return way_of(vector);
+}
+
+ULONG queue_pair::datagram_limit(const ib_av_attr_t& way) {
+    return hca.traffic().datagram_limit(*this, way);
 }
 
 // A machine's timer may fire early by its resolution: the engine's clock then has the due time.

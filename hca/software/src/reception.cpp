@@ -98,8 +98,13 @@ void fabric::arrive_at_agent_qp(packet* what) {
 
 void fabric::arrive_at_queue_pair(packet* what) {
     adapter* attached = what->at->owner->attached.get();
-    if (attached == nullptr || what->is_multicast() || !attached->traffic().deliver(what))
+    if (attached == nullptr) return packets_.free(what);
+    if (what->is_multicast()) {
+        attached->traffic().deliver_to_group(*what);
         packets_.free(what);
+    } else if (!attached->traffic().deliver(what)) {
+        packets_.free(what);
+    }
 }
 
 void fabric::wake(const event_scheduler::event& due) {

@@ -41,6 +41,12 @@ public:
     simulated_end(simulated_pair& world, unsigned index);
 
     transport::transmission transmit(const packet& what) override;
+    std::optional<ib_av_attr_t> find_way(const IB_AV& to) override {
+        return to.Attr.port_num != 0 ? std::optional(to.Attr) : std::nullopt;
+    }
+    ULONG datagram_limit(const ib_av_attr_t& way) override {
+        return way.dlid != 0 ? 128u << attr.path_mtu : 0;
+    }
     machine_time now() override;
     void set_timer(machine_time due) override { timer = due; }
     void complete_send(const IB_WC& entry) override { sent.push_back(entry); }

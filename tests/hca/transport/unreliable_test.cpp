@@ -7,7 +7,10 @@ using namespace irpverbs::testing;
 
 class UnreliableTransport : public ::testing::TestWithParam<ib_qp_type_t> {
 protected:
-    UnreliableTransport() { address.Attr.dlid = 5; }
+    UnreliableTransport() {
+        address.Attr.dlid = 5;
+        address.Attr.port_num = 1;
+    }
     void SetUp() override { pair.connect(); }
 
     void send(ULONG length, ULONGLONG id, ib_qkey_t qkey = 0x1111) {

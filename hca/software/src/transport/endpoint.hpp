@@ -43,6 +43,7 @@ struct endpoint {
     }
 };
 
+inline constexpr ib_qpn_t multicast_qp = 0xFFFFFF;
 inline constexpr ULONG max_message = 1u << 31; // bytes, as the next
 inline constexpr ULONG atomic_size = 8;
 

@@ -16,7 +16,25 @@ void requester::start() {
 }
 
 NTSTATUS requester::post(const ib_send_wr_t& what) {
-    return queue_.post(what, shared_.is_datagram());
+    const bool is_datagram = shared_.is_datagram();
+    if (is_datagram && what.dgrm.ud.h_av == nullptr) return STATUS_INVALID_PARAMETER;
+    const NTSTATUS status = queue_.post(what);
+    if (!NT_SUCCESS(status)) return status;
+    if (is_datagram)
+        set_destination(what.dgrm.ud);
+    else
+        queue_.newest().remote = what.remote_ops;
+    return status;
+}
+
+// The attributes of the address vector are those of this time.
+void requester::set_destination(const ib_send_ud_t& of) {
+    send_request& posted = queue_.newest();
+    const std::optional<ib_av_attr_t> way = shared_.owner.find_way(*of.h_av);
+    posted.has_way = way.has_value();
+    posted.to = way.value_or(ib_av_attr_t{});
+    posted.to_qp = of.remote_qp;
+    posted.to_qkey = of.remote_qkey;
 }
 
 void requester::rewind() {

@@ -69,11 +69,14 @@ private:
         return number.since(unacknowledged_) < sent_end_.since(unacknowledged_);
     }
 
+    void set_destination(const ib_send_ud_t& of);
+
     // ---- sending
     step send_next();
     bool may_start(const send_request& what) const;
     bool has_credit(const send_request& what) const;
     IB_WC_STATUS check(const send_request& what) const;
+    IB_WC_STATUS check_datagram(const send_request& what) const;
     step start(send_request& what);
     step execute_locally(send_request& what);
     step send_packet(send_request& what);
