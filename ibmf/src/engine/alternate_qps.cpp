@@ -52,8 +52,7 @@ bool port_context::attach_qp(alternate_qp& fresh) {
     const guard locked(*this);
     if (!who.ready) return false;
     intrusive_ptr_add_ref(&fresh); // released by close_qp
-    InsertTailList(&who.qps, &fresh.client_entry.entry);
-    fresh.listed = true;
+    who.qps.push_back(fresh);
     who.count(&ibmf_stats_t::st_alt_qps);
     return true;
 }
@@ -61,7 +60,7 @@ bool port_context::attach_qp(alternate_qp& fresh) {
 int port_context::modify_qp(alternate_qp& which, const IB_MAD_KEYS& keys) {
     {
         const guard locked(*this);
-        if (!which.listed) return IBMF_BAD_QP_HANDLE;
+        if (!which.is_linked()) return IBMF_BAD_QP_HANDLE;
         if (offline) return IBMF_TRANSPORT_FAILURE;
         if (!attributes.index_of(keys.PKey)) return IBMF_INVALID_ARG;
     }
@@ -77,12 +76,11 @@ int port_context::close_qp(alternate_qp& gone) {
     client& who = gone.owner;
     {
         const guard locked(*this);
-        if (!gone.listed) return IBMF_BAD_QP_HANDLE;
+        if (!gone.is_linked()) return IBMF_BAD_QP_HANDLE;
         if (gone.receive_callback != nullptr || gone.unsolicited_queued != 0 ||
             has_transactions(gone))
             return IBMF_BUSY;
-        RemoveEntryList(&gone.client_entry.entry);
-        gone.listed = false;
+        who.qps.erase(who.qps.iterator_to(gone));
         free_time_wait(gone);
         --who.counts.st_alt_qps;
         --counts.st_alt_qps;

@@ -92,7 +92,7 @@ void port_context::refresh_work(void* context) {
     {
         const guard locked(*self);
         self->refreshing_ = false;
-        if (IsListEmpty(&self->clients) || self->ca == nullptr) return;
+        if (self->clients.empty() || self->ca == nullptr) return;
     }
     self->refresh();
 }
@@ -113,8 +113,8 @@ void port_context::offline_work(void* context) {
     {
         const client_table::lifecycle_lock lock(*self->client_table_);
         guard locked(*self);
-        for (LIST_ENTRY* each = self->clients.Flink; each != &self->clients; each = each->Flink)
-            self->end_all(locked, client::port_link::of(each), IBMF_TRANSPORT_FAILURE);
+        for (const client& each : self->clients)
+            self->end_all(locked, each, IBMF_TRANSPORT_FAILURE);
     }
     while (const client_ref next = self->next_to_notify())
         next->notify_offline();
@@ -124,18 +124,15 @@ void port_context::offline_work(void* context) {
 // Null: none is left. Clients may register and unregister between the calls.
 client_ref port_context::next_to_notify() {
     const guard locked(*this);
-    for (LIST_ENTRY* each = clients.Flink; each != &clients; each = each->Flink)
-        if (client& which = client::port_link::of(each);
-            !std::exchange(which.offline_notified, true))
-            return &which;
+    for (client& each : clients)
+        if (!std::exchange(each.offline_notified, true)) return &each;
     return nullptr;
 }
 
 // Runs under client_table::lifecycle_lock, so clients and their queue pairs stay. No transaction
 // can begin.
 void port_context::release_hca() {
-    for (LIST_ENTRY* each = clients.Flink; each != &clients; each = each->Flink) {
-        client& which = client::port_link::of(each);
+    for (client& which : clients) {
         which.await_transactions();
         {
             const guard locked(*this);
@@ -144,8 +141,8 @@ void port_context::release_hca() {
         which.await_sends();
         for (agent& own : which.agents)
             deregister_agent(own);
-        for (LIST_ENTRY* qp = which.qps.Flink; qp != &which.qps; qp = qp->Flink)
-            deregister_agent(alternate_qp::client_link::of(qp).slot);
+        for (alternate_qp& qp : which.qps)
+            deregister_agent(qp.slot);
     }
     for (shared_agent& each : shared_)
         deregister_agent(each.slot);
@@ -153,10 +150,8 @@ void port_context::release_hca() {
 }
 
 client* port_context::find_client(ibmf_client_type_t type, std::uint32_t oui) {
-    for (LIST_ENTRY* each = clients.Flink; each != &clients; each = each->Flink) {
-        client& which = client::port_link::of(each);
-        if (which.type == type && which.oui == oui) return &which;
-    }
+    for (client& each : clients)
+        if (each.type == type && each.oui == oui) return &each;
     return nullptr;
 }
 
@@ -248,7 +243,7 @@ int port_context::attach(client& fresh) {
         if (!classes[shared].shared.empty()) status = acquire_shared_agent(classes[shared]);
     if (status == IBMF_SUCCESS) {
         const guard locked(*this);
-        InsertTailList(&clients, &fresh.port_entry.entry);
+        clients.push_back(fresh);
         return status;
     }
     for (std::size_t i = 0; i + 1 < shared; ++i)
@@ -282,7 +277,7 @@ void port_context::detach(client& gone) {
     set_is_sm(gone, false);
     {
         const guard locked(*this);
-        RemoveEntryList(&gone.port_entry.entry);
+        clients.erase(clients.iterator_to(gone));
         free_time_wait(gone);
     }
     gone.await_sends();

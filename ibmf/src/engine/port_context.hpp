@@ -34,9 +34,7 @@ public:
     port_context(std::shared_ptr<client_table> its_client_table, message_pool& its_messages,
                  ib_guid_t its_guid, UCHAR its_number)
         : messages(its_messages), guid(its_guid), number(its_number),
-          client_table_(std::move(its_client_table)) {
-        InitializeListHead(&clients);
-    }
+          client_table_(std::move(its_client_table)) {}
 
     // Life cycle; at PASSIVE_LEVEL, one caller at a time.
     /// Returns an IBMF_ status.
@@ -75,7 +73,7 @@ public:
     IB_CA* ca = nullptr; // null: closed; changed under client_table::lifecycle_lock
 
     // Members guarded by the lock:
-    LIST_ENTRY clients;
+    client_list clients;
     bool offline = false;
     port_attributes attributes;
     send_window window;

@@ -95,7 +95,6 @@ session_port::session_port(std::shared_ptr<session_table> its_session_table, ib_
                       complete_cancelled);
     KeInitializeEvent(&unused_, NotificationEvent, TRUE);
     KeInitializeEvent(&closing_, NotificationEvent, FALSE);
-    InitializeListHead(&due_);
 }
 
 session_port::~session_port() = default;

@@ -200,7 +200,7 @@ private:
     query_queues queues_;
     path_cache_policy paths_;
     duplicate_filter duplicates_;
-    LIST_ENTRY due_; // queries to send or to cancel
+    query_list<&query::due_entry> due_; // queries to send or to cancel
     std::uint32_t last_id_ = 0;
     ibmf_saa_stats_t counts_{};
 };
