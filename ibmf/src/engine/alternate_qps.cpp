@@ -35,8 +35,8 @@ int port_context::open_qp(alternate_qp& fresh) {
     attr.QpKind = fresh.raw() ? IB_MAD_QP_OWN_RAW : IB_MAD_QP_OWN_MADS;
     attr.Keys = fresh.keys;
     const IB_MAD_DISPATCH calls{received_at_qp};
-    const verb_result made =
-        call_verb([&](IRP* irp) { return CiRegisterMadAgent(ca, &attr, &fresh, &calls, irp); });
+    const verb_result made = call_verb(
+        [&](IRP* irp) { return CiRegisterMadAgent(hca_.ca(), &attr, &fresh, &calls, irp); });
     if (made.status == STATUS_NOT_SUPPORTED) return IBMF_NOT_SUPPORTED;
     if (!made.success()) return failure_of_keys(made.status);
     fresh.slot.mad = made.object<IB_MAD_AGENT>();
