@@ -103,7 +103,7 @@ TEST_P(Dpcs, LowImportance_RunsOnActiveProcessor) {
     KeInsertQueueDpc(&dpc, nullptr, nullptr);
     KeFlushQueuedDpcs();
     EXPECT_EQ(dpc.runs, 1);
-    EXPECT_LT(dpc.processor, KeQueryActiveProcessorCount());
+    EXPECT_LT(dpc.processor, KeQueryActiveProcessorCount(nullptr));
     EXPECT_EQ(dpc.irql, DISPATCH_LEVEL);
 }
 
@@ -147,7 +147,7 @@ TEST_P(Dpcs, ThreadedDpc_RunsAtPassiveOnActiveProcessor) {
     KeFlushQueuedDpcs();
     EXPECT_EQ(dpc.runs, 1);
     EXPECT_EQ(dpc.irql, PASSIVE_LEVEL);
-    EXPECT_LT(dpc.processor, KeQueryActiveProcessorCount());
+    EXPECT_LT(dpc.processor, KeQueryActiveProcessorCount(nullptr));
     EXPECT_EQ(dpc.argument1, number(7));
 }
 

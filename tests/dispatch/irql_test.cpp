@@ -94,9 +94,28 @@ TEST_P(Irql, TwoThreads_HaveDistinctProcessorNumbers) {
     system_thread thread([&] { other = KeGetCurrentProcessorNumber(); });
     thread.join();
     EXPECT_NE(mine, other);
-    EXPECT_GE(mine, KeQueryActiveProcessorCount()); // the processors below it are for DPCs
+    EXPECT_GE(mine, KeQueryActiveProcessorCount(nullptr)); // the processors below it are for DPCs
     EXPECT_LT(mine, KeQueryMaximumProcessorCount());
     EXPECT_LT(other, KeQueryMaximumProcessorCount());
+}
+
+TEST_P(Irql, ActiveProcessors_CountAndMaskAgree) {
+    KAFFINITY mask = 0;
+    const ULONG count = KeQueryActiveProcessorCount(&mask);
+    EXPECT_EQ(mask, KeQueryActiveProcessors());
+    EXPECT_EQ(KeQueryActiveProcessorCountEx(0), count);
+    EXPECT_EQ(KeQueryActiveProcessorCountEx(ALL_PROCESSOR_GROUPS), count);
+    EXPECT_EQ(KeQueryActiveProcessorCountEx(1), 0u); // there is one group
+    EXPECT_EQ(KeQueryMaximumProcessorCountEx(1), 0u);
+}
+
+TEST_P(Irql, OwnProcessor_IsStoredAndReturned) {
+    PROCESSOR_NUMBER number{9, 9, 9};
+    const ULONG mine = KeGetCurrentProcessorNumberEx(&number);
+    EXPECT_EQ(mine, KeGetCurrentProcessorNumber());
+    EXPECT_EQ(number.Group, 0u);
+    EXPECT_EQ(number.Number, static_cast<UCHAR>(mine));
+    EXPECT_EQ(number.Reserved, 0u);
 }
 
 IRPVERBS_ON_BOTH_MACHINES(Irql);

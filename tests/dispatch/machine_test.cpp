@@ -21,7 +21,7 @@ TEST_P(MachineScope, NestedScopes_RestoreMachineAndThread) {
     {
         const machine::scope inside(other);
         EXPECT_EQ(&machine::current(), &other);
-        EXPECT_EQ(KeQueryActiveProcessorCount(), 3u);
+        EXPECT_EQ(KeQueryActiveProcessorCount(nullptr), 3u);
         EXPECT_EQ(KeQueryActiveProcessors(), KAFFINITY{7});
         EXPECT_NE(KeGetCurrentThread(), mine);
         {
@@ -81,7 +81,7 @@ TEST(DefaultMachine, ThreadWithoutMachine_RunsOnDefaultMachine) {
     std::thread([] {
         EXPECT_EQ(KeGetCurrentIrql(), PASSIVE_LEVEL);
         EXPECT_FALSE(machine::current().simulated());
-        EXPECT_GE(KeQueryActiveProcessorCount(), 1u);
+        EXPECT_GE(KeQueryActiveProcessorCount(nullptr), 1u);
         counted_dpc dpc;
         KeInsertQueueDpc(&dpc, nullptr, nullptr);
         EXPECT_EQ(dpc.runs, 1);

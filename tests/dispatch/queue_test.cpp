@@ -122,7 +122,7 @@ TEST_P(KernelQueue, Rundown_ReturnsRingWithoutHead) {
 
 TEST_P(KernelQueue, MaximumCountZero_EqualsProcessorCount) {
     queue one;
-    EXPECT_EQ(one.MaximumCount, KeQueryActiveProcessorCount());
+    EXPECT_EQ(one.MaximumCount, KeQueryActiveProcessorCount(nullptr));
     EXPECT_EQ(queue(3).MaximumCount, 3u);
 }
 

@@ -109,7 +109,7 @@ TEST_P(Timers, TimerDpc_RunsAtDispatchOnActiveProcessor) {
     one.set(millisecond, 0, &dpc);
     wait(&dpc.done);
     EXPECT_EQ(dpc.irql, DISPATCH_LEVEL);
-    EXPECT_LT(dpc.processor, KeQueryActiveProcessorCount());
+    EXPECT_LT(dpc.processor, KeQueryActiveProcessorCount(nullptr));
 }
 
 TEST_P(Timers, TargetedTimerDpc_RunsOnItsProcessor) {

@@ -14,7 +14,7 @@ TEST_P(BothMachinesFixture, Body_RunsOnNamedMachine) {
     EXPECT_EQ(&irpverbs::dispatch::machine::current(), &machine());
     EXPECT_EQ(machine().simulated(), simulated());
     EXPECT_EQ(KeGetCurrentIrql(), PASSIVE_LEVEL);
-    EXPECT_EQ(KeQueryActiveProcessorCount(), processors);
+    EXPECT_EQ(KeQueryActiveProcessorCount(nullptr), processors);
 }
 
 TEST_P(BothMachinesFixture, BodyWaits_SystemThreadsRun) {

@@ -21,7 +21,7 @@ typedef KIRQL* PKIRQL;
 #define MAXIMUM_PROCESSORS 1024
 
 /* Processors by number: bit 0 is processor 0. */
-typedef ULONG_PTR KAFFINITY;
+typedef ULONG_PTR KAFFINITY, *PKAFFINITY;
 
 /* A processor. There is one group, 0; Reserved is 0. */
 typedef struct _PROCESSOR_NUMBER {
@@ -50,18 +50,29 @@ NT_API void KeLowerIrql(KIRQL NewIrql);
    number is valid until the thread waits. IRQL: any. Source: WDK KeGetCurrentProcessorNumberEx. */
 NT_API ULONG KeGetCurrentProcessorNumber(void);
 
-/* Returns the number of active virtual processors, which run DPCs; their numbers begin at 0. IRQL:
-   any. Source: WDK KeQueryActiveProcessorCount. */
-NT_API ULONG KeQueryActiveProcessorCount(void);
+/* Returns the number of the caller's virtual processor, and stores it in *ProcNumber unless that is
+   NULL; Number holds the number's low eight bits. IRQL: any. Source: WDK
+   KeGetCurrentProcessorNumberEx. */
+NT_API ULONG KeGetCurrentProcessorNumberEx(PPROCESSOR_NUMBER ProcNumber);
+
+#define ALL_PROCESSOR_GROUPS 0xffff
+
+/* Return the number of active virtual processors, which run DPCs; their numbers begin at 0.
+   ActiveProcessors: NULL, or the place for the mask of KeQueryActiveProcessors. GroupNumber: 0 or
+   ALL_PROCESSOR_GROUPS; any other group has no processor. IRQL: any. Source: WDK
+   KeQueryActiveProcessorCount(Ex). */
+NT_API ULONG KeQueryActiveProcessorCount(PKAFFINITY ActiveProcessors);
+NT_API ULONG KeQueryActiveProcessorCountEx(USHORT GroupNumber);
 
 /* Returns the first 64 active processors as a mask. IRQL: any. Source: WDK
    KeQueryActiveProcessors. */
 NT_API KAFFINITY KeQueryActiveProcessors(void);
 
-/* Returns the upper bound of KeGetCurrentProcessorNumber, which is the size of a per-processor
-   array: every thread that visits the machine is a processor of its own. IRQL: any. Source: WDK
-   KeQueryMaximumProcessorCount. */
+/* Return the upper bound of KeGetCurrentProcessorNumber, which is the size of a per-processor
+   array: every thread that visits the machine is a processor of its own. GroupNumber: as for
+   KeQueryActiveProcessorCountEx. IRQL: any. Source: WDK KeQueryMaximumProcessorCount(Ex). */
 NT_API ULONG KeQueryMaximumProcessorCount(void);
+NT_API ULONG KeQueryMaximumProcessorCountEx(USHORT GroupNumber);
 
 /* Disable APCs from Enter to the paired Leave. Pairs may nest. IRQL: <= APC_LEVEL. Source: WDK
    KeEnterCriticalRegion, KeEnterGuardedRegion. */

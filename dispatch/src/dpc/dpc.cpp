@@ -311,7 +311,7 @@ BOOLEAN KeRemoveQueueDpc(PRKDPC Dpc) {
 }
 
 void KeSetTargetProcessorDpc(PRKDPC Dpc, CCHAR Number) {
-    if (Number < 0 || static_cast<ULONG>(Number) >= KeQueryActiveProcessorCount())
+    if (Number < 0 || static_cast<ULONG>(Number) >= KeQueryActiveProcessorCount(nullptr))
         bug_check(TIMER_OR_DPC_INVALID,
                   "KeSetTargetProcessorDpc names a processor that does not stand ready",
                   reinterpret_cast<ULONG_PTR>(Dpc), static_cast<ULONG_PTR>(Number));
@@ -320,7 +320,7 @@ void KeSetTargetProcessorDpc(PRKDPC Dpc, CCHAR Number) {
 
 NTSTATUS KeSetTargetProcessorDpcEx(PKDPC Dpc, PPROCESSOR_NUMBER ProcNumber) {
     if (ProcNumber->Group != 0 || ProcNumber->Reserved != 0 ||
-        ProcNumber->Number >= KeQueryActiveProcessorCount())
+        ProcNumber->Number >= KeQueryActiveProcessorCount(nullptr))
         return STATUS_INVALID_PARAMETER;
     Dpc->Target = static_cast<SHORT>(ProcNumber->Number + 1);
     return STATUS_SUCCESS;

@@ -58,15 +58,35 @@ void KeLowerIrql(KIRQL NewIrql) {
 }
 
 ULONG KeGetCurrentProcessorNumber(void) { return this_processor().number; }
-ULONG KeQueryActiveProcessorCount(void) { return this_processor().owner->processor_count(); }
+
+ULONG KeGetCurrentProcessorNumberEx(PPROCESSOR_NUMBER ProcNumber) {
+    const ULONG number = KeGetCurrentProcessorNumber();
+    if (ProcNumber != nullptr) *ProcNumber = {0, static_cast<UCHAR>(number), 0};
+    return number;
+}
+
+ULONG KeQueryActiveProcessorCount(PKAFFINITY ActiveProcessors) {
+    if (ActiveProcessors != nullptr) *ActiveProcessors = KeQueryActiveProcessors();
+    return this_processor().owner->processor_count();
+}
+
+ULONG KeQueryActiveProcessorCountEx(USHORT GroupNumber) {
+    if (GroupNumber != 0 && GroupNumber != ALL_PROCESSOR_GROUPS) return 0;
+    return KeQueryActiveProcessorCount(nullptr);
+}
 
 KAFFINITY KeQueryActiveProcessors(void) {
     if (verifying()) check_sdv_irql(irql_rules::KeQueryActiveProcessors);
     constexpr unsigned bits = 8 * sizeof(KAFFINITY);
-    const ULONG count = KeQueryActiveProcessorCount();
+    const ULONG count = KeQueryActiveProcessorCount(nullptr);
     return count >= bits ? ~KAFFINITY{0} : (KAFFINITY{1} << count) - 1;
 }
+
 ULONG KeQueryMaximumProcessorCount(void) { return MAXIMUM_PROCESSORS; }
+
+ULONG KeQueryMaximumProcessorCountEx(USHORT GroupNumber) {
+    return GroupNumber == 0 || GroupNumber == ALL_PROCESSOR_GROUPS ? MAXIMUM_PROCESSORS : 0;
+}
 
 void KeEnterCriticalRegion(void) {
     processor& self = this_processor();

@@ -147,7 +147,7 @@ void KeInitializeQueue(PRKQUEUE Queue, ULONG Count) {
     initialize_header(Queue->Header, queue_object, 0);
     InitializeListHead(&Queue->EntryListHead);
     InitializeListHead(&Queue->ThreadListHead);
-    Queue->MaximumCount = Count != 0 ? Count : KeQueryActiveProcessorCount();
+    Queue->MaximumCount = Count != 0 ? Count : KeQueryActiveProcessorCount(nullptr);
     name_object(Queue, "queue");
 }
 

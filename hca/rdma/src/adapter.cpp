@@ -21,7 +21,7 @@ constexpr const char* access_hint =
 
 adapter::adapter(const os_interface& os, std::string name)
     : os_(os), name_(std::move(name)), monitor_(os, name_),
-      cq_commands_(KeQueryActiveProcessorCount()) {
+      cq_commands_(KeQueryActiveProcessorCount(nullptr)) {
     HcaInitializeCommandQueue(&commands_, HcaServeByWorkItem, nullptr);
     HcaInitializeCommandQueue(&sends_, HcaServeByWorkItem, nullptr);
     for (HCA_COMMAND_QUEUE& each : cq_commands_)

@@ -7,11 +7,26 @@
 NT_EXTERN_C_BEGIN
 
 struct _DRIVER_OBJECT;
+struct _FAST_IO_DISPATCH;
+struct _VPB;
 
 typedef NTSTATUS (*PDRIVER_DISPATCH)(struct _DEVICE_OBJECT* DeviceObject, PIRP Irp);
 typedef void (*PDRIVER_UNLOAD)(struct _DRIVER_OBJECT* DriverObject);
 /* See start_io.h. */
 typedef void (*PDRIVER_STARTIO)(struct _DEVICE_OBJECT* DeviceObject, PIRP Irp);
+
+typedef NTSTATUS (*PDRIVER_INITIALIZE)(struct _DRIVER_OBJECT* DriverObject,
+                                       PUNICODE_STRING RegistryPath);
+typedef NTSTATUS (*PDRIVER_ADD_DEVICE)(struct _DRIVER_OBJECT* DriverObject,
+                                       struct _DEVICE_OBJECT* PhysicalDeviceObject);
+
+/* What DriverEntry sets for Plug and Play. Allocated by whoever allocates the driver object. */
+typedef struct _DRIVER_EXTENSION {
+    struct _DRIVER_OBJECT* DriverObject;
+    PDRIVER_ADD_DEVICE AddDevice;
+    ULONG Count;
+    UNICODE_STRING ServiceKeyName;
+} DRIVER_EXTENSION, *PDRIVER_EXTENSION;
 
 /* Allocated and zeroed by the caller, which keeps it until its last device is deleted; it becomes
    an object with its first device. An IRP whose major function has no entry in MajorFunction
@@ -23,6 +38,13 @@ typedef struct _DRIVER_OBJECT {
     PDRIVER_UNLOAD DriverUnload;
     UNICODE_STRING DriverName;
     PDRIVER_DISPATCH MajorFunction[IRP_MJ_MAXIMUM_FUNCTION + 1];
+    PDRIVER_EXTENSION DriverExtension; /* this and all below: of the driver and its loader */
+    struct _FAST_IO_DISPATCH* FastIoDispatch;
+    PUNICODE_STRING HardwareDatabase;
+    PDRIVER_INITIALIZE DriverInit;
+    PVOID DriverStart;
+    ULONG DriverSize;
+    ULONG Flags;
 } DRIVER_OBJECT, *PDRIVER_OBJECT;
 
 typedef ULONG DEVICE_TYPE;
@@ -51,10 +73,23 @@ typedef struct _DEVICE_OBJECT {
     ULONG StartIoKey;
     PIRP StartIoWaiting;
     LONG StartIoCount;
+    ULONG Characteristics; /* this and all below: of the driver */
+    ULONG AlignmentRequirement;
+    USHORT SectorSize;
+    LONG ReferenceCount;
+    struct _VPB* Vpb;
+    KDPC Dpc;
+    union {
+        LIST_ENTRY ListEntry;
+    } Queue;
+    KEVENT DeviceLock;
+    PVOID SecurityDescriptor;
+    PVOID DeviceObjectExtension;
+    PVOID Reserved;
 } DEVICE_OBJECT, *PDEVICE_OBJECT;
 
-/* Creates a device of the driver with a zeroed extension. DeviceName, DeviceCharacteristics and
-   Exclusive are ignored. Ownership: the driver's, until IoDeleteDevice. IRQL: <= APC_LEVEL.
+/* Creates a device of the driver with a zeroed extension. DeviceName and Exclusive are
+   ignored; the device keeps DeviceCharacteristics. Ownership: the driver's, until IoDeleteDevice. IRQL: <= APC_LEVEL.
    STATUS_SUCCESS, or STATUS_INSUFFICIENT_RESOURCES. Bug check 0xC9 when DriverObject or
    DeviceObject is NULL, here and in each function below. Source: WDK IoCreateDevice. */
 NT_API NTSTATUS IoCreateDevice(PDRIVER_OBJECT DriverObject, ULONG DeviceExtensionSize,

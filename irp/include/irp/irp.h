@@ -4,11 +4,13 @@
 
 #include <dispatch/ke.h>
 #include <irp/device_queue.h>
+#include <irp/parameters.h>
 
 NT_EXTERN_C_BEGIN
 
 struct _IRP;
 struct _DEVICE_OBJECT;
+struct _FILE_OBJECT;
 struct _IO_COMPLETION_CONTEXT;
 struct _MDL;
 
@@ -33,17 +35,35 @@ typedef void (*PDRIVER_CANCEL)(struct _DEVICE_OBJECT* DeviceObject, struct _IRP*
 
 /* Major functions. */
 #define IRP_MJ_CREATE 0x00
+#define IRP_MJ_CREATE_NAMED_PIPE 0x01
 #define IRP_MJ_CLOSE 0x02
 #define IRP_MJ_READ 0x03
 #define IRP_MJ_WRITE 0x04
+#define IRP_MJ_QUERY_INFORMATION 0x05
+#define IRP_MJ_SET_INFORMATION 0x06
+#define IRP_MJ_QUERY_EA 0x07
+#define IRP_MJ_SET_EA 0x08
 #define IRP_MJ_FLUSH_BUFFERS 0x09
+#define IRP_MJ_QUERY_VOLUME_INFORMATION 0x0a
+#define IRP_MJ_SET_VOLUME_INFORMATION 0x0b
+#define IRP_MJ_DIRECTORY_CONTROL 0x0c
+#define IRP_MJ_FILE_SYSTEM_CONTROL 0x0d
 #define IRP_MJ_DEVICE_CONTROL 0x0e
 #define IRP_MJ_INTERNAL_DEVICE_CONTROL 0x0f
 #define IRP_MJ_SHUTDOWN 0x10
+#define IRP_MJ_LOCK_CONTROL 0x11
 #define IRP_MJ_CLEANUP 0x12
+#define IRP_MJ_CREATE_MAILSLOT 0x13
+#define IRP_MJ_QUERY_SECURITY 0x14
+#define IRP_MJ_SET_SECURITY 0x15
 #define IRP_MJ_POWER 0x16
 #define IRP_MJ_SYSTEM_CONTROL 0x17
+#define IRP_MJ_DEVICE_CHANGE 0x18
+#define IRP_MJ_QUERY_QUOTA 0x19
+#define IRP_MJ_SET_QUOTA 0x1a
 #define IRP_MJ_PNP 0x1b
+#define IRP_MJ_PNP_POWER IRP_MJ_PNP
+#define IRP_MJ_SCSI IRP_MJ_INTERNAL_DEVICE_CONTROL
 #define IRP_MJ_MAXIMUM_FUNCTION 0x1b
 
 /* IO_STACK_LOCATION.Control */
@@ -61,38 +81,22 @@ typedef void (*PDRIVER_CANCEL)(struct _DEVICE_OBJECT* DeviceObject, struct _IRP*
 #define IRP_INPUT_OPERATION 0x00000040   /* completion copies SystemBuffer to UserBuffer */
 #define IRP_POST_COMPLETION 0x01000000   /* CompletionContext, not UserEvent (ours) */
 
-/* The request to one driver in the stack, in one cache line. There is no FileObject, since no file
-   system is modelled. */
+/* The request to one driver in the stack, in one cache line. FileObject shares its place with the
+   last parameter of the requests that concern no open file (Plug and Play, WMI, quotas, and
+   Others.Argument4). */
 typedef struct _IO_STACK_LOCATION {
     UCHAR MajorFunction;
     UCHAR MinorFunction;
     UCHAR Flags;
     UCHAR Control;
     ULONG Reserved;
-    union {
-        struct {
-            ULONG Length;
-            ULONG Key;
-            LARGE_INTEGER ByteOffset;
-        } Read;
-        struct {
-            ULONG Length;
-            ULONG Key;
-            LARGE_INTEGER ByteOffset;
-        } Write;
-        struct {
-            ULONG OutputBufferLength;
-            ULONG InputBufferLength;
-            ULONG IoControlCode;
-            PVOID Type3InputBuffer;
-        } DeviceIoControl;
-        struct {
-            PVOID Argument1;
-            PVOID Argument2;
-            PVOID Argument3;
-            PVOID Argument4;
-        } Others;
-    } Parameters;
+    __extension__ union {
+        IO_STACK_PARAMETERS Parameters;
+        __extension__ struct {
+            PVOID ReservedForParameters[3];
+            struct _FILE_OBJECT* FileObject;
+        };
+    };
     struct _DEVICE_OBJECT* DeviceObject;
     PIO_COMPLETION_ROUTINE CompletionRoutine;
     PVOID Context;
@@ -123,7 +127,12 @@ typedef struct _IRP {
         PKEVENT UserEvent;
         struct _IO_COMPLETION_CONTEXT* CompletionContext;
     };
-    PVOID UserBuffer;
+    __extension__ union {
+        PVOID UserBuffer;
+        struct {
+            LARGE_INTEGER AllocationSize; /* of IRP_MJ_CREATE, which has no UserBuffer */
+        } Overlay;
+    };
     PDRIVER_CANCEL CancelRoutine;
     union {
         struct {
@@ -131,7 +140,13 @@ typedef struct _IRP {
                 KDEVICE_QUEUE_ENTRY DeviceQueueEntry;
                 PVOID DriverContext[4];
             };
-            LIST_ENTRY ListEntry; /* of the driver that holds the IRP */
+            __extension__ union { /* of the driver that holds the IRP */
+                LIST_ENTRY ListEntry;
+                __extension__ struct { /* valid until the IRP is queued; nobody fills them in */
+                    struct _KTHREAD* Thread;
+                    struct _FILE_OBJECT* OriginalFileObject;
+                };
+            };
         } Overlay;
     } Tail;
 } IRP, *PIRP;

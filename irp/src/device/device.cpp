@@ -95,7 +95,8 @@ NTSTATUS complete_with_reference(DEVICE_OBJECT* device, IRP* irp, void* held) {
 extern "C" {
 
 NTSTATUS IoCreateDevice(PDRIVER_OBJECT DriverObject, ULONG DeviceExtensionSize, PUNICODE_STRING,
-                        DEVICE_TYPE DeviceType, ULONG, BOOLEAN, PDEVICE_OBJECT* DeviceObject) {
+                        DEVICE_TYPE DeviceType, ULONG DeviceCharacteristics, BOOLEAN,
+                        PDEVICE_OBJECT* DeviceObject) {
     require(DriverObject, "IoCreateDevice: the driver is NULL");
     require(DeviceObject, "IoCreateDevice: there is no place for the device");
     VERIFY_IRQL(IoCreateDevice);
@@ -109,6 +110,7 @@ NTSTATUS IoCreateDevice(PDRIVER_OBJECT DriverObject, ULONG DeviceExtensionSize, 
     device->ExtensionSize = DeviceExtensionSize;
     device->DriverObject = DriverObject;
     device->DeviceType = DeviceType;
+    device->Characteristics = DeviceCharacteristics;
     device->Flags = DO_DEVICE_INITIALIZING;
     device->DeviceExtension = static_cast<char*>(memory) + extension_offset;
     KeInitializeDeviceQueue(&device->DeviceQueue);
