@@ -20,7 +20,8 @@ typedef NTSTATUS (*PDRIVER_INITIALIZE)(struct _DRIVER_OBJECT* DriverObject,
 typedef NTSTATUS (*PDRIVER_ADD_DEVICE)(struct _DRIVER_OBJECT* DriverObject,
                                        struct _DEVICE_OBJECT* PhysicalDeviceObject);
 
-/* What DriverEntry sets for Plug and Play. Allocated by whoever allocates the driver object. */
+/* The members that DriverEntry sets for Plug and Play. The driver object has one from its creation
+   on. */
 typedef struct _DRIVER_EXTENSION {
     struct _DRIVER_OBJECT* DriverObject;
     PDRIVER_ADD_DEVICE AddDevice;
@@ -89,9 +90,10 @@ typedef struct _DEVICE_OBJECT {
 } DEVICE_OBJECT, *PDEVICE_OBJECT;
 
 /* Creates a device of the driver with a zeroed extension. DeviceName and Exclusive are
-   ignored; the device keeps DeviceCharacteristics. Ownership: the driver's, until IoDeleteDevice. IRQL: <= APC_LEVEL.
-   STATUS_SUCCESS, or STATUS_INSUFFICIENT_RESOURCES. Bug check 0xC9 when DriverObject or
-   DeviceObject is NULL, here and in each function below. Source: WDK IoCreateDevice. */
+   ignored; the device keeps DeviceCharacteristics. Ownership: the driver's, until IoDeleteDevice.
+   IRQL: <= APC_LEVEL. STATUS_SUCCESS, or STATUS_INSUFFICIENT_RESOURCES. Bug check 0xC9 when
+   DriverObject or DeviceObject is NULL, here and in each function below. Source: WDK
+   IoCreateDevice. */
 NT_API NTSTATUS IoCreateDevice(PDRIVER_OBJECT DriverObject, ULONG DeviceExtensionSize,
                                PUNICODE_STRING DeviceName, DEVICE_TYPE DeviceType,
                                ULONG DeviceCharacteristics, BOOLEAN Exclusive,

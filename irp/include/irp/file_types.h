@@ -90,7 +90,8 @@ typedef enum _FILE_INFORMATION_CLASS {
     FileStreamReservationInformation,
     FileMupProviderInfo,
     FileMaximumInformation
-} FILE_INFORMATION_CLASS, *PFILE_INFORMATION_CLASS;
+} FILE_INFORMATION_CLASS,
+    *PFILE_INFORMATION_CLASS;
 
 typedef enum _FS_INFORMATION_CLASS {
     FileFsVolumeInformation = 1,
@@ -109,6 +110,7 @@ typedef enum _FS_INFORMATION_CLASS {
     FileFsFullSizeInformationEx,
     FileFsGuidInformation,
     FileFsMaximumInformation
-} FS_INFORMATION_CLASS, *PFS_INFORMATION_CLASS;
+} FS_INFORMATION_CLASS,
+    *PFS_INFORMATION_CLASS;
 
 #endif

@@ -142,7 +142,7 @@ typedef struct _IRP {
             };
             __extension__ union { /* of the driver that holds the IRP */
                 LIST_ENTRY ListEntry;
-                __extension__ struct { /* valid until the IRP is queued; nobody fills them in */
+                __extension__ struct { /* valid until the IRP is queued; no function sets them */
                     struct _KTHREAD* Thread;
                     struct _FILE_OBJECT* OriginalFileObject;
                 };

@@ -1,4 +1,4 @@
-/* The parameters of a request, by its major (and minor) function. Those of requests on an open file
+/* The parameters of a request, by its major (and minor) function. Requests on an open file
    leave the last eight bytes to IO_STACK_LOCATION.FileObject. Source: WDK IO_STACK_LOCATION. */
 #ifndef IRPVERBS_IRP_PARAMETERS_H
 #define IRPVERBS_IRP_PARAMETERS_H

@@ -1,4 +1,5 @@
-/* What power requests carry. Source: WDK wdm.h reference, "Power management minor IRPs". */
+/* The values that power requests carry. Source: WDK wdm.h reference, "Power management minor IRPs".
+ */
 #ifndef IRPVERBS_IRP_POWER_TYPES_H
 #define IRPVERBS_IRP_POWER_TYPES_H
 
@@ -19,7 +20,8 @@ typedef enum _SYSTEM_POWER_STATE {
     PowerSystemHibernate,
     PowerSystemShutdown,
     PowerSystemMaximum
-} SYSTEM_POWER_STATE, *PSYSTEM_POWER_STATE;
+} SYSTEM_POWER_STATE,
+    *PSYSTEM_POWER_STATE;
 #define POWER_SYSTEM_MAXIMUM 7
 
 typedef enum _DEVICE_POWER_STATE {
@@ -29,7 +31,8 @@ typedef enum _DEVICE_POWER_STATE {
     PowerDeviceD2,
     PowerDeviceD3,
     PowerDeviceMaximum
-} DEVICE_POWER_STATE, *PDEVICE_POWER_STATE;
+} DEVICE_POWER_STATE,
+    *PDEVICE_POWER_STATE;
 
 typedef enum _POWER_ACTION {
     PowerActionNone,
@@ -41,9 +44,13 @@ typedef enum _POWER_ACTION {
     PowerActionShutdownOff,
     PowerActionWarmEject,
     PowerActionDisplayOff
-} POWER_ACTION, *PPOWER_ACTION;
+} POWER_ACTION,
+    *PPOWER_ACTION;
 
-typedef enum _POWER_STATE_TYPE { SystemPowerState, DevicePowerState } POWER_STATE_TYPE,
+typedef enum _POWER_STATE_TYPE {
+    SystemPowerState,
+    DevicePowerState
+} POWER_STATE_TYPE,
     *PPOWER_STATE_TYPE;
 
 typedef union _POWER_STATE {
