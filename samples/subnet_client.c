@@ -2,8 +2,8 @@
    returns. With an argument, the datagrams of all HCAs are captured in that file. */
 #include "one_irp.h"
 
+#include <ci/capture.h>
 #include <ci/ci.h>
-#include <ci/mad_capture.h>
 #include <hca/hca.h>
 #include <hca/software.h>
 #include <saa/ibmf_saa.h>
@@ -146,7 +146,7 @@ static VOID Write(const VOID* Bytes, SIZE_T Length, VOID* File) {
     fwrite(Bytes, 1, Length, (FILE*)File);
 }
 
-static NTSTATUS CaptureAll(CI_MAD_CAPTURE* Capture) {
+static NTSTATUS CaptureAll(CI_CAPTURE* Capture) {
     static union {
         IB_CA_ATTR Attr;
         UCHAR Bytes[8192];
@@ -170,13 +170,13 @@ static NTSTATUS CaptureAll(CI_MAD_CAPTURE* Capture) {
 }
 
 static NTSTATUS Run(const char* FileName) {
-    CI_MAD_CAPTURE* capture = NULL;
+    CI_CAPTURE* capture = NULL;
     FILE* file = FileName != NULL ? fopen(FileName, "wb") : tmpfile();
     NTSTATUS status = file != NULL ? STATUS_SUCCESS : STATUS_OBJECT_NAME_NOT_FOUND;
-    if (NT_SUCCESS(status)) status = CiBeginMadCapture(Write, file, &capture);
+    if (NT_SUCCESS(status)) status = CiBeginCapture(Write, file, &capture);
     if (NT_SUCCESS(status)) status = CaptureAll(capture);
     if (NT_SUCCESS(status)) status = UseManagedSubnet();
-    CiEndMadCapture(capture);
+    CiEndCapture(capture);
     if (file != NULL) {
         if (NT_SUCCESS(status)) printf("the capture has %ld bytes\n", ftell(file));
         fclose(file);

@@ -3,7 +3,7 @@
 
 #include "session.hpp"
 
-#include <ci/mad_capture.hpp>
+#include <ci/capture.hpp>
 
 #include <atomic>
 #include <optional>
@@ -32,7 +32,7 @@ private:
     const std::string path_;
     int file_ = -1;
     std::atomic<int> error_{0}; // of the first failed write
-    std::optional<ci::mad_capture> capture_;
+    std::optional<ci::capture> capture_;
 };
 
 } // namespace irpctl

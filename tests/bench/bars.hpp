@@ -70,6 +70,15 @@ inline constexpr auto bars = std::to_array<bar>({
     {"pulled link to the last of 1,000", "ours/link_event_1e3", "ours/work_items_1e3", 3,
      bar_kind::two_threads},
 
+    {"send + receive + polls, 8 bytes", "ours/send_8", "ucx/tag_8_multi", 1.0},
+    {"send + receive + polls, lists of 32", "ours/send_8_list_32", "ucx/tag_8_single", 0.65},
+    {"write + poll, 8 bytes", "ours/write_8", "ucx/put_8_flush", 1.5},
+    {"write, lists of 32", "ours/write_8_list_32", "ucx/put_8", 1.3},
+    {"write + poll, 4 KiB", "ours/write_4k", "ucx/put_4k_flush", 1.15},
+    {"write + poll, 64 KiB", "ours/write_64k", "limit/memcpy_64k", 1.1},
+    {"write + poll, 1 MiB", "ours/write_1m", "limit/memcpy_1m", 1.1},
+    {"poll of an empty queue", "ours/poll_empty", indirect_call, 2.0},
+
     {"simulator at 50,000 schedules/s", "sim/cancel_race", nanosecond, 20'000},
 
     {"64 outstanding, out and back", "ours/window_64", "asio/window_64", 0.3,

@@ -13,6 +13,7 @@ void add_asio_threads(catalog&);
 void add_asio_transactions(catalog&);
 void add_queues(catalog&);
 void add_io_uring(catalog&);
+void add_ucx(catalog&);
 
 void add_ours_synchronous(catalog&);
 void add_ours_pended(catalog&);
@@ -22,6 +23,7 @@ void add_ours_timers(catalog&);
 void add_ours_threads(catalog&);
 void add_ours_coroutine(catalog&);
 void add_ours_verbs(catalog&);
+void add_ours_data_path(catalog&);
 void add_ours_styles(catalog&);
 void add_ours_transactions(catalog&);
 void add_ours_rmpp(catalog&);
@@ -40,6 +42,7 @@ inline void add_peers(catalog& all) {
     add_asio_transactions(all);
     add_queues(all);
     add_io_uring(all);
+    add_ucx(all);
 }
 
 // The same life cycles through this library's public interface; the verifier is off unless the name
@@ -53,6 +56,7 @@ inline void add_ours(catalog& all) {
     add_ours_threads(all);
     add_ours_coroutine(all);
     add_ours_verbs(all);
+    add_ours_data_path(all);
     add_ours_styles(all);
     add_ours_transactions(all);
     add_ours_rmpp(all);

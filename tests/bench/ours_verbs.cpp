@@ -1,13 +1,11 @@
 // Verbs of the software HCA: a query, open and close, and an event.
 #include "measurements.hpp"
-#include "ours_stack.hpp"
+#include "ours_hca.hpp"
 
 #include <ci/ci.h>
-#include <hca/hca.h>
 #include <hca/software.h>
 #include <support/topology_file.hpp>
 
-#include <array>
 #include <cstring>
 #include <memory>
 #include <vector>
@@ -20,67 +18,6 @@ constexpr UCHAR port = 1;
 union port_block {
     IB_PORT_ATTR attr;
     UCHAR bytes[1024];
-};
-
-// The built-in fabric and its first HCA.
-class software_hca {
-public:
-    software_hca() {
-        expect(NT_SUCCESS(HcaAttach("software:", nullptr)), "HcaAttach");
-        std::array<ib_guid_t, 16> guids;
-        auto count = static_cast<ULONG>(guids.size());
-        expect(NT_SUCCESS(HcaEnumerate(guids.data(), &count)) && count != 0, "HcaEnumerate");
-        guid_ = guids[0];
-    }
-    ~software_hca() { HcaDetach("software:"); }
-    software_hca(const software_hca&) = delete;
-    software_hca& operator=(const software_hca&) = delete;
-
-    ib_guid_t guid() const { return guid_; }
-    DEVICE_OBJECT* device() const { return HcaFromGuid(guid_); }
-
-private:
-    ib_guid_t guid_;
-};
-
-BENCH_OPAQUE NTSTATUS keep_irp(PDEVICE_OBJECT, PIRP, PVOID) {
-    return STATUS_MORE_PROCESSING_REQUIRED;
-}
-
-PIRP prepared(PIRP irp) {
-    IoReuseIrp(irp, STATUS_SUCCESS);
-    IoSetCompletionRoutine(irp, keep_irp, nullptr, TRUE, TRUE, TRUE);
-    return irp;
-}
-
-IB_CA* open(DEVICE_OBJECT* device, PIRP irp) {
-    CiOpenCa(device, nullptr, nullptr, nullptr, prepared(irp));
-    expect(NT_SUCCESS(irp->IoStatus.Status), "CiOpenCa");
-    return reinterpret_cast<IB_CA*>(irp->IoStatus.Information);
-}
-
-void close(IB_CA* ca, PIRP irp) {
-    CiCloseCa(ca, nullptr, prepared(irp));
-    expect(NT_SUCCESS(irp->IoStatus.Status), "CiCloseCa");
-}
-
-// An open CA and an IRP for its verbs.
-class open_ca {
-public:
-    explicit open_ca(DEVICE_OBJECT* device) : ca_(open(device, irp_)) {}
-    ~open_ca() {
-        close(ca_, irp_);
-        IoFreeIrp(irp_);
-    }
-    open_ca(const open_ca&) = delete;
-    open_ca& operator=(const open_ca&) = delete;
-
-    IB_CA* get() const { return ca_; }
-    PIRP irp() const { return irp_; }
-
-private:
-    PIRP irp_ = IoAllocateIrp(1, FALSE);
-    IB_CA* ca_;
 };
 
 void call_inside(IB_CA* ca, PIRP irp, port_block& block) {

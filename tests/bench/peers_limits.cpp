@@ -3,6 +3,7 @@
 #include "two_threads.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <linux/futex.h>
 #include <memory>
 #include <numeric>
@@ -118,11 +119,27 @@ void futex_ping_pong(run& sample) {
         });
 }
 
+template <std::size_t Size>
+void copy_memory(run& sample) {
+    std::vector<char> from(Size, 3);
+    std::vector<char> to(Size);
+    const std::uint64_t operations = sample.operations();
+    sample.start();
+    for (std::uint64_t i = 0; i < operations; ++i) {
+        std::memcpy(to.data(), from.data(), Size);
+        clobber_memory();
+    }
+    sample.stop();
+    keep(to[0]);
+}
+
 } // namespace
 
 void add_limits(catalog& all) {
     all.add("limit/indirect_call", "predicted call through a table of functions", indirect_calls);
     all.add("limit/locked_instruction", "uncontended atomic exchange", locked_instruction);
+    all.add("limit/memcpy_64k", "memcpy of 64 KiB", copy_memory<65536>);
+    all.add("limit/memcpy_1m", "memcpy of 1 MiB", copy_memory<std::size_t{1} << 20>);
     all.add("limit/cache_miss_1e6", "dependent load from one of 1e6 records of 128 bytes",
             dependent_cache_miss);
     all.add("limit/line_ping_pong", "a cache line there and back, both spin", cache_line_ping_pong,

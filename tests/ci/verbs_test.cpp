@@ -45,9 +45,12 @@ TEST(Verbs, Numbers_OfVerbsThatWereReleased_Stay) {
         {"CiModifyMadAgent", 0x34},   {"CiAllocatePd", 0x40},
         {"CiDeallocatePd", 0x41},     {"CiRegisterMr", 0x50},
         {"CiDeregisterMr", 0x51},     {"CiQueryMr", 0x52},
+        {"CiCreateAv", 0x70},         {"CiDestroyAv", 0x71},
+        {"CiModifyAv", 0x72},         {"CiQueryAv", 0x73},
         {"CiCreateQp", 0x80},         {"CiDestroyQp", 0x81},
         {"CiModifyQp", 0x82},         {"CiQueryQp", 0x83},
         {"CiFlushQp", 0x84},          {"CiGetQpAsyncEvent", 0x85},
+        {"CiAttachMcast", 0xA0},      {"CiDetachMcast", 0xA1},
     };
     std::map<std::string_view, unsigned> now;
     for (const row& each : rows)

@@ -3,6 +3,7 @@
 
 #include <dispatch/machine.hpp>
 #include <dispatch/support/processor.hpp>
+#include <dispatch/testing/choices.hpp>
 
 namespace irpverbs::dispatch {
 

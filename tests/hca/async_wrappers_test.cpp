@@ -111,6 +111,14 @@ asio::awaitable<void> use_queue_pair(ib_guid_t guid) {
     EXPECT_EQ((co_await ci::query_mr(mr))->lkey, mr.lkey());
     EXPECT_EQ(mr.rkey(), mr.lkey());
 
+    ib_av_attr_t way{};
+    way.port_num = 1;
+    ci::address_vector av = co_await ci::create_av(pd, way);
+    way.dlid = 10;
+    co_await ci::modify_av(av, way);
+    EXPECT_EQ((co_await ci::query_av(av))->attr.dlid, 10);
+    co_await ci::destroy_av(av);
+
     ib_qp_create_t wanted{};
     wanted.qp_type = IB_QPT_UNRELIABLE_CONN;
     wanted.sq_depth = wanted.rq_depth = 4;
@@ -118,6 +126,15 @@ asio::awaitable<void> use_queue_pair(ib_guid_t guid) {
     const auto events = qp.async_events();
     co_await ci::modify_qp(qp, ci::to_init(wanted.qp_type, {.port = 2}));
     EXPECT_EQ((co_await ci::query_qp(qp))->primary_port, 2);
+    wanted.qp_type = IB_QPT_UNRELIABLE_DGRM;
+    ci::queue_pair datagrams = co_await ci::create_qp(pd, cq, cq, wanted);
+    ci::multicast_attachment attached =
+        co_await ci::attach_mcast(datagrams, {0xFF12401BFFFF0000, 1}, 0xC001);
+    const auto [attached_status] = co_await datagrams.async_close(as_tuple);
+    EXPECT_EQ(attached_status, code(STATUS_DEVICE_BUSY));
+    co_await ci::detach_mcast(attached);
+    co_await ci::destroy_qp(datagrams);
+
     co_await ci::flush_qp(qp);
     EXPECT_EQ((co_await ci::query_qp(qp))->state, IB_QPS_ERROR);
     const auto [late, none] = co_await ci::get_qp_async_event(qp, irp::within(1ms, as_tuple));

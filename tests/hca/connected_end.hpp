@@ -58,6 +58,7 @@ public:
         registered_ = false;
     }
     IB_CA* ca() const { return ca_; }
+    ib_lid_t lid() const { return ca_.lid(); }
     ib_qp_attr_t attributes() const {
         ib_qp_attr_t attr{};
         EXPECT_EQ(verb_call([&](IRP* irp) {
@@ -108,6 +109,14 @@ public:
     bool has_no_completion() const {
         IB_WC entry{};
         return !take(entry);
+    }
+    /// The number of completions in the queue.
+    ULONG queued() const {
+        IB_CQ_ATTR attr{};
+        EXPECT_EQ(
+            verb_call([&](IRP* irp) { return CiQueryCq(cq_, sizeof(attr), &attr, irp); }).status(),
+            STATUS_SUCCESS);
+        return attr.Filled;
     }
     void drain() const {
         IB_WC entry{};

@@ -155,12 +155,6 @@ TEST_P(Traffic, LidThatThePeerDoesNotExpect_IsDropped) {
     EXPECT_EQ(two->number(), 0u);
 }
 
-TEST_P(Traffic, QueuePairOfDatagrams_HasNoPosts) {
-    one.emplace(hcas.fdo(0), IB_QPT_UNRELIABLE_DGRM);
-    EXPECT_EQ(one->post(one->send(1, 10)), STATUS_NOT_SUPPORTED);
-    EXPECT_EQ(one->post_receive(1, 10), STATUS_NOT_SUPPORTED);
-}
-
 TEST_P(Traffic, PulledCableThatReturns_IsRecoveredByRetries) {
     constexpr ULONG size = 20'000; // less than a burst, so that the read is sent when it is posted
     connect();

@@ -4,6 +4,7 @@
 #include <support/findings.hpp>
 
 #include <dispatch/machine.hpp>
+#include <dispatch/testing/choices.hpp>
 #include <irp/verifier.hpp>
 #include <irp/wdm.h>
 

@@ -6,6 +6,7 @@
 #include "managed_fabric.hpp"
 
 #include <dispatch/sim_machine.hpp>
+#include <dispatch/testing/choices.hpp>
 #include <hca/software.h>
 
 #include <gtest/gtest.h>

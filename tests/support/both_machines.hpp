@@ -8,6 +8,7 @@
 
 #include <dispatch/ke.h>
 #include <dispatch/machine.hpp>
+#include <dispatch/testing/choices.hpp>
 #include <support/system_threads.hpp>
 
 #include <gtest/gtest.h>

@@ -3,6 +3,8 @@
 
 #include <irp/wdm.h>
 
+#include <atomic>
+
 namespace irpverbs::testing {
 
 /// Pends each request in an IO_CSQ; `serve` completes all that were not cancelled.
@@ -81,6 +83,8 @@ public:
     filter_driver& operator=(const filter_driver&) = delete;
 
     DEVICE_OBJECT* device() const { return device_; }
+    /// The number of requests that the lower driver completed.
+    int returned() const { return returned_; }
 
     /// Fails new requests from now on, and returns once the outstanding ones have completed.
     void remove() {
@@ -103,8 +107,10 @@ private:
         return IoCallDriver(self->lower_, irp);
     }
     static NTSTATUS lower_completed(DEVICE_OBJECT*, IRP* irp, void* context) {
+        auto* self = static_cast<filter_driver*>(context);
         if (irp->PendingReturned) IoMarkIrpPending(irp);
-        IoReleaseRemoveLock(&static_cast<filter_driver*>(context)->removal_, irp);
+        ++self->returned_;
+        IoReleaseRemoveLock(&self->removal_, irp);
         return STATUS_CONTINUE_COMPLETION;
     }
 
@@ -112,6 +118,7 @@ private:
     DEVICE_OBJECT* device_ = nullptr;
     DEVICE_OBJECT* lower_ = nullptr;
     IO_REMOVE_LOCK removal_{};
+    std::atomic<int> returned_{0};
 };
 
 /// One request to a device, and the number of its completions.

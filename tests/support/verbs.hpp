@@ -160,6 +160,21 @@ inline NTSTATUS deregister_mr(IB_MR* mr) {
     return verb_call([&](IRP* irp) { return CiDeregisterMr(mr, nullptr, irp); }).status();
 }
 
+inline IB_AV* create_av(IB_PD* pd, const ib_av_attr_t& way) {
+    return created<IB_AV>([&](IRP* irp) { return CiCreateAv(pd, &way, nullptr, irp); });
+}
+inline NTSTATUS destroy_av(IB_AV* av) {
+    return verb_call([&](IRP* irp) { return CiDestroyAv(av, nullptr, irp); }).status();
+}
+
+inline IB_MCAST* attach_mcast(IB_QP* qp, const ib_gid_t& group, ib_lid_t lid) {
+    return created<IB_MCAST>(
+        [&](IRP* irp) { return CiAttachMcast(qp, &group, lid, nullptr, irp); });
+}
+inline NTSTATUS detach_mcast(IB_MCAST* mcast) {
+    return verb_call([&](IRP* irp) { return CiDetachMcast(mcast, nullptr, irp); }).status();
+}
+
 /// The parameters of a queue pair with small queues.
 inline ib_qp_create_t small_qp(IB_CQ* cq, ib_qp_type_t type = IB_QPT_RELIABLE_CONN) {
     ib_qp_create_t wanted{};

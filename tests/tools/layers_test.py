@@ -90,6 +90,15 @@ class Layers(unittest.TestCase):
         status, _ = self.check({}, layers="nothing :\n")
         self.assertEqual(status, 1)
 
+    def test_header_for_tests_in_public_header_is_reported(self):
+        aids = {"low/include/low/testing/aid.hpp": "", "low/src/low.cpp": "#include <low/testing/aid.hpp>\n",
+                "low/include/low/testing/more.hpp": "#include <low/testing/aid.hpp>\n"}
+        status, output = self.check(aids)
+        self.assertEqual(status, 0, output)
+        status, output = self.check({**aids, "high/include/high/high.hpp": "#include <low/testing/aid.hpp>\n"})
+        self.assertEqual(status, 1, output)
+        self.assertIn("high/include/high/high.hpp:1: <low/testing/aid.hpp> is for tests", output)
+
 
 if __name__ == "__main__":
     unittest.main()

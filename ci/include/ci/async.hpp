@@ -1,5 +1,5 @@
-/// The channel interface in C++: an async wrapper for every verb of ci/ci.h, ci/mad.h, ci/memory.h
-/// and ci/qp.h.
+/// The channel interface in C++: an async wrapper for every verb of ci/ci.h, ci/address.h,
+/// ci/mad.h, ci/memory.h, ci/multicast.h and ci/qp.h.
 ///
 /// A wrapper has the parameters of its verb (without IRP and CI_UDATA) and, last, a completion
 /// token of Asio; the default token makes `co_await query_port(ca, 1)` of it. It completes with an
@@ -10,6 +10,7 @@
 /// whole.
 #pragma once
 
+#include <ci/address_verbs.hpp>
 #include <ci/attributes.hpp>
 #include <ci/ca_verbs.hpp>
 #include <ci/channel_adapter.hpp>
@@ -19,5 +20,6 @@
 #include <ci/mad_agent.hpp>
 #include <ci/mad_verbs.hpp>
 #include <ci/memory_verbs.hpp>
+#include <ci/multicast_verbs.hpp>
 #include <ci/qp_verbs.hpp>
 #include <irp/within.hpp>

@@ -28,11 +28,13 @@
 #ifndef IRPVERBS_CI_CI_H
 #define IRPVERBS_CI_CI_H
 
+#include <ci/address.h>
 #include <ci/attributes.h>
 #include <ci/completion.h>
 #include <ci/events.h>
 #include <ci/mad.h>
 #include <ci/memory.h>
+#include <ci/multicast.h>
 #include <ci/qp.h>
 #include <irp/wdm.h>
 

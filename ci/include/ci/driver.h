@@ -67,6 +67,14 @@ typedef struct _HCA_MR {
     VOID* Reserved;
 } HCA_MR;
 
+/* An address vector, as its driver sees it. Ownership: the common half's. */
+typedef struct _HCA_AV {
+    IB_AV Av; /* Attr: requested; ModifyAv replaces it */
+    HCA_PD* Pd;
+    VOID* Extension; /* AvExtensionSize bytes, zeroed */
+    VOID* Reserved;
+} HCA_AV;
+
 /* A queue pair, as its driver sees it. Ownership: the common half's. */
 typedef struct _HCA_QP {
     IB_QP Qp; /* requested; CreateQp sets Num, and raises the others to the granted numbers */
@@ -77,6 +85,15 @@ typedef struct _HCA_QP {
     VOID* Extension; /* QpExtensionSize bytes, zeroed */
     VOID* Reserved;
 } HCA_QP;
+
+/* The attachment of a queue pair to a multicast group, as its driver sees it. Ownership: the common
+   half's. */
+typedef struct _HCA_MCAST {
+    IB_MCAST Mcast;
+    HCA_QP* Qp;
+    VOID* Extension; /* McastExtensionSize bytes, zeroed */
+    VOID* Reserved;
+} HCA_MCAST;
 
 NT_STATIC_ASSERT(offsetof(HCA_QP, Posts) == sizeof(IB_QP), "CiPostSend finds it there");
 
@@ -144,6 +161,15 @@ typedef struct _HCA_OPERATIONS {
     NTSTATUS(*QueryQp)
     (HCA_QP* Qp, ib_qp_attr_t* Attr, SIZE_T AttrSize, CI_UDATA* UserData, PIRP Irp);
     NTSTATUS (*FlushQp)(HCA_QP* Qp, PIRP Irp);
+
+    NTSTATUS (*CreateAv)(HCA_AV* Av, CI_UDATA* UserData, PIRP Irp);
+    NTSTATUS (*DestroyAv)(HCA_AV* Av, CI_UDATA* UserData, PIRP Irp);
+    NTSTATUS (*ModifyAv)(HCA_AV* Av, const ib_av_attr_t* Attr, CI_UDATA* UserData, PIRP Irp);
+    NTSTATUS(*QueryAv)
+    (HCA_AV* Av, ib_av_query_t* Attr, SIZE_T AttrSize, CI_UDATA* UserData, PIRP Irp);
+
+    NTSTATUS (*AttachMcast)(HCA_MCAST* Mcast, CI_UDATA* UserData, PIRP Irp);
+    NTSTATUS (*DetachMcast)(HCA_MCAST* Mcast, CI_UDATA* UserData, PIRP Irp);
 } HCA_OPERATIONS;
 
 /* Initialises a table without operations. IRQL: any. */
@@ -168,6 +194,8 @@ typedef struct _HCA_DEVICE {
     SIZE_T PdExtensionSize;
     SIZE_T MrExtensionSize;
     SIZE_T QpExtensionSize;
+    SIZE_T AvExtensionSize;
+    SIZE_T McastExtensionSize;
 } HCA_DEVICE;
 
 /* Initialises a description without values. IRQL: any. */
@@ -295,6 +323,15 @@ NT_API void HcaSetQpPosts(HCA_QP* Qp, PFN_HCA_POST_SEND PostSend, PFN_HCA_POST_R
    at a time for an agent, and makes sure that DeregisterMadAgent is not called before this returns.
    IRQL: <= DISPATCH_LEVEL. */
 NT_API void HcaReportMad(HCA_MAD_AGENT* Agent, const IB_MAD_RECEIVED* Received);
+
+/* TRUE while a capture of the device exists (ci/capture.h). IRQL: any. */
+NT_API BOOLEAN HcaIsCaptured(PDEVICE_OBJECT Device) NT_NOEXCEPT;
+
+/* Passes a packet of a queue pair that a port has sent or received to the capture of the device;
+   has no effect without one. Packet: from the local route header to the variant CRC; it is copied.
+   The caller may hold spin locks. IRQL: <= DISPATCH_LEVEL. */
+NT_API void HcaReportPacket(PDEVICE_OBJECT Device, UCHAR PortNumber, const VOID* Packet,
+                            SIZE_T Length);
 
 /* TRUE after HcaReportFatal. IRQL: any. */
 NT_API BOOLEAN HcaIsFailed(PDEVICE_OBJECT Device) NT_NOEXCEPT;

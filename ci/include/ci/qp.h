@@ -1,9 +1,10 @@
-/* Queue pairs and the addresses of their peers: verbs, and the parameters of these. The rules at
+/* Queue pairs: their verbs, and the parameters of these. The rules at
    the top of ci/ci.h apply. Names are those of WinOF; all numbers are in host byte order. Source:
    IBA 10.2.4 (queue pairs), 10.3 (their states), 11.2.5 (their verbs). */
 #ifndef IRPVERBS_CI_QP_H
 #define IRPVERBS_CI_QP_H
 
+#include <ci/address.h>
 #include <ci/events.h>
 #include <ci/ib_types.h>
 #include <ci/memory.h>
@@ -50,31 +51,6 @@ enum _ib_apm_state {
     IB_APM_REARM = 2,
     IB_APM_ARMED = 3 /* only the HCA sets it */
 };
-
-/* The fields of a global route header. Source: IBA 8.3. */
-typedef struct _ib_grh {
-    ib_gid_t dest_gid;
-    ULONG flow_label;
-    USHORT sgid_index; /* this end's GID, in the table of the port */
-    UCHAR hop_limit;
-    UCHAR traffic_class;
-} ib_grh_t;
-
-/* An address vector: the way to a peer. */
-typedef struct _ib_av_attr {
-    ib_grh_t grh; /* valid with grh_valid */
-    ib_lid_t dlid;
-    UCHAR port_num; /* this end's, from 1 */
-    UCHAR sl;
-    UCHAR path_bits;   /* of this end's LID */
-    UCHAR static_rate; /* ibv_rate; 0: the port's */
-    BOOLEAN grh_valid;
-} ib_av_attr_t;
-
-/* An address vector of a protection domain, for unreliable datagrams. */
-typedef struct _IB_AV {
-    ib_av_attr_t Attr;
-} IB_AV;
 
 /* The up-call, as those of ci/ci.h. */
 typedef void (*PFN_IB_QP_ASYNC_EVENT)(VOID* QpContext, IB_ASYNC_EVENT Event);

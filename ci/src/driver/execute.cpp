@@ -73,9 +73,19 @@ void HcaSetQpPosts(HCA_QP* Qp, PFN_HCA_POST_SEND PostSend, PFN_HCA_POST_RECV Pos
 void HcaReportMad(HCA_MAD_AGENT* Agent, const IB_MAD_RECEIVED* Received) {
     mad_agent_object& agent = mad_agent_object::of(Agent);
     if (!agent.try_reference()) return;
-    device_of(Agent->Ca->Device).observer.notify(&mad_observer::received, Agent->Agent, *Received);
+    device_of(Agent->Ca->Device)
+        .observer.notify(&traffic_observer::received, Agent->Agent, *Received);
     agent.receive(*Received);
     agent.dereference();
+}
+
+BOOLEAN HcaIsCaptured(PDEVICE_OBJECT Device) NT_NOEXCEPT {
+    return device_of(Device).observer.exists();
+}
+
+void HcaReportPacket(PDEVICE_OBJECT Device, UCHAR PortNumber, const VOID* Packet, SIZE_T Length) {
+    const std::span packet(static_cast<const std::uint8_t*>(Packet), Length);
+    device_of(Device).observer.notify(&traffic_observer::passed, PortNumber, packet);
 }
 
 BOOLEAN HcaIsFailed(PDEVICE_OBJECT Device) NT_NOEXCEPT { return device_of(Device).failed.load(); }

@@ -1,5 +1,5 @@
 // The base of the objects below a channel adapter: completion queues, agents, protection domains,
-// memory regions and queue pairs.
+// memory regions, address vectors, queue pairs and their attachments.
 #pragma once
 
 #include "hca_device.hpp"
@@ -53,11 +53,14 @@ protected:
 private:
     static void set_parent(Shared& child, HCA_CA& ca) { child.Ca = &ca; }
     static void set_parent(Shared& child, HCA_PD& pd) { child.Pd = &pd; }
+    static void set_parent(Shared& child, HCA_QP& qp) { child.Qp = &qp; }
     static auto* parent_of_shared(const Shared& child) {
         if constexpr (requires { child.Ca; })
             return child.Ca;
-        else
+        else if constexpr (requires { child.Pd; })
             return child.Pd;
+        else
+            return child.Qp;
     }
     void call_up(unsigned, IB_ASYNC_EVENT) override {}
 

@@ -1,7 +1,7 @@
 // An HCA: the common half's part of its FDO.
 #pragma once
 
-#include "capture/mad_observer.hpp"
+#include "capture/traffic_observer.hpp"
 #include "direct_poll.hpp"
 #include "object.hpp"
 #include "qp_posts.hpp"
@@ -30,7 +30,7 @@ struct hca_device {
     DEVICE_OBJECT* const fdo;
     const std::shared_ptr<DRIVER_OBJECT> driver; // the object that the FDO points at
     std::atomic<bool> failed{false};             // set under lock; read from anywhere
-    mad_observer_slot observer;
+    traffic_observer_slot observer;
 
     KSPIN_LOCK lock = 0;    // shared with its CAs: one acquisition delivers an event to all
     device_list open;       // guarded by lock: CAs that receive events

@@ -6,6 +6,10 @@ namespace irpverbs::ci {
 
 namespace {
 
+constexpr ULONG max_flow_label = 0xFFFFF;
+constexpr UCHAR max_sl = 15;
+constexpr UCHAR max_path_bits = 127;
+
 constexpr ib_access_t known_rights =
     IB_AC_REMOTE | IB_AC_LOCAL_WRITE | IB_AC_MW_BIND | IB_AC_ZERO_BASED | IB_AC_ON_DEMAND;
 
@@ -27,6 +31,13 @@ NTSTATUS check_region(const ib_mr_create_t& create) {
     const bool peer_writes = (create.access_ctrl & (IB_AC_RDMA_WRITE | IB_AC_ATOMIC)) != 0;
     return peer_writes && (create.access_ctrl & IB_AC_LOCAL_WRITE) == 0 ? STATUS_ACCESS_DENIED
                                                                         : STATUS_SUCCESS;
+}
+
+bool is_way(const ib_av_attr_t& address, ULONG port_count) {
+    return address.port_num != 0 && address.port_num <= port_count &&
+           address.dlid != IB_LID_PERMISSIVE && address.sl <= max_sl &&
+           address.path_bits <= max_path_bits &&
+           (address.grh_valid == FALSE || address.grh.flow_label <= max_flow_label);
 }
 
 // XRC domains and shared receive queues do not exist yet.

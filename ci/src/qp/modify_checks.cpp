@@ -1,4 +1,5 @@
 // The check of a change of a queue pair.
+#include "create_checks.hpp"
 #include "objects/hca_device.hpp"
 #include "transitions.hpp"
 
@@ -7,11 +8,8 @@ namespace irpverbs::ci {
 namespace {
 
 constexpr ULONG max_24_bits = 0xFFFFFF;
-constexpr ULONG max_flow_label = 0xFFFFF;
 constexpr UCHAR max_5_bits = 31;
 constexpr UCHAR max_retries = 7;
-constexpr UCHAR max_sl = 15;
-constexpr UCHAR max_path_bits = 127;
 
 // Consumers of libibverbs also name local rights, which have no meaning here.
 constexpr ib_access_t accepted_rights = IB_AC_REMOTE | IB_AC_LOCAL_WRITE | IB_AC_MW_BIND;
@@ -74,9 +72,7 @@ private:
                at_most(IB_MOD_QP_RNR_RETRY_CNT, modify_.rnr_retry_cnt, max_retries);
     }
     bool is_good(const ib_av_attr_t& av) const {
-        return is_port(av.port_num) && av.dlid <= IB_LID_UNICAST_LAST && av.sl <= max_sl &&
-               av.path_bits <= max_path_bits &&
-               (av.grh_valid == FALSE || av.grh.flow_label <= max_flow_label);
+        return is_way(av, port_count_) && av.dlid <= IB_LID_UNICAST_LAST;
     }
 
     const ib_qp_mod_t& modify_;

@@ -1,7 +1,9 @@
 // The roles of ci/verbs.def: the checks of each parameter, and its use of a user's memory.
 #pragma once
 
+#include "objects/av_object.hpp"
 #include "objects/mad_agent.hpp"
+#include "objects/mcast_object.hpp"
 #include "objects/qp_object.hpp"
 #include "qp/create_checks.hpp"
 #include "user/user_memory.hpp"
@@ -161,6 +163,12 @@ private:
     static NTSTATUS check_value(const hca_device&, void*, const ib_mr_create_t& create) {
         return check_region(create);
     }
+    static NTSTATUS check_value(const hca_device& device, void*, const ib_av_attr_t& attr) {
+        return valid(is_way(attr, device.description.PortCount));
+    }
+    static NTSTATUS check_value(const hca_device&, void*, const ib_gid_t& group) {
+        return valid(group.gid_prefix >> 56 == 0xFF);
+    }
     static NTSTATUS check_value(const hca_device&, void* pd, const ib_qp_create_t& create) {
         return check_queue_pair(*static_cast<HCA_PD*>(pd), create);
     }
@@ -170,6 +178,13 @@ struct pd_type : role {
     static NTSTATUS check(const hca_device&, const create_parameters& wanted) {
         if (wanted.count == IB_PDT_NORMAL) return STATUS_SUCCESS;
         return wanted.count <= IB_PDT_UD ? STATUS_NOT_SUPPORTED : STATUS_INVALID_PARAMETER;
+    }
+};
+
+struct av_change : input<ib_av_attr_t> {
+    static NTSTATUS check(const hca_device& device, const parameters& with) {
+        const auto* attr = static_cast<const ib_av_attr_t*>(with.buffer);
+        return valid(attr != nullptr && is_way(*attr, device.description.PortCount));
     }
 };
 
@@ -183,6 +198,20 @@ struct qp_change : input<ib_qp_mod_t> {
     static constexpr bool in_turn = true;
     static NTSTATUS before_call(hca_device&, const parameters& with) {
         return HcaCheckQpModify(&qp_of(with), static_cast<const ib_qp_mod_t*>(with.buffer));
+    }
+};
+
+/// The queue pair that is attached to a group.
+struct mcast_qp : role {
+    static NTSTATUS check(const hca_device&, const create_parameters& wanted) {
+        const ib_qp_type_t type = static_cast<HCA_QP*>(wanted.parent)->Create.qp_type;
+        return type == IB_QPT_UNRELIABLE_DGRM ? STATUS_SUCCESS : STATUS_INVALID_DEVICE_REQUEST;
+    }
+};
+
+struct mcast_lid : role {
+    static NTSTATUS check(const hca_device&, const create_parameters& wanted) {
+        return valid(wanted.count >= IB_LID_MULTICAST_FIRST && wanted.count < IB_LID_PERMISSIVE);
     }
 };
 
@@ -219,7 +248,7 @@ struct sent_datagram : role {
     }
     // The capture records it first: the response may arrive before the driver's operation returns.
     static NTSTATUS before_call(hca_device& device, const parameters& with) {
-        device.observer.notify(&mad_observer::sent, agent_of(with),
+        device.observer.notify(&traffic_observer::sent, agent_of(with),
                                *static_cast<const IB_MAD_SEND*>(with.buffer));
         return STATUS_SUCCESS;
     }

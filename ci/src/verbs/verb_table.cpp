@@ -1,6 +1,8 @@
 // The table of verbs, generated from ci/verbs.def: each row has the functions that begin, call and
 // end the verb.
+#include "objects/av_object.hpp"
 #include "objects/mad_agent.hpp"
+#include "objects/mcast_object.hpp"
 #include "objects/qp_object.hpp"
 #include "roles.hpp"
 #include "user/user_buffer.hpp"

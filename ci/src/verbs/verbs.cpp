@@ -21,7 +21,11 @@ DEVICE_OBJECT* fdo_of(IB_MAD_AGENT* agent) {
 }
 DEVICE_OBJECT* fdo_of(IB_PD* pd) { return reinterpret_cast<HCA_PD*>(pd)->Ca->Device; }
 DEVICE_OBJECT* fdo_of(IB_MR* mr) { return reinterpret_cast<HCA_MR*>(mr)->Pd->Ca->Device; }
+DEVICE_OBJECT* fdo_of(IB_AV* av) { return reinterpret_cast<HCA_AV*>(av)->Pd->Ca->Device; }
 DEVICE_OBJECT* fdo_of(IB_QP* qp) { return reinterpret_cast<HCA_QP*>(qp)->Pd->Ca->Device; }
+DEVICE_OBJECT* fdo_of(IB_MCAST* mcast) {
+    return reinterpret_cast<HCA_MCAST*>(mcast)->Qp->Pd->Ca->Device;
+}
 DEVICE_OBJECT* fdo_of(DEVICE_OBJECT* fdo) { return fdo; }
 
 // The IRP of a verb without an object is sent to the null device, which completes it.
@@ -164,6 +168,23 @@ NTSTATUS CiQueryMr(IB_MR* pMr, SIZE_T AttrSize, ib_mr_attr_t* pAttr, CI_UDATA* p
     return send(pMr, pIrp, HCA_MN_QUERY_MR, pAttr, AttrSize, word_of(pUserData));
 }
 
+NTSTATUS CiCreateAv(IB_PD* pPd, const ib_av_attr_t* pAttr, CI_UDATA* pUserData, IRP* pIrp) {
+    return send_create(pPd, pIrp, HCA_MN_CREATE_AV, pAttr, nullptr, pUserData);
+}
+
+NTSTATUS CiDestroyAv(IB_AV* pAv, CI_UDATA* pUserData, IRP* pIrp) {
+    return send(pAv, pIrp, HCA_MN_DESTROY_AV, pUserData);
+}
+
+NTSTATUS CiModifyAv(IB_AV* pAv, const ib_av_attr_t* pAttr, CI_UDATA* pUserData, IRP* pIrp) {
+    return send(pAv, pIrp, HCA_MN_MODIFY_AV, pAttr, 0, word_of(pUserData));
+}
+
+NTSTATUS CiQueryAv(IB_AV* pAv, SIZE_T AttrSize, ib_av_query_t* pAttr, CI_UDATA* pUserData,
+                   IRP* pIrp) {
+    return send(pAv, pIrp, HCA_MN_QUERY_AV, pAttr, AttrSize, word_of(pUserData));
+}
+
 NTSTATUS CiCreateQp(IB_PD* pPd, const ib_qp_create_t* pCreate, CI_UDATA* pUserData, IRP* pIrp) {
     return send_create(pPd, pIrp, HCA_MN_CREATE_QP, pCreate, nullptr, pUserData);
 }
@@ -185,6 +206,15 @@ NTSTATUS CiFlushQp(IB_QP* pQp, IRP* pIrp) { return send(pQp, pIrp, HCA_MN_FLUSH_
 
 NTSTATUS CiGetQpAsyncEvent(IB_QP* pQp, IRP* pIrp) {
     return send(pQp, pIrp, HCA_MN_GET_QP_ASYNC_EVENT);
+}
+
+NTSTATUS CiAttachMcast(IB_QP* pQp, const ib_gid_t* pMcastGid, ib_lid_t McastLid,
+                       CI_UDATA* pUserData, IRP* pIrp) {
+    return send_create(pQp, pIrp, HCA_MN_ATTACH_MCAST, pMcastGid, nullptr, pUserData, McastLid);
+}
+
+NTSTATUS CiDetachMcast(IB_MCAST* pMcast, CI_UDATA* pUserData, IRP* pIrp) {
+    return send(pMcast, pIrp, HCA_MN_DETACH_MCAST, pUserData);
 }
 
 } // extern "C"

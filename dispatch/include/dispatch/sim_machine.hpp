@@ -4,7 +4,6 @@
 #pragma once
 
 #include <dispatch/machine.hpp>
-#include <dispatch/testing/choices.hpp>
 
 #include <string>
 #include <string_view>
@@ -12,6 +11,8 @@
 #include <utility>
 
 namespace irpverbs::dispatch {
+
+class choices; // dispatch/testing/choices.hpp
 
 namespace sim {
 class explored_run;

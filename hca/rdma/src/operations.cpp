@@ -164,6 +164,12 @@ const HCA_OPERATIONS operations = {
     .ModifyQp = nullptr,
     .QueryQp = nullptr,
     .FlushQp = nullptr,
+    .CreateAv = nullptr,
+    .DestroyAv = nullptr,
+    .ModifyAv = nullptr,
+    .QueryAv = nullptr,
+    .AttachMcast = nullptr,
+    .DetachMcast = nullptr,
 };
 
 } // namespace irpverbs::hca_rdma

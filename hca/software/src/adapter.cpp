@@ -1,5 +1,6 @@
 #include "adapter.hpp"
 
+#include "address_vectors.hpp"
 #include "memory_verbs.hpp"
 #include "queue_pair.hpp"
 
@@ -64,6 +65,8 @@ NTSTATUS adapter::start() {
     description.MadAgentExtensionSize = mad_agents::extension_size;
     description.MrExtensionSize = mr_extension_size;
     description.QpExtensionSize = sizeof(queue_pair);
+    description.AvExtensionSize = av_extension_size;
+    description.McastExtensionSize = sizeof(attachment);
     DEVICE_OBJECT* made = nullptr;
     const NTSTATUS status = HcaCreateDevice(&description, &made);
     if (!NT_SUCCESS(status)) return status;
@@ -75,6 +78,12 @@ NTSTATUS adapter::start() {
 bool adapter::add_pd() {
     if (pds_.fetch_add(1) < max_pds) return true;
     remove_pd();
+    return false;
+}
+
+bool adapter::add_av() {
+    if (avs_.fetch_add(1) < max_avs) return true;
+    remove_av();
     return false;
 }
 

@@ -55,6 +55,9 @@ public:
     /// Counts a protection domain. Returns false if max_pds exist.
     bool add_pd();
     void remove_pd() { pds_.fetch_sub(1); }
+    /// Counts an address vector. Returns false if max_avs exist.
+    bool add_av();
+    void remove_av() { avs_.fetch_sub(1); }
 
     void set_commands(HCA_SOFTWARE_COMMANDS commands) { commands_.store(commands); }
     /// HCA_OPERATIONS.Submit: executes the command in the selected way.
@@ -79,6 +82,7 @@ private:
     qp_traffic traffic_;
     memory_accesses accesses_;
     std::atomic<ULONG> pds_{0};
+    std::atomic<ULONG> avs_{0};
 };
 
 /// The operations of the driver.

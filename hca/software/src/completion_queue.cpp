@@ -45,18 +45,37 @@ bool take_notification(ring& at) {
     return satisfied;
 }
 
-IB_WC remove_first(ring& from) {
-    const IB_WC entry = from.entries[from.first & (from.capacity - 1)];
-    ++from.first;
-    --from.count;
+// The number is also read without the lock.
+void set_count(ring& of, ULONG count) { __atomic_store_n(&of.count, count, __ATOMIC_RELAXED); }
+
+void remove_first(ring& from, IB_WC& to) {
+    const IB_WC& entry = from.entries[from.first & (from.capacity - 1)];
+    to = entry;
     if (is_solicited(entry)) --from.solicited;
-    return entry;
+    ++from.first;
+    set_count(from, from.count - 1);
 }
 
 void insert_last(ring& into, const IB_WC& entry) {
     into.entries[(into.first + into.count) & (into.capacity - 1)] = entry;
-    ++into.count;
     if (is_solicited(entry)) ++into.solicited;
+    set_count(into, into.count + 1);
+}
+
+// A poll of an empty queue writes nothing, so that it does not disturb the queue pairs.
+ULONG take_entries(ring& from, ULONG count, IB_WC* entries) {
+    if (__atomic_load_n(&from.count, __ATOMIC_RELAXED) == 0) return 0;
+    const dispatch::detail::spin_guard guard(from.lock);
+    ULONG taken = 0;
+    while (taken < count && from.count != 0)
+        remove_first(from, entries[taken++]);
+    return taken;
+}
+
+// PFN_HCA_DIRECT_POLL; the queue is the ring.
+int poll_directly(ibv_cq* queue, int count, ibv_wc* entries) {
+    return static_cast<int>(take_entries(*reinterpret_cast<ring*>(queue), static_cast<ULONG>(count),
+                                         reinterpret_cast<IB_WC*>(entries)));
 }
 
 // Moves the entries and returns the old memory.
@@ -134,11 +153,9 @@ NTSTATUS resize_cq(HCA_CQ* cq, ULONG num_cqes, CI_UDATA* user, PIRP irp) {
 
 NTSTATUS poll_cq(HCA_CQ* cq, ULONG count, IB_WC* entries, ULONG* taken) {
     ring& from = ring_of(cq);
+    *taken = take_entries(from, count, entries);
     const dispatch::detail::spin_guard guard(from.lock);
-    ULONG so_far = 0;
-    while (so_far < count && from.count != 0)
-        entries[so_far++] = remove_first(from);
-    *taken = so_far;
+    HcaEnableDirectPoll(cq, poll_directly, reinterpret_cast<ibv_cq*>(&from));
     return STATUS_SUCCESS;
 }
 
@@ -154,14 +171,14 @@ NTSTATUS arm_cq(HCA_CQ* cq, ULONG flags, PIRP) {
     return STATUS_SUCCESS;
 }
 
-cq_reports add_completion(HCA_CQ* cq, const IB_WC& completion, bool& taken) {
+cq_reports add_completion(HCA_CQ* cq, const IB_WC& completion) {
     ring& into = ring_of(cq);
     const dispatch::detail::spin_guard guard(into.lock);
-    taken = !into.overrun && into.count < into.capacity;
+    const bool taken = !into.overrun && into.count < into.capacity;
     const bool newly_overrun = !taken && !into.overrun;
     into.overrun = !taken;
     if (taken) insert_last(into, completion);
-    return {taken && take_notification(into), newly_overrun};
+    return {taken && take_notification(into), newly_overrun, !taken};
 }
 
 void report_cq(HCA_CQ* cq, const cq_reports& reports) {
@@ -170,9 +187,9 @@ void report_cq(HCA_CQ* cq, const cq_reports& reports) {
 }
 
 NTSTATUS insert_completion(HCA_CQ* cq, const IB_WC& completion) {
-    bool taken = false;
-    report_cq(cq, add_completion(cq, completion, taken));
-    return taken ? STATUS_SUCCESS : STATUS_BUFFER_OVERFLOW;
+    const cq_reports reports = add_completion(cq, completion);
+    report_cq(cq, reports);
+    return reports.lost ? STATUS_BUFFER_OVERFLOW : STATUS_SUCCESS;
 }
 
 SIZE_T cq_extension_size() { return sizeof(ring); }

@@ -20,16 +20,17 @@ NTSTATUS arm_cq(HCA_CQ* cq, ULONG flags, PIRP irp);
 struct cq_reports {
     bool completion = false;
     bool error = false;
+    bool lost = false; // the queue was full, or in error
 
     cq_reports operator|(const cq_reports& other) const {
-        return {completion || other.completion, error || other.error};
+        return {completion || other.completion, error || other.error, lost || other.lost};
     }
-    bool any() const { return completion || error; }
+    bool any() const { return completion || error || lost; }
 };
 
 /// Adds the completion of a work request; a full queue is in error from then on, and drops it.
 /// `report_cq` must be called afterwards. IRQL: DISPATCH_LEVEL.
-cq_reports add_completion(HCA_CQ* cq, const IB_WC& completion, bool& taken);
+cq_reports add_completion(HCA_CQ* cq, const IB_WC& completion);
 void report_cq(HCA_CQ* cq, const cq_reports& reports);
 
 /// Does both. STATUS_BUFFER_OVERFLOW: the queue was full, and is in error.

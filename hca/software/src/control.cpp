@@ -45,7 +45,10 @@ NTSTATUS on_port(ib_guid_t guid, UCHAR number, const Change& change) {
     const node_location found = find_location(guid);
     if (found.at == nullptr) return STATUS_OBJECT_NAME_NOT_FOUND;
     if (number == 0 || number >= found.at->ports.size()) return STATUS_INVALID_PARAMETER;
-    return found.where->change([&] { return change(*found.where, found.at->ports[number]); });
+    return found.where->change([&] {
+        found.where->routes_changed();
+        return change(*found.where, found.at->ports[number]);
+    });
 }
 
 } // namespace
@@ -153,6 +156,7 @@ NTSTATUS HcaSoftwareFail(ib_guid_t guid) {
     const adapter* self = find(guid);
     if (self == nullptr) return STATUS_OBJECT_NAME_NOT_FOUND;
     HcaReportFatal(self->device());
+    self->owner_fabric().with_lock([&] { self->owner_fabric().routes_changed(); });
     return STATUS_SUCCESS;
 }
 
@@ -163,7 +167,8 @@ NTSTATUS HcaSoftwareInsertCompletion(IB_CQ* cq, const IB_WC* completion) {
 }
 
 NTSTATUS HcaSoftwareCounters(ib_guid_t guid, UCHAR number, HCA_SOFTWARE_COUNTERS* counters) {
-    return on_port(guid, number, [counters](fabric&, const port& at) {
+    return on_port(guid, number, [counters](fabric& where, const port& at) {
+        where.count_straight();
         *counters = at.counters;
         return STATUS_SUCCESS;
     });

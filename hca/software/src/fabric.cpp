@@ -3,6 +3,8 @@
 #include "adapter.hpp"
 #include "link.hpp"
 
+#include <dispatch/machine.hpp>
+
 #include <algorithm>
 
 namespace irpverbs::hca_software {
@@ -46,7 +48,7 @@ bool port::linked() const {
     return peer != nullptr && plugged && peer->plugged && enabled && peer->enabled;
 }
 
-fabric::fabric(const topology& plan) {
+fabric::fabric(const topology& plan) : simulated_(dispatch::machine::current().simulated()) {
     for (const node_plan& each : plan.nodes)
         add_node(each);
     connect(plan);
@@ -93,6 +95,15 @@ void fabric::run_due_events() {
             traps_.resend_due(*this);
 }
 
+bool fabric::passes_straight() const {
+    return !simulated_ || dispatch::machine::current().fires("hca.software.straight", 2);
+}
+
+void fabric::count_straight() {
+    for (straight_path& each : straight_paths_)
+        each.count();
+}
+
 node* fabric::find_node(ib_guid_t guid) {
     const auto place = std::ranges::find(nodes_, guid, &node::guid);
     return place == nodes_.end() ? nullptr : &*place;
@@ -123,6 +134,7 @@ void fabric::connect(const topology& plan) {
 
 // The physical layer has found a partner. The port waits for the subnet manager.
 void fabric::train(port& end) {
+    routes_changed();
     end.physical = IB_PORT_PHYS_LINK_UP;
     end.state = IB_PORT_INIT;
     end.active_width = common_width(end);
@@ -131,6 +143,7 @@ void fabric::train(port& end) {
 }
 
 void fabric::drop(port& end) {
+    routes_changed();
     const bool was_active = end.state == IB_PORT_ACTIVE;
     if (end.physical == IB_PORT_PHYS_LINK_UP) ++end.counters.LinkDowned;
     end.physical = end.enabled ? IB_PORT_PHYS_POLLING : IB_PORT_PHYS_DISABLED;
@@ -167,6 +180,7 @@ bool fabric::set_state(port& end, IB_PORT_STATE state) {
         retrain_link(end);
         return true;
     }
+    routes_changed();
     end.state = state;
     if (state == IB_PORT_ACTIVE) raise(end, IB_AE_PORT_ACTIVE);
     return true;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "node.hpp"
+#include "straight_path.hpp"
 #include "topology.hpp"
 #include "traps.hpp"
 
@@ -63,7 +64,24 @@ public:
     /// The number of changes so far, plus 1.
     ULONGLONG changes() const { return changes_.load(std::memory_order_acquire); }
 
+    /// A number that changes with the routes, and with all that decides on packets on their way. A
+    /// new fabric has 1.
+    ULONGLONG routes() const { return routes_.load(std::memory_order_acquire); }
+    /// True if a work request may pass straight through: on a simulated machine a choice.
+    bool passes_straight() const;
+
     // Functions under the lock:
+
+    void routes_changed() { routes_.store(routes() + 1, std::memory_order_release); }
+    /// Finds the links of a packet without faults. False: it would be lost, or a link has faults.
+    static bool find_route(port& from, const datagram& first, straight_route& route);
+    void add(straight_path& which) { straight_paths_.push_back(which); }
+    void remove(straight_path& which) {
+        which.count();
+        straight_paths_.erase(straight_paths_.iterator_to(which));
+    }
+    /// Makes the counters of ports complete: must be called before they are read.
+    void count_straight();
 
     /// Sends a datagram from a port; a switch sends from its port 0. Ownership: `what` belongs to
     /// the fabric.
@@ -132,7 +150,10 @@ private:
     event_scheduler scheduler_;         // guarded by lock_
     trap_list traps_;                   // guarded by lock_
     ULONG numbers_ = 0;                 // guarded by lock_
+    straight_paths straight_paths_;     // guarded by lock_
     std::atomic<ULONGLONG> changes_{1}; // written under lock_
+    std::atomic<ULONGLONG> routes_{1};  // written under lock_
+    const bool simulated_;
 };
 
 } // namespace irpverbs::hca_software

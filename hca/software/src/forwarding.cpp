@@ -56,6 +56,20 @@ UCHAR out_port(const node& here, ib_lid_t to) {
     return known ? here.forwarding[to] : node::no_port;
 }
 
+// The way of a datagram with a LID from a port at which it is; on the first hop the sending port.
+// `lost` on a switch: its table has no way.
+decision next_by_table(port& here, const datagram& what, bool is_first) {
+    if (here.owner->end_port(here).has(what.to)) return {verdict::delivered};
+    if (!here.owner->switches()) {
+        if (what.is_multicast() && !is_first) return {verdict::delivered};
+        return is_first ? decision{verdict::forwarded, &here} : decision{};
+    }
+    const UCHAR out = out_port(*here.owner, what.to);
+    const bool back = !is_first && out == here.number;
+    if (out == 0 || out >= here.owner->ports.size() || back) return {};
+    return {verdict::forwarded, &here.owner->ports[out]};
+}
+
 bool can_pass(const port& out, const datagram& what) {
     if (!out.linked() || what.length() > bytes_of_mtu(out)) return false;
     const IB_PORT_STATE least = what.is_smp() ? IB_PORT_INIT : IB_PORT_ACTIVE;
@@ -64,7 +78,10 @@ bool can_pass(const port& out, const datagram& what) {
 
 void packet_walk::start(port& from) {
     branches_.reserve(what_.is_multicast() ? 16 : 0);
-    follow({&from, KeQueryInterruptTime()});
+    const hop begin{&from, KeQueryInterruptTime()};
+    // The sender's port replicates a queue pair's multicast, too. Source: IBA 10.5.2.
+    if (what_.is_multicast() && what_.transport_headers != 0) arrive(begin);
+    follow(begin);
     while (!branches_.empty()) {
         const hop next = branches_.back();
         branches_.pop_back();
@@ -116,18 +133,9 @@ decision packet_walk::decide_by_lid(const hop& at) {
         return first && here.number != 0 ? decision{verdict::forwarded, &here}
                                          : decision{verdict::delivered};
     }
-    if (here.owner->end_port(here).has(what_.to)) return {verdict::delivered};
-    if (!here.owner->switches()) {
-        if (what_.is_multicast() && !first) return {verdict::delivered};
-        return first ? decision{verdict::forwarded, &here} : decision{};
-    }
-    const UCHAR out = out_port(*here.owner, what_.to);
-    const bool back = !first && out == here.number;
-    if (out == 0 || out >= here.owner->ports.size() || back) {
-        ++here.counters.RelayErrors;
-        return {};
-    }
-    return {verdict::forwarded, &here.owner->ports[out]};
+    const decision next = next_by_table(here, what_, first);
+    if (next.what == verdict::lost && here.owner->switches()) ++here.counters.RelayErrors;
+    return next;
 }
 
 // Sends the datagram over the cable. Returns false if it was lost there.
@@ -193,7 +201,32 @@ void packet_walk::arrive(const hop& at) {
     }
 }
 
+bool is_plain(port& out, const datagram& what) {
+    return can_pass(out, what) && out.faults == nullptr && may_leave(out, what) &&
+           may_enter(*out.peer, what);
+}
+
+bool is_sampled(const port& at) {
+    const port_samples& samples = at.owner->samples;
+    return samples.of == &at && samples.status(KeQueryInterruptTime()) != samples_done;
+}
+
 } // namespace
+
+bool fabric::find_route(port& from, const datagram& first, straight_route& route) {
+    route = {};
+    route.route_words = hca_software::route_words(first);
+    port* at = &from;
+    for (unsigned links = 0; !first.is_multicast(); ++links) {
+        const decision next = next_by_table(*at, first, links == 0);
+        route.end = at;
+        if (next.what != verdict::forwarded) return next.what == verdict::delivered;
+        if (!is_plain(*next.out, first) || !route.add(*next.out)) return false;
+        at = next.out->peer;
+        route.is_sampled |= is_sampled(*next.out) || is_sampled(*at);
+    }
+    return false;
+}
 
 void fabric::send(port& from, packet* what) {
     packet_walk(*this, packets_, scheduler_, *what).start(from);

@@ -7,21 +7,14 @@ namespace irpverbs::hca_software {
 namespace {
 
 constexpr ib_pkey_t full_member = 0x8000;
-constexpr ib_sn_prefix_t multicast_gids = 0xFF00000000000000;
 
 // The headers in units of 4 bytes: LRH, BTH, DETH and ICRC; and a GRH. Source: IBA 6.1.
 constexpr ULONGLONG header_words = (8 + 12 + 8 + 4) / 4;
 constexpr ULONGLONG grh_words = 10;
 constexpr ULONGLONG connected_words = (8 + 4) / 4; // LRH and ICRC: the payload has the others
 
-bool share_partition(ib_pkey_t one, ib_pkey_t other) {
-    const bool same = ((one ^ other) & ~full_member & 0xFFFF) == 0;
-    const bool valid = (one & ~full_member) != 0;
-    return same && valid && ((one | other) & full_member) != 0;
-}
-
 bool has_gid(const port& at, const ib_gid_t& gid) {
-    if ((gid.gid_prefix & multicast_gids) == multicast_gids) return true;
+    if (is_group(gid)) return true;
     return std::ranges::any_of(at.gids, [&](const ib_gid_t& each) {
         return each.gid_guid == gid.gid_guid &&
                (each.gid_prefix == gid.gid_prefix || gid.gid_prefix == IB_DEFAULT_GID_PREFIX);
@@ -33,9 +26,8 @@ void count(USHORT& violations) {
 }
 
 ULONGLONG words_in(const datagram& what) {
-    const ULONGLONG grh = what.global ? grh_words : 0;
-    if (what.transport_headers != 0) return connected_words + what.payload->size() / 4 + grh;
-    return header_words + (what.length() + 3) / 4 + grh;
+    if (what.transport_headers != 0) return route_words(what) + what.payload->size() / 4;
+    return header_words + (what.length() + 3) / 4 + (what.global ? grh_words : 0);
 }
 
 bool in_partition(const port& at, const datagram& what, const IB_MAD_KEYS* keys) {
@@ -45,6 +37,12 @@ bool in_partition(const port& at, const datagram& what, const IB_MAD_KEYS* keys)
 }
 
 } // namespace
+
+bool share_partition(ib_pkey_t one, ib_pkey_t other) {
+    const bool same = ((one ^ other) & ~full_member & 0xFFFF) == 0;
+    const bool valid = (one & ~full_member) != 0;
+    return same && valid && ((one | other) & full_member) != 0;
+}
 
 std::optional<std::size_t> find_pkey(const port& at, ib_pkey_t pkey) {
     const auto place =
@@ -81,8 +79,16 @@ bool accepts(fabric& where, port& at, const datagram& what, const IB_MAD_KEYS* k
     return !what.global || has_gid(at, what.route.to);
 }
 
+bool may_leave(const port& out, const datagram& what) {
+    return !out.enforces_outbound || find_pkey(out, what.pkey);
+}
+
+bool may_enter(const port& in, const datagram& what) {
+    return !in.enforces_inbound || find_pkey(in, what.pkey);
+}
+
 bool passes_outbound(fabric& where, const datagram& what, port& out) {
-    if (what.is_smp() || !out.enforces_outbound || find_pkey(out, what.pkey)) return true;
+    if (what.is_smp() || may_leave(out, what)) return true;
     count(out.pkey_violations);
     ++out.counters.TransmitConstraintErrors;
     where.raise_switch_bad_pkey(out, what);
@@ -90,12 +96,14 @@ bool passes_outbound(fabric& where, const datagram& what, port& out) {
 }
 
 bool passes_inbound(fabric& where, const datagram& what, port& in) {
-    if (what.is_smp() || !in.enforces_inbound || find_pkey(in, what.pkey)) return true;
+    if (what.is_smp() || may_enter(in, what)) return true;
     count(in.pkey_violations);
     ++in.counters.ReceiveConstraintErrors;
     where.raise_switch_bad_pkey(in, what);
     return false;
 }
+
+ULONGLONG route_words(const datagram& of) { return connected_words + (of.global ? grh_words : 0); }
 
 void count_sent(port& out, const datagram& what) {
     out.counters.TransmitData += words_in(what);
@@ -110,6 +118,15 @@ void count_received(port& in, const datagram& what) {
     ++in.counters.ReceivePackets;
     ++(what.is_multicast() ? in.counters.ReceiveMulticasts : in.counters.ReceiveUnicasts);
     in.owner->samples.add_sample(in, sampled_receive_data, sampled_receive_packets, words_in(what));
+}
+
+void count_link(port& out, ULONGLONG packets, ULONGLONG words) {
+    out.counters.TransmitData += words;
+    out.counters.TransmitPackets += packets;
+    out.counters.TransmitUnicasts += packets;
+    out.peer->counters.ReceiveData += words;
+    out.peer->counters.ReceivePackets += packets;
+    out.peer->counters.ReceiveUnicasts += packets;
 }
 
 } // namespace irpverbs::hca_software

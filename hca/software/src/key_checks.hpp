@@ -8,9 +8,15 @@
 
 namespace irpverbs::hca_software {
 
+/// True for a multicast GID. Source: IBA 4.1.1.
+inline bool is_group(const ib_gid_t& gid) { return gid.gid_prefix >> 56 == 0xFF; }
+
 /// Returns the index of an entry of the port's table that shares a partition with this P_Key: the
 /// low 15 bits are equal, and at least one of the two is a full member. Source: IBA 10.9.3.
 std::optional<std::size_t> find_pkey(const port& at, ib_pkey_t pkey);
+
+/// True if the P_Keys have the low 15 bits in common, and one of them is a full member's.
+bool share_partition(ib_pkey_t one, ib_pkey_t other);
 
 /// Returns the index of the port's entry for the partition of this P_Key, with either membership.
 std::optional<std::size_t> find_membership(const port& at, ib_pkey_t pkey);
@@ -29,7 +35,15 @@ bool accepts_partition(fabric& where, port& at, const datagram& what, ib_pkey_t 
 bool passes_outbound(fabric& where, const datagram& what, port& out);
 bool passes_inbound(fabric& where, const datagram& what, port& in);
 
+/// True if the port of a switch enforces no partitions, or the datagram's is one of its own.
+bool may_leave(const port& out, const datagram& what);
+bool may_enter(const port& in, const datagram& what);
+
 void count_sent(port& out, const datagram& what);
 void count_received(port& in, const datagram& what);
+/// Counts unicast packets at both ends of a link.
+void count_link(port& out, ULONGLONG packets, ULONGLONG words);
+/// The words of the local and the global route header, and of the ICRC.
+ULONGLONG route_words(const datagram& of);
 
 } // namespace irpverbs::hca_software

@@ -1,5 +1,6 @@
 // The software HCA's operations for the verbs of channel adapters and ports.
 #include "adapter.hpp"
+#include "address_vectors.hpp"
 #include "completion_queue.hpp"
 #include "memory_verbs.hpp"
 #include "queue_pair.hpp"
@@ -19,10 +20,11 @@ IB_CA_ATTR attributes_of(const node& from) {
     attr.SystemImageGuid = from.system_image_guid;
     std::memcpy(attr.NodeDescription, from.description.data(),
                 std::min<std::size_t>(from.description.size(), IB_NODE_DESCRIPTION_SIZE));
-    attr.Capabilities =
-        IB_CA_CAP_BAD_PKEY_COUNTER | IB_CA_CAP_BAD_QKEY_COUNTER | IB_CA_CAP_SHUTDOWN_PORT |
-        IB_CA_CAP_INIT_TYPE | IB_CA_CAP_PORT_ACTIVE_EVENT | IB_CA_CAP_SYSTEM_IMAGE_GUID |
-        IB_CA_CAP_CQ_RESIZE | IB_CA_CAP_CURRENT_QP_STATE_MODIFIER | IB_CA_CAP_ZERO_BASED_ADDRESS;
+    attr.Capabilities = IB_CA_CAP_BAD_PKEY_COUNTER | IB_CA_CAP_BAD_QKEY_COUNTER |
+                        IB_CA_CAP_SHUTDOWN_PORT | IB_CA_CAP_INIT_TYPE |
+                        IB_CA_CAP_PORT_ACTIVE_EVENT | IB_CA_CAP_SYSTEM_IMAGE_GUID |
+                        IB_CA_CAP_CQ_RESIZE | IB_CA_CAP_UD_MULTICAST |
+                        IB_CA_CAP_CURRENT_QP_STATE_MODIFIER | IB_CA_CAP_ZERO_BASED_ADDRESS;
     attr.MaxQps = max_qps;
     attr.MaxQpWrs = max_qp_wrs;
     attr.MaxSges = attr.MaxSgesOfRead = max_sges;
@@ -30,6 +32,9 @@ IB_CA_ATTR attributes_of(const node& from) {
     attr.MaxReadsAsResponderOfQp = attr.MaxReadsAsInitiatorOfQp = max_reads_of_qp;
     attr.MaxReadsAsResponder = max_reads_of_qp * max_qps;
     attr.MaxPds = max_pds;
+    attr.MaxAvs = max_avs;
+    attr.MaxMulticastGroups = attr.MaxQpsOfMulticastGroup = attr.MaxMulticastAttachments =
+        max_attachments;
     attr.MaxMrs = max_mrs;
     attr.MaxMrSize = max_mr_size;
     attr.MaxCqs = attr.MaxCompletionHandlers = max_cqs; // each queue has its own up-calls
@@ -189,6 +194,12 @@ const HCA_OPERATIONS operations = {
     .ModifyQp = modify_qp,
     .QueryQp = query_qp,
     .FlushQp = flush_qp,
+    .CreateAv = create_av,
+    .DestroyAv = destroy_av,
+    .ModifyAv = modify_av,
+    .QueryAv = query_av,
+    .AttachMcast = attach_mcast,
+    .DetachMcast = detach_mcast,
 };
 
 bool is_software(const DEVICE_OBJECT* device) { return HcaDeviceOperations(device) == &operations; }

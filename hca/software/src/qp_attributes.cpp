@@ -13,17 +13,17 @@ UCHAR port_of(const ib_qp_attr_t& attr, const ib_qp_mod_t& modify) {
     return names(modify, IB_MOD_QP_PRIMARY_PORT) ? modify.primary_port : attr.primary_port;
 }
 
-bool is_on(const port& at, const ib_av_attr_t& av) {
-    return av.port_num == at.number && av.path_bits < (1u << at.lmc) &&
-           (av.grh_valid == FALSE || av.grh.sgid_index < at.gids.size());
-}
-
 template <class Value>
 void set_if(const ib_qp_mod_t& modify, ULONG opt, Value& into, Value value) {
     if (names(modify, opt)) into = value;
 }
 
 } // namespace
+
+bool is_on(const port& at, const ib_av_attr_t& av) {
+    return av.port_num == at.number && av.path_bits < (1u << at.lmc) &&
+           (av.grh_valid == FALSE || av.grh.sgid_index < at.gids.size());
+}
 
 ib_qp_attr_t initial_attributes(const HCA_QP& qp) {
     ib_qp_attr_t made{};

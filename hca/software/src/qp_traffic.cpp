@@ -2,11 +2,13 @@
 
 #include "adapter.hpp"
 #include "key_checks.hpp"
+#include "qp_attributes.hpp"
 #include "queue_pair.hpp"
 
 #include "transport/packet_format.hpp"
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <new>
 #include <utility>
@@ -17,6 +19,18 @@ namespace {
 
 constexpr ULONG most_in_burst = 64;        // packets of a queue pair before others are served
 constexpr machine_time burst_interval = 5; // 500 ns
+
+ci::wire_route wire_route_of(const datagram& of) {
+    ci::wire_route made;
+    made.from = {of.from, of.from_qp, of.route.from};
+    made.to = {of.to, of.to_qp, of.route.to};
+    made.service_level = of.service_level;
+    made.global = of.global;
+    made.traffic_class = of.route.traffic_class;
+    made.hop_limit = of.route.hop_limit;
+    made.flow_label = of.route.flow_label;
+    return made;
+}
 
 // Null: no memory.
 shared_payload bytes_of(const transport::packet& what) try {
@@ -29,22 +43,60 @@ shared_payload bytes_of(const transport::packet& what) try {
 
 port& port_of(const queue_pair& of) { return *of.hca.find_port(of.attr.primary_port); }
 
-void address(packet& what, const port& from, const queue_pair& by, ib_qpn_t to) {
-    const ib_av_attr_t& way = by.attr.primary_av;
+// Writes routes and keys of a packet; a datagram has its own way.
+void address(packet& what, const port& from, const queue_pair& by, const transport::packet& of) {
+    const ib_av_attr_t& way = of.to != nullptr ? *of.to : by.attr.primary_av;
     what.from = static_cast<ib_lid_t>(from.lid | way.path_bits);
     what.to = way.dlid;
     what.service_level = way.sl & 0xF;
     what.pkey = from.pkeys[by.attr.pkey_index];
     what.from_qp = by.attr.num;
-    what.to_qp = to;
-    what.qkey = 0;
+    what.to_qp = of.to_qp;
+    what.qkey = of.datagram.qkey;
     what.global = way.grh_valid != FALSE && way.grh.sgid_index < from.gids.size();
     if (!what.global) return;
     what.route = {from.gids[way.grh.sgid_index], way.grh.dest_gid, way.grh.flow_label & 0xFFFFF,
                   way.grh.hop_limit, way.grh.traffic_class};
 }
 
+std::array<UCHAR, ci::global_route_size> route_header_of(const packet& what) {
+    ci::wire_route route;
+    route.global = true;
+    route.from.gid = what.route.from;
+    route.to.gid = what.route.to;
+    route.flow_label = what.route.flow_label;
+    route.hop_limit = what.route.hop_limit;
+    route.traffic_class = what.route.traffic_class;
+    std::array<UCHAR, ci::local_route_size + ci::global_route_size> headers;
+    ci::write_route(route, what.payload->size(), headers.data());
+    std::array<UCHAR, ci::global_route_size> made;
+    std::copy(headers.begin() + ci::local_route_size, headers.end(), made.begin());
+    return made;
+}
+
+transport::arrival arrival_of(const packet& what, const port& in, USHORT pkey_index) {
+    transport::arrival made;
+    made.from = what.from;
+    made.service_level = what.service_level;
+    if (!what.is_multicast()) made.path_bits = static_cast<UCHAR>(what.to - in.lid);
+    made.pkey_index = pkey_index;
+    made.global = what.global;
+    if (what.global) made.route = route_header_of(what);
+    return made;
+}
+
 } // namespace
+
+void qp_traffic::capture(const port& at, const datagram& route, const transport::packet& what) {
+    DEVICE_OBJECT* device = at.owner->attached->device();
+    if (!HcaIsCaptured(device)) [[likely]]
+        return;
+    transport::packet whole = what;
+    whole.pkey = route.pkey;
+    std::array<UCHAR, transport::max_frame_size> bytes;
+    const std::size_t size = transport::write_frame(wire_route_of(route), whole, bytes);
+    HcaReportPacket(device, at.number, bytes.data(), size);
+}
 
 qp_traffic::qp_traffic(fabric& where, const qp_table& qps) : fabric_(where), qps_(qps) {
     KeInitializeDpc(&dpc_, serve_some, this);
@@ -65,6 +117,28 @@ bool qp_traffic::deliver(packet* what) {
         add(*to);
         return true;
     });
+}
+
+// A queue pair that is attached twice receives one copy. There is none for which the pool has no
+// packet: a datagram may be lost.
+void qp_traffic::deliver_to_group(const packet& what) {
+    if (!what.global) return;
+    ++multicasts_;
+    attachments_.for_each(what.to, what.route.to, [&](queue_pair& to) {
+        if (std::exchange(to.service.newest_multicast, multicasts_) == multicasts_) return;
+        packet* copy = fabric_.packets().copy(what);
+        if (copy == nullptr) return;
+        to.service.arrived.push(copy);
+        add(to);
+    });
+}
+
+bool qp_traffic::attach(attachment& added) {
+    return fabric_.with_lock([&] { return attachments_.add(added); });
+}
+
+void qp_traffic::detach(attachment& removed) {
+    fabric_.with_lock([&] { attachments_.remove(removed); });
 }
 
 void qp_traffic::wake(ib_qpn_t number, machine_time due) {
@@ -88,25 +162,26 @@ void qp_traffic::wake_at(const queue_pair& which, machine_time due) {
 transport::transmission qp_traffic::transmit(queue_pair& by, const transport::packet& what) {
     if (what.to_qp < first_qp_number) return transport::transmission::sent; // there is none
     if (by.resumes_at != 0) return transport::transmission::later;
-    if (by.burst == most_in_burst) return hold(by);
+    if (by.burst == most_in_burst) return delay(by);
     const shared_payload bytes = bytes_of(what);
     if (bytes == nullptr) return transport::transmission::sent;
     port& from = port_of(by);
     const bool taken = fabric_.change_below([&] {
         packet* sent = fabric_.packets().allocate();
         if (sent == nullptr) return false;
-        address(*sent, from, by, what.to_qp);
+        address(*sent, from, by, what);
         sent->payload = bytes;
         sent->transport_headers = static_cast<USHORT>(bytes->size() - what.content.size());
+        capture(from, *sent, what);
         fabric_.send(from, sent);
         return true;
     });
-    if (!taken) return hold(by);
+    if (!taken) return delay(by);
     ++by.burst;
     return transport::transmission::sent;
 }
 
-transport::transmission qp_traffic::hold(queue_pair& which) {
+transport::transmission qp_traffic::delay(queue_pair& which) {
     which.resumes_at = KeQueryInterruptTime() + burst_interval;
     wake_at(which, which.resumes_at);
     return transport::transmission::later;
@@ -122,6 +197,28 @@ bool qp_traffic::accepts(const queue_pair& at, const packet& what) {
     });
 }
 
+std::optional<transport::arrival> qp_traffic::accept_datagram(const queue_pair& at,
+                                                              const packet& what) {
+    return fabric_.change_below([&]() -> std::optional<transport::arrival> {
+        port& in = *what.at;
+        if (in.number != at.attr.primary_port) return std::nullopt;
+        const IB_MAD_KEYS keys{in.pkeys[at.attr.pkey_index], at.attr.qkey};
+        if (!hca_software::accepts(fabric_, in, what, &keys)) return std::nullopt;
+        return arrival_of(what, in, at.attr.pkey_index);
+    });
+}
+
+ULONG qp_traffic::datagram_limit(const queue_pair& by, const ib_av_attr_t& way) {
+    return fabric_.with_lock([&]() -> ULONG {
+        const port& from = port_of(by);
+        const bool is_multicast = way.dlid > IB_LID_UNICAST_LAST;
+        const bool exists =
+            way.port_num == from.number && way.dlid != 0 && is_on(from, way) &&
+            (!is_multicast || (way.grh_valid != FALSE && is_group(way.grh.dest_gid)));
+        return exists ? static_cast<ULONG>(bytes_of_mtu(from)) : 0;
+    });
+}
+
 void qp_traffic::free(packet_queue& list) {
     fabric_.with_lock([&] {
         while (packet* each = list.pop())
@@ -129,9 +226,29 @@ void qp_traffic::free(packet_queue& list) {
     });
 }
 
+queue_pair* qp_traffic::hold(ib_qpn_t number) {
+    return fabric_.with_lock([&] {
+        return qps_.with(number, [](queue_pair* found) {
+            if (found != nullptr) ++found->service.holders;
+            return found;
+        });
+    });
+}
+
+void qp_traffic::hold(queue_pair& which) {
+    fabric_.with_lock([&] { ++which.service.holders; });
+}
+
+// The DPC completes a destroy that waits: the caller holds locks.
+void qp_traffic::release(queue_pair& which) {
+    fabric_.with_lock([&] {
+        if (--which.service.holders == 0 && which.service.destroyer != nullptr) add(which);
+    });
+}
+
 NTSTATUS qp_traffic::remove(queue_pair& which, PIRP irp) {
     return fabric_.with_lock([&] {
-        if (!which.service.waiting && !which.service.served) return STATUS_SUCCESS;
+        if (!which.service.is_used()) return STATUS_SUCCESS;
         IoMarkIrpPending(irp);
         which.service.destroyer = irp;
         return STATUS_PENDING;
@@ -165,7 +282,7 @@ void qp_traffic::serve(queue_pair& which) {
 PIRP qp_traffic::end_service(queue_pair& which) {
     return fabric_.with_lock([&]() -> PIRP {
         which.service.served = false;
-        return which.service.waiting ? nullptr : which.service.destroyer;
+        return which.service.is_used() ? nullptr : which.service.destroyer;
     });
 }
 

@@ -37,6 +37,7 @@ NTSTATUS change(queue_pair& qp, const ib_qp_mod_t& modify) {
     status = check_migration(qp.attr, modify, to);
     if (!NT_SUCCESS(status)) return status;
     apply(qp.attr, modify);
+    ++qp.revision;
     const bool wants_event = (modify.opts & IB_MOD_QP_SQD_EVENT) != 0 && modify.sqd_event != FALSE;
     if ((modify.opts & IB_MOD_QP_STATE) != 0) enter(qp, to, wants_event);
     return status;
@@ -56,13 +57,6 @@ ib_qp_attr_t seen_attributes(const queue_pair& of) {
     return seen;
 }
 
-// There are no verbs of address vectors yet, so a queue pair of datagrams has no posts.
-void set_posts(queue_pair& of) {
-    of.shared->Posts.Queue = &of;
-    if (of.attr.qp_type != IB_QPT_UNRELIABLE_DGRM)
-        HcaSetQpPosts(of.shared, post_send, post_receive);
-}
-
 } // namespace
 
 NTSTATUS create_qp(HCA_QP* qp, CI_UDATA* user, PIRP) {
@@ -75,7 +69,9 @@ NTSTATUS create_qp(HCA_QP* qp, CI_UDATA* user, PIRP) {
         return STATUS_INSUFFICIENT_RESOURCES;
     }
     made.call([&](transport::queue_pair&) { made.attr.num = qp->Qp.Num; });
-    set_posts(made);
+    adapter_of(qp).accesses().add(made);
+    qp->Posts.Queue = &made;
+    HcaSetQpPosts(qp, post_send, post_receive);
     return STATUS_SUCCESS;
 }
 
@@ -86,6 +82,8 @@ NTSTATUS destroy_qp(HCA_QP* qp, CI_UDATA* user, PIRP irp) {
     queue_pair& its = queue_pair::of(qp);
     adapter_of(qp).qps().remove(its.attr.num);
     its.call([&](transport::queue_pair&) { enter(its, IB_QPS_RESET); });
+    its.end_straight();
+    adapter_of(qp).accesses().remove(its);
     const NTSTATUS status = adapter_of(qp).traffic().remove(its, irp);
     if (status == STATUS_SUCCESS) std::destroy_at(&its);
     return status;
@@ -99,7 +97,9 @@ NTSTATUS modify_qp(HCA_QP* qp, const ib_qp_mod_t* modify, CI_UDATA* user, PIRP) 
     const NTSTATUS status = self.owner_fabric().with_lock(
         [&] { return check_limits(self.own_node().ports, its.attr, *modify); });
     if (!NT_SUCCESS(status)) return status;
-    return its.call([&](transport::queue_pair&) { return change(its, *modify); });
+    const NTSTATUS changed = its.call([&](transport::queue_pair&) { return change(its, *modify); });
+    its.end_straight();
+    return changed;
 }
 
 NTSTATUS query_qp(HCA_QP* qp, ib_qp_attr_t* attr, SIZE_T size, CI_UDATA* user, PIRP irp) {
@@ -116,14 +116,27 @@ NTSTATUS flush_qp(HCA_QP* qp, PIRP) {
     return STATUS_SUCCESS;
 }
 
+NTSTATUS queue_pair::post(ib_send_wr_t* list, ib_send_wr_t** failed) {
+    const reporter at_end(*this);
+    const dispatch::detail::spin_guard sends(send_lock);
+    ib_send_wr_t* rest = pass_straight(list);
+    if (rest == nullptr && list != nullptr) return STATUS_SUCCESS;
+    const dispatch::detail::spin_guard receives(receive_lock);
+    return engine.post_send(rest, failed);
+}
+
+NTSTATUS queue_pair::post(ib_recv_wr_t* list, ib_recv_wr_t** failed) {
+    const reporter at_end(*this);
+    const dispatch::detail::spin_guard guard(receive_lock);
+    return engine.post_receive(list, failed);
+}
+
 NTSTATUS post_send(void* queue, ib_send_wr_t* list, ib_send_wr_t** failed) {
-    return static_cast<queue_pair*>(queue)->call(
-        [&](transport::queue_pair& engine) { return engine.post_send(list, failed); });
+    return static_cast<queue_pair*>(queue)->post(list, failed);
 }
 
 NTSTATUS post_receive(void* queue, ib_recv_wr_t* list, ib_recv_wr_t** failed) {
-    return static_cast<queue_pair*>(queue)->call(
-        [&](transport::queue_pair& engine) { return engine.post_receive(list, failed); });
+    return static_cast<queue_pair*>(queue)->post(list, failed);
 }
 
 } // namespace irpverbs::hca_software

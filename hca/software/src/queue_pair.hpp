@@ -5,6 +5,7 @@
 #include "memory_accesses.hpp"
 #include "qp_traffic.hpp"
 #include "registered_memory.hpp"
+#include "straight_path.hpp"
 
 #include "transport/queue_pair.hpp"
 
@@ -17,8 +18,19 @@ inline constexpr UCHAR max_reads_of_qp = 16;   // reads and atomics, of either e
 
 class adapter;
 
-/// HCA_QP.Extension: the owner of an engine.
-struct queue_pair final : transport::queue_pair_owner {
+/// HCA_QP.Extension: the owner of an engine. The locks of requesters are acquired before those of
+/// responders, and at most one of each.
+struct queue_pair final : transport::queue_pair_owner, memory_accesses::accessor {
+    /// Holds both locks.
+    class both_locks {
+    public:
+        explicit both_locks(queue_pair& of) : sends_(of.send_lock), receives_(of.receive_lock) {}
+
+    private:
+        dispatch::detail::spin_guard sends_;
+        dispatch::detail::spin_guard receives_;
+    };
+
     queue_pair(HCA_QP* its, adapter& in);
     ~queue_pair() = default;
     queue_pair(const queue_pair&) = delete;
@@ -26,14 +38,17 @@ struct queue_pair final : transport::queue_pair_owner {
 
     static queue_pair& of(HCA_QP* qp) { return *static_cast<queue_pair*>(qp->Extension); }
 
-    /// Calls the engine under the lock. Its completions and events are reported by the traffic.
+    /// Calls the engine under both locks. Its completions and events are reported by the traffic.
     template <class Call>
     auto call(const Call& does) {
         const reporter at_end(*this);
-        const dispatch::detail::spin_guard guard(lock);
-        const memory_accesses::scope access(accesses());
+        const both_locks guard(*this);
         return does(engine);
     }
+    NTSTATUS post(ib_send_wr_t* list, ib_send_wr_t** failed);
+    NTSTATUS post(ib_recv_wr_t* list, ib_recv_wr_t** failed);
+    /// Ends both straight paths, to the peer and from it, after a change or for good.
+    void end_straight();
 
     /// Receives packets and executes what was waiting. Called by the traffic's DPC, as the next.
     void receive(packet_queue& arrived, machine_time woken);
@@ -42,6 +57,8 @@ struct queue_pair final : transport::queue_pair_owner {
 
     // ---- the engine's hooks
     transport::transmission transmit(const transport::packet& what) override;
+    std::optional<ib_av_attr_t> find_way(const IB_AV& to) override;
+    ULONG datagram_limit(const ib_av_attr_t& way) override;
     machine_time now() override;
     void set_timer(machine_time due) override;
     void complete_send(const IB_WC& entry) override;
@@ -51,17 +68,21 @@ struct queue_pair final : transport::queue_pair_owner {
 
     HCA_QP* shared;
     adapter& hca;
-    KSPIN_LOCK lock = 0;
-    ib_qp_attr_t attr; // guarded by lock; the state is HCA_QP.State, stored under lock
+    KSPIN_LOCK send_lock = 0;    // of the requester
+    KSPIN_LOCK receive_lock = 0; // of the responder
+    ib_qp_attr_t attr;           // changed under both; the state is HCA_QP.State, stored under both
+    ULONG revision = 0;          // number of changes, changed under both
     registered_memory memory;
-    transport::queue_pair engine; // guarded by lock, as the next members
-    machine_time woken_until = 0; // the time is not earlier
+    transport::queue_pair engine;
+    straight_path straight;       // guarded by send_lock
+    queue_pair* source = nullptr; // whose path ends here; guarded by receive_lock
+    cq_reports of_sends;          // guarded by send_lock
+    cq_reports of_receives;       // guarded by receive_lock
+    machine_time woken_until = 0; // guarded by both, as the next: the time is not earlier
     machine_time timer = 0;       // the time for which the engine's timer is set; 0: none
     machine_time resumes_at = 0;  // nothing is sent until then; 0: packets are sent
     ULONG burst = 0;              // packets since it resumed
-    cq_reports of_sends;
-    cq_reports of_receives;
-    ULONG events = 0; // bits of IB_ASYNC_EVENT
+    ULONG events = 0;             // bits of IB_ASYNC_EVENT
     std::atomic<bool> has_reports{false};
     qp_service service;
 
@@ -79,9 +100,16 @@ private:
     };
 
     void receive(const packet& what);
+    void receive_datagram(const packet& what, transport::packet& content);
     void complete(IB_CQ* to, const IB_WC& entry, cq_reports& reports);
-    memory_accesses& accesses() const;
+    void fail_after_overrun();
     void request_reports();
+
+    ib_send_wr_t* pass_straight(ib_send_wr_t* list);
+    queue_pair* straight_peer();
+    void examine_path();
+    bool joins(queue_pair& by);
+    void leave_path();
 };
 
 NTSTATUS create_qp(HCA_QP* qp, CI_UDATA* user, PIRP irp);

@@ -1,5 +1,6 @@
 // The hooks of an engine, and its service by the traffic's DPC.
 #include "adapter.hpp"
+#include "address_vectors.hpp"
 #include "qp_attributes.hpp"
 #include "queue_pair.hpp"
 
@@ -20,15 +21,12 @@ queue_pair::queue_pair(HCA_QP* its, adapter& in)
     : shared(its), hca(in), attr(initial_attributes(*its)), memory(in.keys(), its->Pd),
       engine(attr, memory, *this) {}
 
-memory_accesses& queue_pair::accesses() const { return hca.accesses(); }
-
 void queue_pair::request_reports() {
     if (has_reports.load(std::memory_order_relaxed)) hca.traffic().request(*this);
 }
 
 void queue_pair::receive(packet_queue& arrived, machine_time woken) {
-    const dispatch::detail::spin_guard guard(lock);
-    const memory_accesses::scope access(accesses());
+    const both_locks guard(*this);
     woken_until = woken;
     if (resumes_at != 0 && resumes_at <= woken) resumes_at = burst = 0;
     packet_queue seen;
@@ -45,8 +43,19 @@ void queue_pair::receive(packet_queue& arrived, machine_time woken) {
 }
 
 void queue_pair::receive(const packet& what) {
-    if (!hca.traffic().accepts(*this, what)) return;
-    if (const auto content = transport::parse_transport(*what.payload)) engine.receive(*content);
+    auto content = transport::parse_transport(*what.payload);
+    if (!content) return;
+    qp_traffic::capture(*what.at, what, *content);
+    if (attr.qp_type == IB_QPT_UNRELIABLE_DGRM) return receive_datagram(what, *content);
+    if (hca.traffic().accepts(*this, what)) engine.receive(*content);
+}
+
+void queue_pair::receive_datagram(const packet& what, transport::packet& content) {
+    if (!content.row().has(transport::has_datagram)) return;
+    const auto way = hca.traffic().accept_datagram(*this, what);
+    if (!way) return;
+    content.arrived = &*way;
+    engine.receive(content);
 }
 
 void queue_pair::report_pending() {
@@ -54,7 +63,8 @@ void queue_pair::report_pending() {
     cq_reports receives;
     ULONG codes = 0;
     {
-        const dispatch::detail::spin_guard guard(lock);
+        const both_locks guard(*this);
+        fail_after_overrun();
         sends = std::exchange(of_sends, {});
         receives = std::exchange(of_receives, {});
         codes = std::exchange(events, 0);
@@ -70,6 +80,16 @@ transport::transmission queue_pair::transmit(const transport::packet& what) {
     return hca.traffic().transmit(*this, what);
 }
 
+std::optional<ib_av_attr_t> queue_pair::find_way(const IB_AV& to) {
+    const auto& vector = reinterpret_cast<const HCA_AV&>(to);
+    if (vector.Pd != shared->Pd) return std::nullopt;
+    return way_of(vector);
+}
+
+ULONG queue_pair::datagram_limit(const ib_av_attr_t& way) {
+    return hca.traffic().datagram_limit(*this, way);
+}
+
 // A machine's timer may fire early by its resolution: the engine's clock then has the due time.
 machine_time queue_pair::now() {
     return std::max<machine_time>(KeQueryInterruptTime(), woken_until);
@@ -82,9 +102,18 @@ void queue_pair::set_timer(machine_time due) {
 
 // A queue in error drops the completion.
 void queue_pair::complete(IB_CQ* to, const IB_WC& entry, cq_reports& reports) {
-    bool taken = false;
-    reports = reports | add_completion(driver_view(to), entry, taken);
+    reports = reports | add_completion(driver_view(to), entry);
     if (reports.any()) has_reports = true;
+}
+
+// A queue pair that has lost a completion can't continue. Source: IBA 11.6.3.2 (CQ errors).
+void queue_pair::fail_after_overrun() {
+    const bool lost = of_sends.lost || of_receives.lost;
+    const ib_qp_state_t state = engine.state();
+    if (!lost || state == IB_QPS_RESET || state == IB_QPS_ERROR) return;
+    report(IB_AE_WQ_FATAL);
+    state_changed(IB_QPS_ERROR);
+    engine.enter(IB_QPS_ERROR);
 }
 
 void queue_pair::complete_send(const IB_WC& entry) { complete(attr.h_sq_cq, entry, of_sends); }

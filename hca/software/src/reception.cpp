@@ -78,10 +78,13 @@ void fabric::arrive_gmp(packet* what) {
     if (deliver_to_client(what)) return;
     const mad_header mad = header_of(what->mad);
     if (!is_request(mad) || what->is_multicast()) return packets_.free(what);
-    if (mad.management_class() == class_performance)
+    if (mad.management_class() == class_performance) {
+        count_straight();
+        if (mad.method() == method_set) routes_changed(); // a port may be sampled from now on
         respond_to_performance(*what);
-    else
+    } else {
         reject(*what);
+    }
     respond(what);
 }
 
@@ -95,8 +98,13 @@ void fabric::arrive_at_agent_qp(packet* what) {
 
 void fabric::arrive_at_queue_pair(packet* what) {
     adapter* attached = what->at->owner->attached.get();
-    if (attached == nullptr || what->is_multicast() || !attached->traffic().deliver(what))
+    if (attached == nullptr) return packets_.free(what);
+    if (what->is_multicast()) {
+        attached->traffic().deliver_to_group(*what);
         packets_.free(what);
+    } else if (!attached->traffic().deliver(what)) {
+        packets_.free(what);
+    }
 }
 
 void fabric::wake(const event_scheduler::event& due) {

@@ -85,6 +85,7 @@ bool respond_to_smp(fabric& where, packet& smp) {
     mad_header header = header_of(smp.mad);
     if (header.attribute() != sm_info_id && !allowed_by_mkey(where, smp)) return false;
     const USHORT status = handle(where, smp, header);
+    if (header.method() == method_set) where.routes_changed();
     header.set_method(method_get_response);
     header.set_status(status);
     if (header.management_class() == class_directed) set_direction(smp.mad);

@@ -47,7 +47,7 @@ int ibmf_query_qp(ibmf_handle_t ibmf_handle, ibmf_qp_handle_t ibmf_qp_handle, ui
     const named_qp named(ibmf_handle, ibmf_qp_handle);
     if (named.status != IBMF_SUCCESS) return named.status;
     const port_context::guard locked(*named.who->at);
-    if (!named.qp->listed) return IBMF_BAD_QP_HANDLE;
+    if (!named.qp->is_linked()) return IBMF_BAD_QP_HANDLE;
     *qp_num = named.qp->number;
     *p_key = named.qp->keys.PKey;
     *q_key = named.qp->keys.QKey;

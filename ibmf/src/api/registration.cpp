@@ -89,7 +89,7 @@ int ibmf_setup_async_cb(ibmf_handle_t ibmf_handle, ibmf_qp_handle_t ibmf_qp_hand
     receive_handler& handler = receive_handler_of(*who, qp.get());
     const port_context::guard locked(*who->at);
     if (!who->ready) return IBMF_BAD_HANDLE;
-    if (qp != nullptr && !qp->listed) return IBMF_BAD_QP_HANDLE;
+    if (qp != nullptr && !qp->is_linked()) return IBMF_BAD_QP_HANDLE;
     if (handler.receive_callback != nullptr) return IBMF_CB_REGISTERED;
     handler.receive_callback = async_msg_cb;
     handler.receive_argument = async_msg_cb_args;

@@ -36,9 +36,8 @@ int ibmf_query_stats(ibmf_handle_t ibmf_handle, boolean_t of_port, ibmf_stats_t*
         if (each.state == transaction_state::queued) ++stats->st_queued;
         if (is_receiving(each)) ++stats->st_receives_active;
     });
-    for (LIST_ENTRY* each = at.clients.Flink; each != &at.clients; each = each->Flink)
-        if (const client& which = client::port_link::of(each); counts(which))
-            stats->st_buffers += buffers_of(which);
+    for (const client& each : at.clients)
+        if (counts(each)) stats->st_buffers += buffers_of(each);
     return IBMF_SUCCESS;
 }
 

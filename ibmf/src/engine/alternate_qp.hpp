@@ -6,7 +6,7 @@
 
 namespace irpverbs::ibmf {
 
-struct alternate_qp : boost::intrusive_ref_counter<alternate_qp>, receive_handler {
+struct alternate_qp : boost::intrusive_ref_counter<alternate_qp>, receive_handler, qp_hook {
     alternate_qp(client& its_owner, std::uint32_t its_key, uint_t its_kind,
                  const IB_MAD_KEYS& its_keys)
         : owner(its_owner), key(its_key), kind(its_kind), keys(its_keys) {}
@@ -20,7 +20,7 @@ struct alternate_qp : boost::intrusive_ref_counter<alternate_qp>, receive_handle
         return ((address.ia_p_key ^ keys.PKey) & partition) == 0 && address.ia_q_key == keys.QKey;
     }
 
-    client& owner;           // lives while the queue pair is in its list
+    client& owner;           // lives while the queue pair is linked in its list
     const std::uint32_t key; // identifies it in its transactions
     const uint_t kind;
     ibmf_qp_handle_t handle = nullptr;
@@ -28,14 +28,6 @@ struct alternate_qp : boost::intrusive_ref_counter<alternate_qp>, receive_handle
     ib_qpn_t number = 0; // queue pair number
 
     // Members guarded by the port's lock:
-    struct client_link {
-        LIST_ENTRY entry;
-        alternate_qp* container;
-        static alternate_qp& of(LIST_ENTRY* entry) {
-            return *CONTAINING_RECORD(entry, client_link, entry)->container;
-        }
-    } client_entry{{}, this};
-    bool listed = false; // in the client's list
     IB_MAD_KEYS keys;
     std::uint32_t sends = 0; // datagrams that the driver has or is about to get
 };

@@ -35,8 +35,8 @@ int port_context::open_qp(alternate_qp& fresh) {
     attr.QpKind = fresh.raw() ? IB_MAD_QP_OWN_RAW : IB_MAD_QP_OWN_MADS;
     attr.Keys = fresh.keys;
     const IB_MAD_DISPATCH calls{received_at_qp};
-    const verb_result made =
-        call_verb([&](IRP* irp) { return CiRegisterMadAgent(ca, &attr, &fresh, &calls, irp); });
+    const verb_result made = call_verb(
+        [&](IRP* irp) { return CiRegisterMadAgent(hca_.ca(), &attr, &fresh, &calls, irp); });
     if (made.status == STATUS_NOT_SUPPORTED) return IBMF_NOT_SUPPORTED;
     if (!made.success()) return failure_of_keys(made.status);
     fresh.slot.mad = made.object<IB_MAD_AGENT>();
@@ -52,8 +52,7 @@ bool port_context::attach_qp(alternate_qp& fresh) {
     const guard locked(*this);
     if (!who.ready) return false;
     intrusive_ptr_add_ref(&fresh); // released by close_qp
-    InsertTailList(&who.qps, &fresh.client_entry.entry);
-    fresh.listed = true;
+    who.qps.push_back(fresh);
     who.count(&ibmf_stats_t::st_alt_qps);
     return true;
 }
@@ -61,7 +60,7 @@ bool port_context::attach_qp(alternate_qp& fresh) {
 int port_context::modify_qp(alternate_qp& which, const IB_MAD_KEYS& keys) {
     {
         const guard locked(*this);
-        if (!which.listed) return IBMF_BAD_QP_HANDLE;
+        if (!which.is_linked()) return IBMF_BAD_QP_HANDLE;
         if (offline) return IBMF_TRANSPORT_FAILURE;
         if (!attributes.index_of(keys.PKey)) return IBMF_INVALID_ARG;
     }
@@ -77,12 +76,11 @@ int port_context::close_qp(alternate_qp& gone) {
     client& who = gone.owner;
     {
         const guard locked(*this);
-        if (!gone.listed) return IBMF_BAD_QP_HANDLE;
+        if (!gone.is_linked()) return IBMF_BAD_QP_HANDLE;
         if (gone.receive_callback != nullptr || gone.unsolicited_queued != 0 ||
             has_transactions(gone))
             return IBMF_BUSY;
-        RemoveEntryList(&gone.client_entry.entry);
-        gone.listed = false;
+        who.qps.erase(who.qps.iterator_to(gone));
         free_time_wait(gone);
         --who.counts.st_alt_qps;
         --counts.st_alt_qps;

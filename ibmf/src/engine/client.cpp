@@ -11,7 +11,6 @@ client::client(port_context& its_port, const registration& wanted)
     InitializeListHead(&messages);
     InitializeListHead(&receiving);
     InitializeListHead(&time_wait);
-    InitializeListHead(&qps);
     InitializeListHead(&frames);
     InitializeListHead(&callback_queue_);
     InitializeListHead(&waiters_);
@@ -30,17 +29,15 @@ agent* client::agent_of(std::uint8_t mgmt_class) {
 bool client::find_qp(ibmf_qp_handle_t named, qp_ref& found) {
     if (named == IBMF_QP_HANDLE_DEFAULT) return !universal();
     const transaction_table::guard locked(*at);
-    for (LIST_ENTRY* each = qps.Flink; each != &qps; each = each->Flink)
-        if (alternate_qp& which = alternate_qp::client_link::of(each); which.handle == named)
-            found = &which;
+    for (alternate_qp& each : qps)
+        if (each.handle == named) found = &each;
     return found != nullptr;
 }
 
 alternate_qp* client::qp_of(const transaction& which) {
     if (which.qp == 0) return nullptr;
-    for (LIST_ENTRY* each = qps.Flink; each != &qps; each = each->Flink)
-        if (alternate_qp& one = alternate_qp::client_link::of(each); one.key == which.qp)
-            return &one;
+    for (alternate_qp& each : qps)
+        if (each.key == which.qp) return &each;
     return nullptr;
 }
 

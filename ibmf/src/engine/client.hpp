@@ -7,6 +7,7 @@
 #include <engine/send_window.hpp>
 #include <ibmf/ibmf_extras.h>
 
+#include <boost/intrusive/list.hpp>
 #include <boost/smart_ptr/intrusive_ptr.hpp>
 #include <boost/smart_ptr/intrusive_ref_counter.hpp>
 
@@ -70,9 +71,13 @@ private:
 
 struct alternate_qp;
 using qp_ref = boost::intrusive_ptr<alternate_qp>;
+using qp_hook = boost::intrusive::list_base_hook<boost::intrusive::tag<struct qp_tag>>;
+using qp_list = boost::intrusive::list<alternate_qp, boost::intrusive::base_hook<qp_hook>,
+                                       boost::intrusive::constant_time_size<false>>;
+using client_hook = boost::intrusive::list_base_hook<boost::intrusive::tag<struct client_tag>>;
 
 /// As a receive handler, it serves the default QP of its class.
-struct client : boost::intrusive_ref_counter<client>, receive_handler {
+struct client : boost::intrusive_ref_counter<client>, receive_handler, client_hook {
     client(port_context& its_port, const registration& wanted);
     ~client();
 
@@ -129,13 +134,6 @@ struct client : boost::intrusive_ref_counter<client>, receive_handler {
     std::array<agent, 2> agents;
 
     // Members guarded by the port's lock:
-    struct port_link {
-        LIST_ENTRY entry;
-        client* container;
-        static client& of(LIST_ENTRY* entry) {
-            return *CONTAINING_RECORD(entry, port_link, entry)->container;
-        }
-    } port_entry{{}, this};
     bool ready = false;            // registered and not yet unregistered
     bool offline_notified = false; // notified of the HCA's failure
     std::uint32_t incoming = 0;    // transfers in progress that peers began
@@ -146,7 +144,7 @@ struct client : boost::intrusive_ref_counter<client>, receive_handler {
     client_queues queues;
     unsequenced_ids unsequenced;
     LIST_ENTRY messages;
-    LIST_ENTRY qps; // changed under client_table::lifecycle_lock
+    qp_list qps; // changed under client_table::lifecycle_lock
     LIST_ENTRY frames;
     ibmf_stats_t counts{};
 
@@ -183,6 +181,8 @@ private:
 };
 
 using client_ref = boost::intrusive_ptr<client>;
+using client_list = boost::intrusive::list<client, boost::intrusive::base_hook<client_hook>,
+                                           boost::intrusive::constant_time_size<false>>;
 
 } // namespace irpverbs::ibmf
 

@@ -121,8 +121,8 @@ int client_table::remove(client& gone) {
     {
         const port_context::guard locked(at);
         if (!gone.ready) return IBMF_BAD_HANDLE;
-        if (!IsListEmpty(&gone.messages) || !IsListEmpty(&gone.qps) ||
-            gone.receive_callback != nullptr || at.has_transactions(gone))
+        if (!IsListEmpty(&gone.messages) || !gone.qps.empty() || gone.receive_callback != nullptr ||
+            at.has_transactions(gone))
             return IBMF_BUSY;
         gone.ready = false;
     }
@@ -144,7 +144,7 @@ void client_table::remove_failed(port_context& failed) {
 void client_table::close_if_unused(port_context& at) {
     {
         const port_context::guard locked(at);
-        if (!IsListEmpty(&at.clients)) return;
+        if (!at.clients.empty()) return;
     }
     std::erase(ports_, &at);
     at.close();

@@ -35,14 +35,20 @@ int registration_failure_of(NTSTATUS status) {
 
 } // namespace
 
+struct port_context::lifecycle : client_table::lifecycle_lock {
+    explicit lifecycle(port_context& of) : lifecycle_lock(*of.client_table_) {}
+};
+
+port_context::port_context(std::shared_ptr<client_table> its_client_table,
+                           message_pool& its_messages, ib_guid_t its_guid, UCHAR its_number)
+    : messages(its_messages), guid(its_guid), number(its_number),
+      client_table_(std::move(its_client_table)), hca_(*this) {}
+
 int port_context::open() {
     DEVICE_OBJECT* const fdo = HcaFromGuid(guid);
     if (fdo == nullptr) return IBMF_BAD_NODE;
-    const IB_CA_DISPATCH calls{fatal, port_event};
-    const verb_result opened =
-        call_verb([&](IRP* irp) { return CiOpenCa(fdo, this, &calls, nullptr, irp); });
-    if (!opened.success()) return registration_failure_of(opened.status);
-    ca = opened.object<IB_CA>();
+    const NTSTATUS opened = hca_.open(fdo, number);
+    if (!NT_SUCCESS(opened)) return registration_failure_of(opened);
     const NTSTATUS asked = refresh();
     if (!NT_ERROR(asked)) return IBMF_SUCCESS;
     close();
@@ -50,16 +56,15 @@ int port_context::open() {
 }
 
 void port_context::close() {
-    if (ca == nullptr) return;
-    IB_CA* const last = std::exchange(ca, nullptr);
-    call_verb([&](IRP* irp) { return CiCloseCa(last, nullptr, irp); });
+    if (hca_.ca() == nullptr) return;
+    hca_.close();
     stop_timers();
 }
 
 // Without memory the attributes stay as they are.
 NTSTATUS port_context::refresh() try {
     if (dispatch::detail::fault_point("ibmf.port_attributes")) throw std::bad_alloc();
-    const ci::detail::port_block block(ca, number);
+    const ci::detail::port_block block = hca_.query();
     if (block.get() == nullptr) return block.status();
     port_attributes fresh;
     fresh.set(*block.get());
@@ -70,42 +75,27 @@ NTSTATUS port_context::refresh() try {
     return STATUS_INSUFFICIENT_RESOURCES;
 }
 
-void port_context::port_event(IB_CA*, void* context, UCHAR which, IB_ASYNC_EVENT event) {
-    port_context& self = *static_cast<port_context*>(context);
-    if (which != self.number) return;
-    {
-        const guard locked(self);
-        if (event == IB_AE_PORT_ACTIVE) self.attributes.set_state(IB_PORT_ACTIVE);
-        if (event == IB_AE_PORT_ERROR) self.attributes.set_state(IB_PORT_DOWN);
-        if (self.refreshing_) return;
-        self.refreshing_ = true;
-    }
-    intrusive_ptr_add_ref(&self);
-    ExInitializeWorkItem(&self.refresh_item_, refresh_work, &self);
-    ExQueueWorkItem(&self.refresh_item_, DelayedWorkQueue);
+void port_context::port_event(IB_ASYNC_EVENT event) {
+    const guard locked(*this);
+    if (const auto state = ci::detail::port_state_after(event)) attributes.set_state(*state);
 }
 
-// The CA stays open during the query: its close waits for client_table::lifecycle_lock.
-void port_context::refresh_work(void* context) {
-    const boost::intrusive_ptr<port_context> self(static_cast<port_context*>(context), false);
-    const client_table::lifecycle_lock lock(*self->client_table_);
+void port_context::port_changed() {
     {
-        const guard locked(*self);
-        self->refreshing_ = false;
-        if (IsListEmpty(&self->clients) || self->ca == nullptr) return;
+        const guard locked(*this);
+        if (clients.empty()) return;
     }
-    self->refresh();
+    refresh();
 }
 
-void port_context::fatal(IB_CA*, void* context) {
-    port_context& self = *static_cast<port_context*>(context);
+void port_context::hca_failed() {
     {
-        const guard locked(self);
-        self.offline = true;
+        const guard locked(*this);
+        offline = true;
     }
-    intrusive_ptr_add_ref(&self);
-    ExInitializeWorkItem(&self.offline_item_, offline_work, &self);
-    ExQueueWorkItem(&self.offline_item_, DelayedWorkQueue);
+    intrusive_ptr_add_ref(this);
+    ExInitializeWorkItem(&offline_item_, offline_work, this);
+    ExQueueWorkItem(&offline_item_, DelayedWorkQueue);
 }
 
 void port_context::offline_work(void* context) {
@@ -113,8 +103,8 @@ void port_context::offline_work(void* context) {
     {
         const client_table::lifecycle_lock lock(*self->client_table_);
         guard locked(*self);
-        for (LIST_ENTRY* each = self->clients.Flink; each != &self->clients; each = each->Flink)
-            self->end_all(locked, client::port_link::of(each), IBMF_TRANSPORT_FAILURE);
+        for (const client& each : self->clients)
+            self->end_all(locked, each, IBMF_TRANSPORT_FAILURE);
     }
     while (const client_ref next = self->next_to_notify())
         next->notify_offline();
@@ -124,18 +114,15 @@ void port_context::offline_work(void* context) {
 // Null: none is left. Clients may register and unregister between the calls.
 client_ref port_context::next_to_notify() {
     const guard locked(*this);
-    for (LIST_ENTRY* each = clients.Flink; each != &clients; each = each->Flink)
-        if (client& which = client::port_link::of(each);
-            !std::exchange(which.offline_notified, true))
-            return &which;
+    for (client& each : clients)
+        if (!std::exchange(each.offline_notified, true)) return &each;
     return nullptr;
 }
 
 // Runs under client_table::lifecycle_lock, so clients and their queue pairs stay. No transaction
 // can begin.
 void port_context::release_hca() {
-    for (LIST_ENTRY* each = clients.Flink; each != &clients; each = each->Flink) {
-        client& which = client::port_link::of(each);
+    for (client& which : clients) {
         which.await_transactions();
         {
             const guard locked(*this);
@@ -144,8 +131,8 @@ void port_context::release_hca() {
         which.await_sends();
         for (agent& own : which.agents)
             deregister_agent(own);
-        for (LIST_ENTRY* qp = which.qps.Flink; qp != &which.qps; qp = qp->Flink)
-            deregister_agent(alternate_qp::client_link::of(qp).slot);
+        for (alternate_qp& qp : which.qps)
+            deregister_agent(qp.slot);
     }
     for (shared_agent& each : shared_)
         deregister_agent(each.slot);
@@ -153,10 +140,8 @@ void port_context::release_hca() {
 }
 
 client* port_context::find_client(ibmf_client_type_t type, std::uint32_t oui) {
-    for (LIST_ENTRY* each = clients.Flink; each != &clients; each = each->Flink) {
-        client& which = client::port_link::of(each);
-        if (which.type == type && which.oui == oui) return &which;
-    }
+    for (client& each : clients)
+        if (each.type == type && each.oui == oui) return &each;
     return nullptr;
 }
 
@@ -188,7 +173,7 @@ NTSTATUS port_context::register_agent(agent& slot, IB_MAD_AGENT_ATTR attr) {
     const auto register_with = [&](UCHAR rmpp) {
         attr.Rmpp = rmpp;
         return call_verb(
-            [&](IRP* irp) { return CiRegisterMadAgent(ca, &attr, &slot, &calls, irp); });
+            [&](IRP* irp) { return CiRegisterMadAgent(hca_.ca(), &attr, &slot, &calls, irp); });
     };
     verb_result made = register_with(IB_MAD_RMPP_BY_CLIENT);
     if (made.status == STATUS_NOT_SUPPORTED && layout_of(attr.ManagementClass).rmpp) {
@@ -248,7 +233,7 @@ int port_context::attach(client& fresh) {
         if (!classes[shared].shared.empty()) status = acquire_shared_agent(classes[shared]);
     if (status == IBMF_SUCCESS) {
         const guard locked(*this);
-        InsertTailList(&clients, &fresh.port_entry.entry);
+        clients.push_back(fresh);
         return status;
     }
     for (std::size_t i = 0; i + 1 < shared; ++i)
@@ -265,12 +250,12 @@ int port_context::set_is_sm(client& whose, bool is_sm) {
         if (is_sm && !whose.ready) return IBMF_BAD_HANDLE;
     }
     if (whose.is_sm == is_sm) return IBMF_SUCCESS;
-    if (ca == nullptr) return IBMF_TRANSPORT_FAILURE;
+    if (hca_.ca() == nullptr) return IBMF_TRANSPORT_FAILURE;
     IB_MODIFY_PORT change{};
     (is_sm ? change.SetCapabilities : change.ClearCapabilities) = IB_PORT_CAP_IS_SM;
     const NTSTATUS status =
         call_verb([&](IRP* irp) {
-            return CiModifyPort(ca, number, IB_MODIFY_PORT_CAPABILITIES, &change, irp);
+            return CiModifyPort(hca_.ca(), number, IB_MODIFY_PORT_CAPABILITIES, &change, irp);
         }).status;
     if (status == STATUS_FILE_LOCK_CONFLICT) return IBMF_PORT_IN_USE;
     if (!NT_SUCCESS(status)) return IBMF_TRANSPORT_FAILURE;
@@ -282,7 +267,7 @@ void port_context::detach(client& gone) {
     set_is_sm(gone, false);
     {
         const guard locked(*this);
-        RemoveEntryList(&gone.port_entry.entry);
+        clients.erase(clients.iterator_to(gone));
         free_time_wait(gone);
     }
     gone.await_sends();

@@ -8,6 +8,8 @@
 #include <engine/port_attributes.hpp>
 #include <engine/tid_index.hpp>
 
+#include <ci/support/port_watcher.hpp>
+
 #include <list>
 
 namespace irpverbs::ibmf {
@@ -32,11 +34,7 @@ class port_context final : public transaction_table,
 public:
     /// `its_messages` belong to `its_client_table`.
     port_context(std::shared_ptr<client_table> its_client_table, message_pool& its_messages,
-                 ib_guid_t its_guid, UCHAR its_number)
-        : messages(its_messages), guid(its_guid), number(its_number),
-          client_table_(std::move(its_client_table)) {
-        InitializeListHead(&clients);
-    }
+                 ib_guid_t its_guid, UCHAR its_number);
 
     // Life cycle; at PASSIVE_LEVEL, one caller at a time.
     /// Returns an IBMF_ status.
@@ -72,10 +70,15 @@ public:
     message_pool& messages;
     const ib_guid_t guid;
     const UCHAR number;
-    IB_CA* ca = nullptr; // null: closed; changed under client_table::lifecycle_lock
+
+    // Called by the port's watcher:
+    struct lifecycle;
+    void port_event(IB_ASYNC_EVENT event);
+    void port_changed();
+    void hca_failed();
 
     // Members guarded by the lock:
-    LIST_ENTRY clients;
+    client_list clients;
     bool offline = false;
     port_attributes attributes;
     send_window window;
@@ -94,9 +97,6 @@ private:
     int acquire_shared_agent(const class_mapping& mapping);
     void release_shared_agent(const class_mapping& mapping);
     NTSTATUS refresh();
-    static void fatal(IB_CA*, void* self);
-    static void port_event(IB_CA*, void* self, UCHAR number, IB_ASYNC_EVENT event);
-    static void refresh_work(void* self);
     static void offline_work(void* self);
     boost::intrusive_ptr<client> next_to_notify();
     static void received(IB_MAD_AGENT* mad, void* slot, const IB_MAD_RECEIVED* what);
@@ -176,9 +176,8 @@ private:
     std::list<shared_agent> shared_; // changed by one caller at a time
     // A work item that is queued at the end of the machine still finds its client table.
     const std::shared_ptr<client_table> client_table_;
-    WORK_QUEUE_ITEM refresh_item_;
     WORK_QUEUE_ITEM offline_item_;
-    bool refreshing_ = false; // guarded by the lock
+    ci::detail::port_watcher<port_context> hca_; // changed under the lifecycle lock
 };
 
 /// The receive handler of a queue pair; null: of the default QP.

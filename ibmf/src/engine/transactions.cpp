@@ -156,7 +156,7 @@ int port_context::begin(IRP* irp, const transport& wanted) {
     client& who = *wanted.who;
     message& msg = *wanted.msg;
     if (msg.who.load(std::memory_order_acquire) != &who) return IBMF_INVALID_ARG;
-    if (wanted.qp != nullptr && !wanted.qp->listed) return IBMF_BAD_QP_HANDLE;
+    if (wanted.qp != nullptr && !wanted.qp->is_linked()) return IBMF_BAD_QP_HANDLE;
     const mad_header header = sent_header(wanted);
     if (const int refused = check(wanted, header); refused != IBMF_SUCCESS) return refused;
     const std::optional<IB_MAD_ADDRESS> to = address_of(wanted, header);

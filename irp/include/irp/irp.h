@@ -142,7 +142,8 @@ typedef struct _IRP {
             };
             __extension__ union { /* of the driver that holds the IRP */
                 LIST_ENTRY ListEntry;
-                __extension__ struct { /* valid until the IRP is queued; the library leaves them alone */
+                __extension__ struct { /* valid until the IRP is queued; the library leaves them
+                                          alone */
                     struct _KTHREAD* Thread;
                     struct _FILE_OBJECT* OriginalFileObject;
                 };

@@ -1,10 +1,10 @@
 // IoCallDriver with the verifier's checks.
 #include "../require.hpp"
+#include "cancel.hpp"
 #include "force_pending.hpp"
 #include "hooks.hpp"
 #include "irql_rules.hpp"
 #include "packet/irp_allocation.hpp"
-#include "pended.hpp"
 #include "remove_locks.hpp"
 #include "routine_return.hpp"
 #include "snapshots.hpp"

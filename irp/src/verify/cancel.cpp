@@ -1,9 +1,9 @@
 // Cancel routines: the drivers that set them, the cancellers that take them, and the completion.
+#include "cancel.hpp"
 #include "../require.hpp"
 #include "cancel/cancel_steps.hpp"
 #include "hooks.hpp"
 #include "irql_rules.hpp"
-#include "pended.hpp"
 #include "routine_return.hpp"
 #include "tracing.hpp"
 

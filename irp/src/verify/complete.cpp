@@ -1,10 +1,10 @@
 // The verifier's checks of IoCompleteRequest, and its hooks of the walk up the stack.
 #include "../require.hpp"
+#include "cancel.hpp"
 #include "completion/complete_locations.hpp"
 #include "force_pending.hpp"
 #include "hooks.hpp"
 #include "irql_rules.hpp"
-#include "pended.hpp"
 #include "routine_return.hpp"
 #include "snapshots.hpp"
 #include "tracing.hpp"

@@ -1,7 +1,5 @@
 #include "force_pending.hpp"
 
-#include "sweep.hpp"
-
 #include <dispatch/dpc.h>
 
 #include <algorithm>

@@ -5,7 +5,19 @@
 
 #include "irp_tracker.hpp"
 
+#include <compare>
+
 namespace irpverbs::irp::verify {
+
+/// The call site of IoCallDriver, and the dispatch routine that it calls.
+struct call_site {
+    const void* caller;
+    const void* dispatch;
+    auto operator<=>(const call_site&) const = default;
+};
+
+/// Records that a sweep of forced pending reached the site; true: it pends in this run.
+bool sweep_forces(const call_site& where);
 
 /// Decides whether that call's completion is deferred. Called under the tracker's lock.
 bool should_force_pending(core::processor& self, irp_tracker& tracker, const DEVICE_OBJECT& device,

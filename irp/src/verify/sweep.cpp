@@ -1,5 +1,5 @@
-#include "sweep.hpp"
-
+// The call sites that a sweep of forced pending has reached.
+#include "force_pending.hpp"
 #include "options.hpp"
 
 #include <irp/verifier.hpp>

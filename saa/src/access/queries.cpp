@@ -46,20 +46,26 @@ struct session_port::action {
     std::size_t max_response_size = 0;
 };
 
+// Inlined, since every release of the lock looks for queries.
+[[gnu::always_inline]] inline void session_port::start_queued() {
+    while (query* const next = queues_.next())
+        make_due(*next);
+}
+
 // A send may end a query, which calls this function again with another query. The first caller
 // therefore performs all actions, one after the other.
 void session_port::release_lock(processor& self, KIRQL level) {
     start_queued();
-    if (performing_ || IsListEmpty(&due_)) return release_lowering(self, lock_, level);
+    if (performing_ || due_.empty()) return release_lowering(self, lock_, level);
     perform_due(self, level);
 }
 
 void session_port::perform_due(processor& self, KIRQL level) {
     const boost::intrusive_ptr<session_port> kept(this);
     performing_ = true;
-    while (!IsListEmpty(&due_)) {
-        query_ref next(&list_link<query>::of(RemoveHeadList(&due_)), false);
-        next->is_due = false;
+    while (!due_.empty()) {
+        query_ref next(&due_.front(), false);
+        due_.pop_front();
         const action what = decide(*next);
         release_lowering(self, lock_, level);
         perform(*next, what);
@@ -71,16 +77,10 @@ void session_port::perform_due(processor& self, KIRQL level) {
     release_lowering(self, lock_, level);
 }
 
-void session_port::start_queued() {
-    while (query* const next = queues_.next())
-        make_due(*next);
-}
-
 void session_port::make_due(query& which) {
-    if (which.is_due) return;
-    which.is_due = true;
+    if (which.due_entry.is_linked()) return;
     intrusive_ptr_add_ref(&which);
-    InsertTailList(&due_, &which.due_entry.entry);
+    due_.push_back(which);
 }
 
 // The caller holds the lock. Only one thread acts at a time, so no other sends the query.

@@ -4,11 +4,11 @@
 #include <access/path_cache_policy.hpp>
 #include <access/response_stream.hpp>
 #include <access/wire_query.hpp>
-#include <list_link.hpp>
 #include <saa/detail/requests.hpp>
 
 #include <ibmf/mad.hpp>
 
+#include <boost/intrusive/list.hpp>
 #include <boost/smart_ptr/intrusive_ptr.hpp>
 #include <boost/smart_ptr/intrusive_ref_counter.hpp>
 
@@ -49,15 +49,13 @@ struct query : boost::intrusive_ref_counter<query> {
     bool bulk;
     bool sent = false;
     bool cancelled = false; // no access waits any more
-    bool in_table = false;
-    bool is_due = false;
     ib_lid_t sent_to = 0;
     std::optional<path_cache_policy::ticket> cache_ticket; // in the path cache's count
     bool counted = false;                                  // included in the port's uses
     LIST_ENTRY waiters;
-    list_link<query> bucket_entry{*this};
-    list_link<query> queue_entry{*this};
-    list_link<query> due_entry{*this};
+    boost::intrusive::list_member_hook<> bucket_entry; // linked while accesses may share the query
+    boost::intrusive::list_member_hook<> queue_entry;
+    boost::intrusive::list_member_hook<> due_entry;
 
 private:
     query(session_port& its_port, wire_query&& what, bool is_bulk);
@@ -67,5 +65,10 @@ private:
 };
 
 using query_ref = boost::intrusive_ptr<query>;
+
+template <boost::intrusive::list_member_hook<> query::*Entry>
+using query_list = boost::intrusive::list<
+    query, boost::intrusive::member_hook<query, boost::intrusive::list_member_hook<>, Entry>,
+    boost::intrusive::constant_time_size<false>>;
 
 } // namespace irpverbs::saa

@@ -11,10 +11,8 @@ class query_queues {
 public:
     static constexpr unsigned default_limit = 64;
 
-    query_queues();
-
     /// Returns the query that an equal access can share, or null.
-    query* find_equal(const query& like) const;
+    query* find_equal(const query& like);
     void add(query& fresh);
     /// Excludes the query from sharing.
     void stop_sharing(query& which);
@@ -38,13 +36,17 @@ public:
 private:
     static constexpr unsigned bulk_share = 8; // every eighth query is a bulk query, if one waits
 
-    LIST_ENTRY& bucket_of(const query& which) { return table_[which.hash % table_.size()]; }
+    using queue = query_list<&query::queue_entry>;
+    using bucket = query_list<&query::bucket_entry>;
+
+    bucket& bucket_of(const query& which) { return table_[which.hash % table_.size()]; }
+    queue& queue_of(const query& which) { return queues_[which.bulk ? 1 : 0]; }
     void grow();
     unsigned next_queue();
 
-    std::vector<LIST_ENTRY> table_; // lists of equal hashes
+    std::vector<bucket> table_{64}; // lists of equal hashes
     std::size_t in_table_ = 0;
-    std::array<LIST_ENTRY, 2> queues_; // the second one for bulk queries
+    std::array<queue, 2> queues_; // the second one for bulk queries
     unsigned limit_ = default_limit;
     unsigned since_bulk_ = 0;
     std::size_t queued_ = 0;

@@ -88,14 +88,18 @@ std::uint32_t microseconds(unsigned exponent) {
 
 } // namespace
 
+struct session_port::lifecycle : session_table::lifecycle_lock {
+    explicit lifecycle(session_port& of) : lifecycle_lock(*of.session_table_) {}
+};
+
 session_port::session_port(std::shared_ptr<session_table> its_session_table, ib_guid_t its_guid)
-    : guid(its_guid), session_table_(std::move(its_session_table)), times_(default_retrans) {
+    : guid(its_guid), session_table_(std::move(its_session_table)), hca_(*this),
+      times_(default_retrans) {
     waiting_.of = this;
     IoCsqInitializeEx(&waiting_.csq, insert, remove, peek_next, acquire, release,
                       complete_cancelled);
     KeInitializeEvent(&unused_, NotificationEvent, TRUE);
     KeInitializeEvent(&closing_, NotificationEvent, FALSE);
-    InitializeListHead(&due_);
 }
 
 session_port::~session_port() = default;
@@ -151,12 +155,8 @@ bool session_port::make_parts() {
 int session_port::open_hca(const place& where) {
     DEVICE_OBJECT* const fdo = HcaFromGuid(where.hca);
     if (fdo == nullptr) return IBMF_BAD_PORT;
-    number_ = where.number;
-    const IB_CA_DISPATCH calls{nullptr, port_event};
-    const auto opened =
-        call_verb([&](IRP* irp) { return CiOpenCa(fdo, this, &calls, nullptr, irp); });
-    if (!opened.success()) return failure_of(opened.status);
-    ca_ = opened.object<IB_CA>();
+    const NTSTATUS opened = hca_.open(fdo, where.number);
+    if (!NT_SUCCESS(opened)) return failure_of(opened);
     const NTSTATUS refreshed = refresh();
     return NT_SUCCESS(refreshed) ? IBMF_SUCCESS : failure_of(refreshed);
 }
@@ -196,13 +196,11 @@ void session_port::disconnect() {
         free_messages();
         ibmf_unregister(&ibmf_, 0);
     }
-    if (ca_ == nullptr) return;
-    IB_CA* const last = std::exchange(ca_, nullptr);
-    call_verb([&](IRP* irp) { return CiCloseCa(last, nullptr, irp); });
+    hca_.close();
 }
 
 NTSTATUS session_port::refresh() {
-    const ci::detail::port_block block(ca_, number_);
+    const ci::detail::port_block block = hca_.query();
     if (block.get() == nullptr) return block.status();
     const IB_PORT_ATTR& attr = *block.get();
     const guard locked(*this);
@@ -211,41 +209,25 @@ NTSTATUS session_port::refresh() {
     return STATUS_SUCCESS;
 }
 
-void session_port::port_event(IB_CA*, void* context, UCHAR which, IB_ASYNC_EVENT event) {
-    session_port& self = *static_cast<session_port*>(context);
-    if (which != self.number_) return;
-    {
-        const guard locked(self);
-        if (event == IB_AE_PORT_ACTIVE) self.attributes_.state = IB_PORT_ACTIVE;
-        if (event == IB_AE_PORT_ERROR) self.attributes_.state = IB_PORT_DOWN;
-        if (const auto reason = invalidation_by(event)) self.invalidate_all_paths(*reason);
-        if (clears_duplicates(event)) {
-            self.sm_changed_ = true;
-            self.duplicates_.clear();
-        }
-        if (self.refreshing_) return;
-        self.refreshing_ = true;
-    }
-    intrusive_ptr_add_ref(&self);
-    ExInitializeWorkItem(&self.refresh_item_, refresh_work, &self);
-    ExQueueWorkItem(&self.refresh_item_, DelayedWorkQueue);
+void session_port::port_event(IB_ASYNC_EVENT event) {
+    const guard locked(*this);
+    if (const auto state = ci::detail::port_state_after(event)) attributes_.state = *state;
+    if (const auto reason = invalidation_by(event)) invalidate_all_paths(*reason);
+    if (!clears_duplicates(event)) return;
+    sm_changed_ = true;
+    duplicates_.clear();
 }
 
-// The HCA stays open during the refresh, since its close waits for the same lock.
-void session_port::refresh_work(void* context) {
-    const boost::intrusive_ptr<session_port> self(static_cast<session_port*>(context), false);
-    const session_table::lifecycle_lock lock(*self->session_table_);
+void session_port::port_changed() {
     bool sm_changed = false;
     {
-        const guard locked(*self);
-        self->refreshing_ = false;
-        sm_changed = std::exchange(self->sm_changed_, false);
+        const guard locked(*this);
+        sm_changed = std::exchange(sm_changed_, false);
     }
-    if (self->ca_ == nullptr) return;
-    self->refresh();
+    refresh();
     if (!sm_changed) return;
-    self->query_response_time();
-    self->subscriptions_->renew();
+    query_response_time();
+    subscriptions_->renew();
 }
 
 void session_port::query_response_time() {
@@ -267,7 +249,7 @@ void session_port::response_time_received(session_port& of, internal_access&,
 void session_port::ibmf_event(ibmf_handle_t, void* context, ibmf_async_event_t) {
     const boost::intrusive_ptr<session_port> self(static_cast<session_port*>(context));
     session_table::lifecycle_lock lock(*self->session_table_, self->closing_);
-    if (lock && self->ca_ != nullptr) self->close();
+    if (lock && self->hca_.ca() != nullptr) self->close();
 }
 
 int session_port::attach(session& fresh) {

@@ -9,7 +9,7 @@
 #include <lookaside.hpp>
 #include <saa/ibmf_saa_extras.h>
 
-#include <ci/ci.h>
+#include <ci/support/port_watcher.hpp>
 #include <dispatch/support/spin.hpp>
 #include <dispatch/support/spin_lock.hpp>
 
@@ -58,6 +58,11 @@ public:
     /// Returns an IBMF_ status; after a failure nothing is open.
     int open();
     void close();
+
+    // Called by the port's watcher:
+    struct lifecycle;
+    void port_event(IB_ASYNC_EVENT event);
+    void port_changed();
 
     /// Returns an IBMF_ status; after a failure the IRP is still the caller's.
     int begin_access(IRP* irp, detail::access_request& request, session& who, wire_query&& what,
@@ -159,19 +164,15 @@ private:
     void begin_use();
     void free_messages();
     void disconnect();
-    static void port_event(IB_CA*, void* self, UCHAR number, IB_ASYNC_EVENT event);
-    static void refresh_work(void* self);
     static void ibmf_event(ibmf_handle_t, void* self, ibmf_async_event_t event);
 
     const std::shared_ptr<session_table> session_table_;
-    UCHAR number_ = 0;
-    IB_CA* ca_ = nullptr;
+    ci::detail::port_watcher<session_port> hca_;
     ibmf_handle_t ibmf_ = nullptr;
     KSPIN_LOCK lock_ = 0;
     waiting_accesses waiting_;
     KEVENT unused_;  // set while IBMF holds no message of the port
     KEVENT closing_; // set when a thread closes the port, under the lifecycle lock
-    WORK_QUEUE_ITEM refresh_item_;
     std::unique_ptr<internal_access> class_port_info_;
     std::unique_ptr<event_subscriptions> subscriptions_;
     boost::intrusive_ptr<session>
@@ -188,7 +189,6 @@ private:
 
     // The port's lock guards all members below.
     bool ready_ = false;
-    bool refreshing_ = false;
     bool sm_changed_ = false; // the SM may have lost the subscriptions
     bool performing_ = false;
     port_attributes attributes_;
@@ -200,7 +200,7 @@ private:
     query_queues queues_;
     path_cache_policy paths_;
     duplicate_filter duplicates_;
-    LIST_ENTRY due_; // queries to send or to cancel
+    query_list<&query::due_entry> due_; // queries to send or to cancel
     std::uint32_t last_id_ = 0;
     ibmf_saa_stats_t counts_{};
 };

@@ -4,46 +4,37 @@
 
 namespace irpverbs::saa {
 
-subscribers::subscribers(session_port& of) : of_(of) {
-    InitializeListHead(&waiting_);
-    InitializeListHead(&up_to_date_);
-    ExInitializeWorkItem(&item_, work, this);
-}
+subscribers::subscribers(session_port& of) : of_(of) { ExInitializeWorkItem(&item_, work, this); }
 
 void subscribers::add(subscriber& fresh) {
     fresh.read_position = log_.end();
-    InsertTailList(&up_to_date_, &fresh.list_entry.entry);
+    up_to_date_.push_back(fresh);
     intrusive_ptr_add_ref(&fresh.who);
 }
 
 session_ref subscribers::remove(subscriber& gone) {
     gone.removed = true;
-    if (gone.may_be_called()) RemoveEntryList(&gone.list_entry.entry);
+    gone.unlink();
     if (gone.calls != 0) return nullptr; // the end of the last call releases the session
     return {&gone.who, false};
 }
 
 void subscribers::emit(const subnet_event& event) {
     log_.add(event);
-    if (!IsListEmpty(&up_to_date_)) {
-        LIST_ENTRY* const all = up_to_date_.Flink;
-        RemoveEntryList(&up_to_date_);
-        AppendTailList(&waiting_, all);
-        InitializeListHead(&up_to_date_);
-    }
+    waiting_.splice(waiting_.end(), up_to_date_);
     queue_worker();
 }
 
 void subscribers::emit_to(subscriber& whom, const subnet_event& event) {
     whom.private_event = event;
     if (!whom.may_be_called()) return;
-    RemoveEntryList(&whom.list_entry.entry);
-    InsertTailList(&waiting_, &whom.list_entry.entry);
+    whom.unlink();
+    waiting_.push_back(whom);
     queue_worker();
 }
 
 void subscribers::queue_worker() {
-    if (worker_queued_ || IsListEmpty(&waiting_)) return;
+    if (worker_queued_ || waiting_.empty()) return;
     worker_queued_ = true;
     intrusive_ptr_add_ref(&of_);
     ExQueueWorkItem(&item_, DelayedWorkQueue);
@@ -54,7 +45,7 @@ bool subscribers::has_more(const subscriber& of) const {
 }
 
 void subscribers::list(subscriber& each) {
-    InsertTailList(has_more(each) ? &waiting_ : &up_to_date_, &each.list_entry.entry);
+    (has_more(each) ? waiting_ : up_to_date_).push_back(each);
 }
 
 /// A worker's current call.
@@ -113,11 +104,11 @@ subscriber* subscribers::begin_call(worker_call& current) {
 
 // Skips subscribers whose session is being closed.
 subscriber* subscribers::next_waiting() {
-    while (!IsListEmpty(&waiting_)) {
-        LIST_ENTRY* const first = RemoveHeadList(&waiting_);
-        subscriber& next = list_link<subscriber>::of(first);
+    while (!waiting_.empty()) {
+        subscriber& next = waiting_.front();
+        waiting_.pop_front();
         if (!next.who.closing) return &next;
-        InsertTailList(&up_to_date_, first);
+        up_to_date_.push_back(next);
     }
     return nullptr;
 }

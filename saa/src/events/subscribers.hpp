@@ -3,8 +3,8 @@
 #pragma once
 
 #include <events/event_log.hpp>
-#include <list_link.hpp>
 
+#include <boost/intrusive/list.hpp>
 #include <boost/smart_ptr/intrusive_ptr.hpp>
 
 #include <dispatch/work_item.h>
@@ -17,8 +17,11 @@ class session_port;
 struct callback_frame;
 struct session;
 
-/// The subscription of one session.
-struct subscriber {
+using subscriber_hook =
+    boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
+
+/// The subscription of one session. It is linked in a list while a further call may begin.
+struct subscriber : subscriber_hook {
     subscriber(session& its_session, const ibmf_saa_subnet_event_args_t& its_call)
         : who(its_session), call(its_call) {}
 
@@ -32,7 +35,6 @@ struct subscriber {
     std::uint64_t count = 0; // events reported so far
     unsigned calls = 0;      // running calls
     bool removed = false;
-    list_link<subscriber> list_entry{*this}; // in a list while a further call may begin
 
     static constexpr unsigned max_calls = 8;
     bool may_be_called() const { return calls < max_calls; }
@@ -68,8 +70,10 @@ private:
     session_port& of_;
     event_log log_;
     // Subscribers with room for a further call:
-    LIST_ENTRY waiting_; // with events to report
-    LIST_ENTRY up_to_date_;
+    using list_of_subscribers =
+        boost::intrusive::list<subscriber, boost::intrusive::constant_time_size<false>>;
+    list_of_subscribers waiting_; // with events to report
+    list_of_subscribers up_to_date_;
     WORK_QUEUE_ITEM item_;
     bool worker_queued_ = false; // queued, but not yet running
 };

@@ -34,6 +34,7 @@ void grants_one_less(IB_QP& qp) { --qp.SqDepth; }
 void forgets_rkey(IB_MR& mr) { mr.RKey = 0; }
 void repeats_keys(IB_MR& mr) { mr.LKey &= 0xFFu; }
 void shortens_range(ib_mr_attr_t& attr) { --attr.local_ub; }
+void forgets_the_lid(ib_av_query_t& query) { query.attr.dlid = 0; }
 void forgets_psn(ib_qp_attr_t& attr) { attr.sq_psn = 0; }
 void is_always_reset(ib_qp_attr_t& attr) { attr.state = IB_QPS_RESET; }
 
@@ -48,6 +49,15 @@ constexpr defect defects[] = {
      confuses<HCA_MN_REGISTER_MR, STATUS_ACCESS_DENIED, STATUS_INVALID_PARAMETER>, nullptr},
     {"shortens_the_range", "QueryMr.ReturnsRangeRightsAndKeys",
      spoils_block<HCA_MN_QUERY_MR, ib_mr_attr_t, shortens_range>, nullptr},
+    {"deallocates_with_address_vectors", "CreateAv.Success_DomainIsBusy",
+     confuses<HCA_MN_DEALLOCATE_PD, STATUS_DEVICE_BUSY, STATUS_SUCCESS>, nullptr},
+    {"accepts_any_address", "CreateAv.WrongFields_ReturnInvalidParameter",
+     confuses<HCA_MN_CREATE_AV, STATUS_INVALID_PARAMETER, STATUS_INSUFFICIENT_RESOURCES>, nullptr},
+    {"modifies_no_address", "ModifyAv.ReplacesAttributes", omits<HCA_MN_MODIFY_AV>, nullptr},
+    {"confuses_wrong_addresses", "ModifyAv.WrongFields_ChangeNothing",
+     confuses<HCA_MN_MODIFY_AV, STATUS_INVALID_PARAMETER, STATUS_SUCCESS>, nullptr},
+    {"forgets_the_lid_of_an_address", "ModifyAv.ReplacesAttributes",
+     spoils_block<HCA_MN_QUERY_AV, ib_av_query_t, forgets_the_lid>, nullptr},
     {"deallocates_with_regions", "DeallocatePd.RegionRemains_ReturnsDeviceBusy",
      confuses<HCA_MN_DEALLOCATE_PD, STATUS_DEVICE_BUSY, STATUS_SUCCESS>, nullptr},
     {"destroys_queues_of_a_queue_pair", "CreateQp.Success_ParentsAreBusy",
@@ -61,6 +71,14 @@ constexpr defect defects[] = {
      confuses<HCA_MN_MODIFY_QP, STATUS_INVALID_DEVICE_STATE, STATUS_INVALID_PARAMETER>, nullptr},
     {"accepts_any_attribute", "ModifyQp.WrongAttributes_ChangeNothing",
      confuses<HCA_MN_MODIFY_QP, STATUS_INVALID_PARAMETER, STATUS_SUCCESS>, nullptr},
+    {"destroys_attached_queue_pairs", "AttachMcast.Success_QueuePairIsBusy",
+     confuses<HCA_MN_DESTROY_QP, STATUS_DEVICE_BUSY, STATUS_SUCCESS>, nullptr},
+    {"confuses_type_and_group", "AttachMcast.OtherType_ReturnsInvalidDeviceRequest",
+     confuses<HCA_MN_ATTACH_MCAST, STATUS_INVALID_DEVICE_REQUEST, STATUS_INVALID_PARAMETER>,
+     nullptr},
+    {"accepts_any_group", "AttachMcast.WrongGroup_ReturnsInvalidParameter",
+     confuses<HCA_MN_ATTACH_MCAST, STATUS_INVALID_PARAMETER, STATUS_INSUFFICIENT_RESOURCES>,
+     nullptr},
     {"flushes_nothing", "FlushQp.Success_EntersError", omits<HCA_MN_FLUSH_QP>, nullptr},
     {"reports_an_old_state", "ModifyQp.RacesWithFlush_ExecuteInTurn",
      spoils_block<HCA_MN_QUERY_QP, ib_qp_attr_t, is_always_reset>, nullptr},

@@ -113,6 +113,21 @@ inline verb query_mr(IB_MR* mr, void* to, SIZE_T size, CI_UDATA* data = nullptr)
             }};
 }
 
+inline verb create_av(IB_PD* pd, const ib_av_attr_t* way, CI_UDATA* data = nullptr) {
+    return {"CiCreateAv", [=](IRP* irp) { return CiCreateAv(pd, way, data, irp); }};
+}
+inline verb destroy_av(IB_AV* av, CI_UDATA* data = nullptr) {
+    return {"CiDestroyAv", [=](IRP* irp) { return CiDestroyAv(av, data, irp); }};
+}
+inline verb modify_av(IB_AV* av, const ib_av_attr_t* way, CI_UDATA* data = nullptr) {
+    return {"CiModifyAv", [=](IRP* irp) { return CiModifyAv(av, way, data, irp); }};
+}
+inline verb query_av(IB_AV* av, void* to, SIZE_T size, CI_UDATA* data = nullptr) {
+    return {"CiQueryAv", [=](IRP* irp) {
+                return CiQueryAv(av, size, static_cast<ib_av_query_t*>(to), data, irp);
+            }};
+}
+
 inline verb create_qp(IB_PD* pd, const ib_qp_create_t* wanted, CI_UDATA* data = nullptr) {
     return {"CiCreateQp", [=](IRP* irp) { return CiCreateQp(pd, wanted, data, irp); }};
 }
@@ -129,6 +144,12 @@ inline verb query_qp(IB_QP* qp, void* to, SIZE_T size, CI_UDATA* data = nullptr)
 }
 inline verb flush_qp(IB_QP* qp) {
     return {"CiFlushQp", [=](IRP* irp) { return CiFlushQp(qp, irp); }};
+}
+inline verb attach_mcast(IB_QP* qp, const ib_gid_t* group, ib_lid_t lid, CI_UDATA* data = nullptr) {
+    return {"CiAttachMcast", [=](IRP* irp) { return CiAttachMcast(qp, group, lid, data, irp); }};
+}
+inline verb detach_mcast(IB_MCAST* mcast, CI_UDATA* data = nullptr) {
+    return {"CiDetachMcast", [=](IRP* irp) { return CiDetachMcast(mcast, data, irp); }};
 }
 inline verb get_qp_event(IB_QP* qp) {
     return {"CiGetQpAsyncEvent", [=](IRP* irp) { return CiGetQpAsyncEvent(qp, irp); }};

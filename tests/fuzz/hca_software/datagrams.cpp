@@ -2,6 +2,7 @@
 // whether the fabric is configured; then each step is an action, a length, and that many bytes. The
 // fabric shuts down, and its clients receive whole datagrams only.
 #include <dispatch/machine.hpp>
+#include <dispatch/testing/choices.hpp>
 #include <hca/software.h>
 
 #include <algorithm>

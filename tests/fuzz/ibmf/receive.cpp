@@ -7,6 +7,7 @@
 #include <ibmf/mad.hpp>
 
 #include <dispatch/sim_machine.hpp>
+#include <dispatch/testing/choices.hpp>
 
 #include <cstdio>
 #include <cstdlib>

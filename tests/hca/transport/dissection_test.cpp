@@ -1,8 +1,8 @@
 // tshark's view of the transport's packets.
 #include "simulated_pair.hpp"
 
-#include <cstdio>
-#include <cstdlib>
+#include <support/dissection.hpp>
+
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -56,35 +56,6 @@ private:
     std::ofstream out_;
 };
 
-/// The lines of tshark's output. Payloads are arbitrary, so they are not searched for protocols.
-std::vector<std::string> dissect(const capture_file& file, const std::string& options) {
-    const std::string command = "tshark -r '" + file.path +
-                                "' -o infiniband.identify_payload:FALSE "
-                                "--disable-heuristic rpcrdma_infiniband " +
-                                options + " 2>/dev/null";
-    std::FILE* out = popen(command.c_str(), "r");
-    std::vector<std::string> lines(1);
-    for (int each = std::getc(out); each != EOF; each = std::getc(out)) {
-        if (each == '\n')
-            lines.emplace_back();
-        else
-            lines.back() += static_cast<char>(each);
-    }
-    EXPECT_EQ(pclose(out), 0) << "tshark is required; tools/bootstrap installs it";
-    lines.pop_back();
-    return lines;
-}
-
-void expect_no_errors(const capture_file& file, std::size_t packets) {
-    const std::vector<std::string> lines = dissect(file, "-T fields -e _ws.col.Info");
-    EXPECT_EQ(lines.size(), packets);
-    for (const std::string& each : lines) {
-        EXPECT_EQ(each.find("Malformed"), std::string::npos) << each;
-        EXPECT_EQ(each.find("Unknown"), std::string::npos) << each;
-    }
-    EXPECT_TRUE(dissect(file, "-T fields -e _ws.expert.message -Y _ws.expert").empty());
-}
-
 TEST(Dissection, EveryOpcode_FieldsAsWritten) {
     capture_file file;
     const std::vector<UCHAR> content(64, 0x5A);
@@ -102,10 +73,10 @@ TEST(Dissection, EveryOpcode_FieldsAsWritten) {
         file.add(frame);
         wanted.push_back(std::to_string(code) + "," + std::to_string(what.number.value()));
     }
-    EXPECT_EQ(dissect(file, "-T fields -e infiniband.bth.opcode -e infiniband.bth.psn "
-                            "-E separator=,"),
+    EXPECT_EQ(dissect(file.path, "-T fields -e infiniband.bth.opcode -e infiniband.bth.psn "
+                                 "-E separator=,"),
               wanted);
-    expect_no_errors(file, wanted.size());
+    expect_no_errors(file.path, wanted.size());
 }
 
 TEST(Dissection, PacketsOfAConversation_NoErrors) {
@@ -126,7 +97,7 @@ TEST(Dissection, PacketsOfAConversation_NoErrors) {
     EXPECT_EQ(pair.two().receive(1, remote, 1000), STATUS_SUCCESS);
     pair.run();
     EXPECT_EQ(pair.one().sent.size(), 5u);
-    expect_no_errors(file, count);
+    expect_no_errors(file.path, count);
 }
 
 } // namespace

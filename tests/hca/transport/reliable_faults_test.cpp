@@ -171,8 +171,12 @@ private:
 
 void draw_faults(simulated_pair& pair) {
     const auto draw = [&](const char* what) { return pair.chance.fires(what, 2) ? 20u : 0u; };
-    pair.faults = {draw("loses"), draw("repeats"), draw("corrupts"), draw("fills"),
-                   pair.chance.fires("reorders", 2) ? machine_time{400} : machine_time{0}};
+    pair.faults = {draw("loses"),
+                   draw("repeats"),
+                   draw("corrupts"),
+                   draw("fills"),
+                   pair.chance.fires("reorders", 2) ? machine_time{400} : machine_time{0},
+                   pair.chance.fires("passes straight", 2) ? 2u : 0u};
     const auto mtu = static_cast<UCHAR>(IB_MTU_256 + pair.chance.pick(3, "mtu"));
     const auto reads = static_cast<UCHAR>(1 + pair.chance.pick(4, "reads"));
     for (const auto& each : pair.ends) {

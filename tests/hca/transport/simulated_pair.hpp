@@ -5,6 +5,7 @@
 
 #include <transport/packet_format.hpp>
 #include <transport/queue_pair.hpp>
+#include <transport/straight_through.hpp>
 
 #include <dispatch/testing/choices.hpp>
 
@@ -29,6 +30,7 @@ struct carrier_faults {
     std::uint32_t corruption = 0;
     std::uint32_t full = 0; // the carrier takes the packet later
     machine_time jitter = 0;
+    std::uint32_t straight = 0; // a work request passes straight through if it can
 };
 
 class simulated_pair;
@@ -39,6 +41,12 @@ public:
     simulated_end(simulated_pair& world, unsigned index);
 
     transport::transmission transmit(const packet& what) override;
+    std::optional<ib_av_attr_t> find_way(const IB_AV& to) override {
+        return to.Attr.port_num != 0 ? std::optional(to.Attr) : std::nullopt;
+    }
+    ULONG datagram_limit(const ib_av_attr_t& way) override {
+        return way.dlid != 0 ? 128u << attr.path_mtu : 0;
+    }
     machine_time now() override;
     void set_timer(machine_time due) override { timer = due; }
     void complete_send(const IB_WC& entry) override { sent.push_back(entry); }
@@ -49,7 +57,7 @@ public:
     /// Posts one work request; returns the status.
     NTSTATUS send(ib_send_wr_t what) {
         ib_send_wr_t* failed = nullptr;
-        return engine->post_send(&what, &failed);
+        return pass_straight(what) ? STATUS_SUCCESS : engine->post_send(&what, &failed);
     }
     NTSTATUS receive(ULONGLONG wr_id, const region& into, ULONG length, ULONGLONG offset = 0) {
         ib_local_ds_t segment{into.base + offset, length, into.key};
@@ -58,6 +66,7 @@ public:
         return engine->post_receive(&what, &failed);
     }
     void connect();
+    simulated_end& peer() const;
 
     simulated_pair& world;
     unsigned index;
@@ -69,6 +78,10 @@ public:
     std::vector<IB_WC> received;
     std::vector<IB_ASYNC_EVENT> events;
     std::vector<ib_qp_state_t> states;
+    transport::straight_traffic traffic;
+
+private:
+    bool pass_straight(ib_send_wr_t& what);
 };
 
 class simulated_pair {
@@ -158,6 +171,19 @@ inline transport::transmission simulated_end::transmit(const packet& what) {
 }
 
 inline machine_time simulated_end::now() { return world.now; }
+
+inline simulated_end& simulated_end::peer() const { return *world.ends[1 - index]; }
+
+inline bool simulated_end::pass_straight(ib_send_wr_t& what) {
+    if (!world.chance.fires("straight", world.faults.straight)) return false;
+    transport::straight_traffic added;
+    const bool passed = engine->pass_straight(&what, *peer().engine, added) == nullptr;
+    traffic.requests += added.requests;
+    traffic.request_words += added.request_words;
+    traffic.responses += added.responses;
+    traffic.response_words += added.response_words;
+    return passed;
+}
 
 inline void simulated_end::connect() {
     engine = std::make_unique<transport::queue_pair>(attr, memory, *this);

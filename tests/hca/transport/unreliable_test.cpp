@@ -7,7 +7,10 @@ using namespace irpverbs::testing;
 
 class UnreliableTransport : public ::testing::TestWithParam<ib_qp_type_t> {
 protected:
-    UnreliableTransport() { address.Attr.dlid = 5; }
+    UnreliableTransport() {
+        address.Attr.dlid = 5;
+        address.Attr.port_num = 1;
+    }
     void SetUp() override { pair.connect(); }
 
     void send(ULONG length, ULONGLONG id, ib_qkey_t qkey = 0x1111) {
@@ -106,7 +109,12 @@ TEST_P(UnreliableConnection, CarrierWithFaults_NoMessageIsMixed) {
     for (std::uint64_t seed = 1; seed <= 300 && !HasFailure(); ++seed) {
         SCOPED_TRACE(seed);
         simulated_pair faulty(seed, IB_QPT_UNRELIABLE_CONN);
-        faulty.faults = {10, 10, 10, 10, seed % 2 != 0 ? machine_time{100} : machine_time{0}};
+        faulty.faults = {10,
+                         10,
+                         10,
+                         10,
+                         seed % 2 != 0 ? machine_time{100} : machine_time{0},
+                         seed % 4 < 2 ? 2u : 0u};
         region& source = faulty.one().memory.add(16 * 700);
         region& sink = faulty.two().memory.add(16 * 700);
         faulty.connect();

@@ -3,6 +3,8 @@
 
 #include "hooks.hpp"
 
+#include <bit>
+
 namespace irpverbs::hca_software::transport {
 
 /// The attributes stay the owner's, which changes them between calls.
@@ -41,11 +43,13 @@ struct endpoint {
     }
 };
 
+inline constexpr ib_qpn_t multicast_qp = 0xFFFFFF;
 inline constexpr ULONG max_message = 1u << 31; // bytes, as the next
 inline constexpr ULONG atomic_size = 8;
 
+/// `mtu` is a power of two.
 inline ULONG packets_of(ULONG length, ULONG mtu) {
-    return length == 0 ? 1 : (length - 1) / mtu + 1;
+    return length == 0 ? 1 : ((length - 1) >> std::countr_zero(mtu)) + 1;
 }
 
 inline position position_of(bool is_first, bool is_last) {

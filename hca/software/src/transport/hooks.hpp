@@ -9,6 +9,8 @@
 #include <ci/events.h>
 #include <ci/memory.h>
 
+#include <optional>
+
 namespace irpverbs::hca_software::transport {
 
 /// The memory to which keys give a queue pair access. Calls do not reenter the engine.
@@ -43,6 +45,11 @@ public:
     /// Transmits a packet to the peer. The packet's payload is valid during the call. The carrier
     /// writes the P_Key.
     virtual transmission transmit(const packet& what) = 0;
+    /// Returns the attributes of an address vector that a work request names; none: this queue pair
+    /// may not use it.
+    virtual std::optional<ib_av_attr_t> find_way(const IB_AV& to) = 0;
+    /// Returns the bytes that a datagram on this way has at most; 0: the port has no such way.
+    virtual ULONG datagram_limit(const ib_av_attr_t& way) = 0;
     virtual machine_time now() = 0;
     /// Calls timer_expired at `due` or later. An earlier request may be forgotten.
     virtual void set_timer(machine_time due) = 0;

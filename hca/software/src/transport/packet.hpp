@@ -63,6 +63,16 @@ struct datagram_header {
     ib_qpn_t from_qp = 0;
 };
 
+/// The way on which a datagram arrived.
+struct arrival {
+    ib_lid_t from = 0;
+    UCHAR service_level = 0;
+    UCHAR path_bits = 0; // of this end's LID
+    USHORT pkey_index = 0;
+    bool global = false; // `route` is valid
+    std::array<UCHAR, 40> route{};
+};
+
 /// The extension headers that the row of the opcode names are valid.
 struct packet {
     UCHAR opcode = 0;
@@ -83,6 +93,7 @@ struct packet {
     ULONG invalidated_rkey = 0;
     payload content;
     const ib_av_attr_t* to = nullptr; // of a datagram that is sent: the way to its peer
+    const arrival* arrived = nullptr; // of a datagram that is received; null: unknown
 
     const opcode_row& row() const { return row_of(opcode); }
 };

@@ -1,5 +1,7 @@
 #include "queue_pair.hpp"
 
+#include "straight_through.hpp"
+
 namespace irpverbs::hca_software::transport {
 
 namespace {
@@ -64,6 +66,14 @@ NTSTATUS queue_pair::check_send(const ib_send_wr_t& what) const {
     }
 }
 
+ib_send_wr_t* queue_pair::pass_straight(ib_send_wr_t* list, queue_pair& peer,
+                                        straight_traffic& traffic) {
+    straight_through way(*this, peer);
+    list = way.pass(list);
+    traffic = way.traffic();
+    return list;
+}
+
 NTSTATUS queue_pair::post_send(ib_send_wr_t* list, ib_send_wr_t** failed) {
     NTSTATUS status = has_send_queue(shared_.state) ? STATUS_SUCCESS : STATUS_INVALID_DEVICE_STATE;
     while (list != nullptr && NT_SUCCESS(status)) {
@@ -83,7 +93,7 @@ NTSTATUS queue_pair::post_receive(ib_recv_wr_t* list, ib_recv_wr_t** failed) {
         if (NT_SUCCESS(status)) list = list->p_next;
     }
     if (!NT_SUCCESS(status)) *failed = list;
-    settle();
+    if (shared_.state == IB_QPS_ERROR) responder_.flush();
     return status;
 }
 

@@ -9,8 +9,11 @@ namespace irpverbs::hca_software::transport {
 /// Reads and atomics that a responder remembers at most.
 inline constexpr ULONG most_reads = 16;
 
-/// Knows packets and a clock, and no fabric. Guarded by its owner's lock, during which the engine
-/// calls the owner. IRQL: <= DISPATCH_LEVEL.
+struct straight_traffic;
+
+/// Knows packets and a clock, and no fabric. Guarded by its owner's locks, during which the engine
+/// calls the owner: one of the requester, one of the responder. All functions need both, unless
+/// they say otherwise; so either lock suffices to read the state. IRQL: <= DISPATCH_LEVEL.
 class queue_pair {
 public:
     /// Attributes, memory and owner outlive the queue pair.
@@ -27,8 +30,13 @@ public:
     /// IB_QPS_SQD_DRAINING at first; `report_drained`: IB_AE_SQ_DRAINED is reported when it ends.
     void enter(ib_qp_state_t to, bool report_drained = false);
 
-    /// Posts lists, as CiPostSend and CiPostRecv do.
+    /// Executes the first work requests of a list at once, where no packet is needed to know their
+    /// result, and returns the rest, which must be posted. straight_through::connects is true of
+    /// the two. Needs the requester's lock, and the peer's responder's.
+    ib_send_wr_t* pass_straight(ib_send_wr_t* list, queue_pair& peer, straight_traffic& traffic);
+    /// Posts a list, as CiPostSend does.
     NTSTATUS post_send(ib_send_wr_t* list, ib_send_wr_t** failed);
+    /// Posts a list, as CiPostRecv does. Needs the responder's lock.
     NTSTATUS post_receive(ib_recv_wr_t* list, ib_recv_wr_t** failed);
 
     /// Receives a packet of the peer: P_Key, number of the queue pair and route are checked.
@@ -43,6 +51,8 @@ public:
     psn expected_number() const { return responder_.expected(); }
 
 private:
+    friend class straight_through;
+
     NTSTATUS check_send(const ib_send_wr_t& what) const;
     void settle();
 

@@ -28,6 +28,13 @@ public:
 
     /// Takes the oldest receive. False: there is none.
     bool take(receive_request& to);
+    /// The oldest receive; there is one. `drop_oldest` removes it.
+    ULONGLONG oldest_id() const { return slots_[oldest_ & mask_].wr_id; }
+    segments oldest_segments() const {
+        const ULONG at = oldest_ & mask_;
+        return {&segments_[std::size_t{at} * max_segments_], slots_[at].segment_count};
+    }
+    void drop_oldest() { ++oldest_; }
     ULONG count() const { return end_ - oldest_; }
     void clear() { oldest_ = end_; }
 

@@ -4,27 +4,6 @@
 
 namespace irpverbs::hca_software::transport {
 
-namespace {
-
-IB_WC_OPCODE opcode_of_completion(ib_wr_type_t type) {
-    switch (type) {
-    case WR_RDMA_WRITE:
-        return IB_WC_RDMA_WRITE;
-    case WR_RDMA_READ:
-        return IB_WC_RDMA_READ;
-    case WR_COMPARE_SWAP:
-        return IB_WC_COMPARE_AND_SWAP;
-    case WR_FETCH_ADD:
-        return IB_WC_FETCH_AND_ADD;
-    case WR_LOCAL_INV:
-        return IB_WC_LOCAL_INVALIDATE;
-    default:
-        return IB_WC_SEND;
-    }
-}
-
-} // namespace
-
 void requester::start() {
     next_ = next_number_ = unacknowledged_ = sent_end_ = psn(shared_.attr.sq_psn);
     current_ = queue_.oldest();
@@ -37,7 +16,25 @@ void requester::start() {
 }
 
 NTSTATUS requester::post(const ib_send_wr_t& what) {
-    return queue_.post(what, shared_.is_datagram());
+    const bool is_datagram = shared_.is_datagram();
+    if (is_datagram && what.dgrm.ud.h_av == nullptr) return STATUS_INVALID_PARAMETER;
+    const NTSTATUS status = queue_.post(what);
+    if (!NT_SUCCESS(status)) return status;
+    if (is_datagram)
+        set_destination(what.dgrm.ud);
+    else
+        queue_.newest().remote = what.remote_ops;
+    return status;
+}
+
+// The attributes of the address vector are those of this time.
+void requester::set_destination(const ib_send_ud_t& of) {
+    send_request& posted = queue_.newest();
+    const std::optional<ib_av_attr_t> way = shared_.owner.find_way(*of.h_av);
+    posted.has_way = way.has_value();
+    posted.to = way.value_or(ib_av_attr_t{});
+    posted.to_qp = of.remote_qp;
+    posted.to_qkey = of.remote_qkey;
 }
 
 void requester::rewind() {
@@ -98,16 +95,8 @@ void requester::fail(IB_WC_STATUS status) {
 void requester::complete_oldest(IB_WC_STATUS status) {
     const send_request& what = queue_[queue_.oldest()];
     if (what.started && what.is_read_or_atomic()) --reads_;
-    const bool reported =
-        status != IB_WC_SUCCESS || shared_.attr.sq_signaled || what.is_option(IB_SEND_OPT_SIGNALED);
-    IB_WC entry{};
-    entry.WrId = what.wr_id;
-    entry.Status = status;
-    entry.Opcode = opcode_of_completion(what.type);
-    entry.ByteCount = static_cast<ULONG>(what.length);
-    entry.QpNumber = shared_.attr.num;
     queue_.complete_oldest();
-    if (reported) shared_.owner.complete_send(entry);
+    complete(status, what.wr_id, what.type, what.options, static_cast<ULONG>(what.length));
 }
 
 void requester::flush() {

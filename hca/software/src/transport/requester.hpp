@@ -12,6 +12,23 @@ inline bool is_beyond(ULONG one, ULONG other) {
     return ahead != 0 && ahead < psn::half;
 }
 
+inline IB_WC_OPCODE opcode_of_completion(ib_wr_type_t type) {
+    switch (type) {
+    case WR_RDMA_WRITE:
+        return IB_WC_RDMA_WRITE;
+    case WR_RDMA_READ:
+        return IB_WC_RDMA_READ;
+    case WR_COMPARE_SWAP:
+        return IB_WC_COMPARE_AND_SWAP;
+    case WR_FETCH_ADD:
+        return IB_WC_FETCH_AND_ADD;
+    case WR_LOCAL_INV:
+        return IB_WC_LOCAL_INVALIDATE;
+    default:
+        return IB_WC_SEND;
+    }
+}
+
 /// Guarded by the lock of the queue pair. Source: IBA 9.7 (reliable service), 9.8 (unreliable).
 class requester {
 public:
@@ -36,17 +53,30 @@ public:
     psn next_number() const { return next_number_; }
 
 private:
+    friend class straight_through;
+
+    /// True if the next work request can be executed at once.
+    bool is_idle() const {
+        return shared_.state == IB_QPS_RTS && queue_.is_empty() && rnr_until_ == 0;
+    }
+    /// Counts messages whose packets need not be sent; the peer has receives up to the request with
+    /// the number `credit_limit`.
+    void passed_straight(ULONG messages, ULONG packets, ULONG credit_limit);
+
     enum class step { done, blocked };
 
     bool is_outstanding(psn number) const {
         return number.since(unacknowledged_) < sent_end_.since(unacknowledged_);
     }
 
+    void set_destination(const ib_send_ud_t& of);
+
     // ---- sending
     step send_next();
     bool may_start(const send_request& what) const;
     bool has_credit(const send_request& what) const;
     IB_WC_STATUS check(const send_request& what) const;
+    IB_WC_STATUS check_datagram(const send_request& what) const;
     step start(send_request& what);
     step execute_locally(send_request& what);
     step send_packet(send_request& what);
@@ -78,6 +108,8 @@ private:
     void request_timer();
     void fail(IB_WC_STATUS status);
     void complete_oldest(IB_WC_STATUS status);
+    void complete(IB_WC_STATUS status, ULONGLONG wr_id, ib_wr_type_t type, ib_send_opt_t options,
+                  ULONG length);
 
     endpoint& shared_;
     send_queue queue_;
@@ -98,5 +130,18 @@ private:
     machine_time deadline_ = 0;  // of a response; 0: none
     machine_time timer_ = 0;     // the time for which the timer is set; 0: none
 };
+
+inline void requester::complete(IB_WC_STATUS status, ULONGLONG wr_id, ib_wr_type_t type,
+                                ib_send_opt_t options, ULONG length) {
+    const bool is_signaled = shared_.attr.sq_signaled || (options & IB_SEND_OPT_SIGNALED) != 0;
+    if (status == IB_WC_SUCCESS && !is_signaled) return;
+    IB_WC entry{};
+    entry.WrId = wr_id;
+    entry.Status = status;
+    entry.Opcode = opcode_of_completion(type);
+    entry.ByteCount = length;
+    entry.QpNumber = shared_.attr.num;
+    shared_.owner.complete_send(entry);
+}
 
 } // namespace irpverbs::hca_software::transport

@@ -74,11 +74,22 @@ IB_WC_STATUS requester::check(const send_request& what) const {
         return IB_WC_LOCAL_QP_OPERATION_ERROR;
     if (what.is_atomic() ? what.length != atomic_size : what.length > max_message)
         return IB_WC_LOCAL_LENGTH_ERROR;
-    if (shared_.is_datagram() && what.length > 128ull << shared_.attr.path_mtu)
-        return IB_WC_LOCAL_LENGTH_ERROR;
+    if (shared_.is_datagram()) {
+        const IB_WC_STATUS status = check_datagram(what);
+        if (status != IB_WC_SUCCESS) return status;
+    }
     const ib_access_t rights = what.is_read_or_atomic() ? IB_AC_LOCAL_WRITE : 0;
     const bool accessible = are_accessible(shared_.memory, queue_.segments_of(current_), rights);
     return accessible ? IB_WC_SUCCESS : IB_WC_LOCAL_PROTECTION_ERROR;
+}
+
+// Source: IBA 9.8.3 (unreliable datagrams), 10.5.2 (multicast: its LIDs belong to one number).
+IB_WC_STATUS requester::check_datagram(const send_request& what) const {
+    const bool is_multicast = what.to.dlid > IB_LID_UNICAST_LAST;
+    const ULONG limit = what.has_way ? shared_.owner.datagram_limit(what.to) : 0;
+    if (limit == 0 || (is_multicast && what.to_qp != multicast_qp))
+        return IB_WC_LOCAL_QP_OPERATION_ERROR;
+    return what.length > limit ? IB_WC_LOCAL_LENGTH_ERROR : IB_WC_SUCCESS;
 }
 
 requester::step requester::execute_locally(send_request& what) {

@@ -4,18 +4,11 @@
 
 namespace irpverbs::hca_software::transport {
 
-namespace {
-
-bool is_atomic(operation what) {
-    return what == operation::compare_swap || what == operation::fetch_add;
-}
-
-} // namespace
-
 void responder::start() {
     expected_ = psn(shared_.attr.rq_psn);
     messages_ = 0;
     nak_sent_ = established_ = false;
+    all_sent_ = true;
     message_ = {};
     reply_.reset();
     resources_.resize(shared_.attr.resp_res);
@@ -23,6 +16,7 @@ void responder::start() {
 
 void responder::receive(const packet& what) {
     if (!shared_.receives() || service_of(what.opcode) != shared_.service()) return;
+    all_sent_ = false;
     if (shared_.is_datagram()) return receive_datagram(what);
     report_established();
     if (shared_.is_reliable()) return receive_reliable(what);
@@ -59,13 +53,6 @@ void responder::receive_expected(const packet& what) {
 bool responder::is_next(const opcode_row& row) const {
     if (row.what == operation::reserved) return false;
     return row.is_first() ? message_.what == operation::reserved : message_.what == row.what;
-}
-
-bool responder::is_granted(operation what) const {
-    const ib_access_t granted = shared_.attr.access_ctrl;
-    if (what == operation::write) return (granted & IB_AC_RDMA_WRITE) != 0;
-    if (what == operation::read) return (granted & IB_AC_RDMA_READ) != 0;
-    return !is_atomic(what) || (granted & IB_AC_ATOMIC) != 0;
 }
 
 void responder::execute_write_or_send(const packet& what) {

@@ -9,6 +9,10 @@
 
 namespace irpverbs::hca_software::transport {
 
+inline bool is_atomic(operation what) {
+    return what == operation::compare_swap || what == operation::fetch_add;
+}
+
 /// Guarded by the lock of the queue pair. Source: IBA 9.7 (reliable service), 9.8 (unreliable).
 class responder {
 public:
@@ -34,6 +38,13 @@ public:
     psn expected() const { return expected_; }
 
 private:
+    friend class straight_through;
+
+    /// True if a request whose first packet has this number can be executed at once.
+    bool is_idle_at(psn number) const;
+    /// Completes the oldest receive for a message that was executed without packets.
+    void passed_straight(const ib_send_wr_t& what, ULONG length);
+
     /// A response without data; acknowledgements coalesce into the newest.
     struct reply {
         psn number;
@@ -84,6 +95,7 @@ private:
     void finish(const packet& what);
     void complete_receive(const packet& what);
     void complete_receive(IB_WC_STATUS status);
+    IB_WC completion_of(ULONGLONG wr_id, operation what, ULONG length) const;
     void report_established();
 
     // ---- responses
@@ -102,7 +114,26 @@ private:
     ULONG messages_ = 0;    // MSN
     bool nak_sent_ = false; // the expected packet has been requested again
     bool established_ = false;
+    bool all_sent_ = true;       // no response has to be sent
     std::optional<reply> reply_; // to be sent, after the responses of reads and atomics
 };
+
+inline bool responder::is_granted(operation what) const {
+    const ib_access_t granted = shared_.attr.access_ctrl;
+    if (what == operation::write) return (granted & IB_AC_RDMA_WRITE) != 0;
+    if (what == operation::read) return (granted & IB_AC_RDMA_READ) != 0;
+    return !is_atomic(what) || (granted & IB_AC_ATOMIC) != 0;
+}
+
+inline IB_WC responder::completion_of(ULONGLONG wr_id, operation what, ULONG length) const {
+    IB_WC entry{};
+    entry.WrId = wr_id;
+    entry.Opcode =
+        what == operation::write ? IB_WC_RECEIVE_RDMA_WRITE_WITH_IMMEDIATE : IB_WC_RECEIVE;
+    entry.ByteCount = length;
+    entry.QpNumber = shared_.attr.num;
+    entry.SourceQp = shared_.attr.dest_num;
+    return entry;
+}
 
 } // namespace irpverbs::hca_software::transport

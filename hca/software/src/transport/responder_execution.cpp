@@ -40,14 +40,16 @@ bool responder::begin_unreliable(const packet& what) {
     return result.nak == 0;
 }
 
-// The first 40 bytes of a datagram's receive are those of a global route header. Source: IBA
-// 11.4.1.2.
+// The first 40 bytes of a datagram's receive are those of a global route header; without one they
+// keep their content. The links have checked the MTU. Source: IBA 11.4.1.2.
 void responder::receive_datagram(const packet& what) {
-    constexpr ULONG route_size = 40;
+    constexpr ULONG route_size = std::tuple_size_v<decltype(arrival::route)>;
     if (what.row().what != operation::send || what.datagram.qkey != shared_.attr.qkey) return;
-    if (what.content.size() > 128u << shared_.attr.path_mtu || !ensure_receive()) return;
+    if (what.content.size() > shared_.mtu() || !ensure_receive()) return;
     if (receive_.length < route_size + what.content.size()) return;
-    if (!scatter(shared_.memory, receive_.list(), route_size, what.content)) {
+    const bool has_route = what.arrived != nullptr && what.arrived->global;
+    if ((has_route && !scatter(shared_.memory, receive_.list(), 0, payload(what.arrived->route))) ||
+        !scatter(shared_.memory, receive_.list(), route_size, what.content)) {
         complete_receive(IB_WC_LOCAL_PROTECTION_ERROR);
         return shared_.fail(IB_QPS_ERROR);
     }
@@ -127,12 +129,8 @@ void responder::finish(const packet& what) {
 
 void responder::complete_receive(const packet& what) {
     const opcode_row& row = what.row();
-    IB_WC entry{};
-    entry.WrId = receive_.wr_id;
-    entry.Opcode = writes(row) ? IB_WC_RECEIVE_RDMA_WRITE_WITH_IMMEDIATE : IB_WC_RECEIVE;
-    entry.ByteCount = static_cast<ULONG>(message_.received);
-    entry.QpNumber = shared_.attr.num;
-    entry.SourceQp = shared_.is_datagram() ? what.datagram.from_qp : shared_.attr.dest_num;
+    IB_WC entry = completion_of(receive_.wr_id, row.what, static_cast<ULONG>(message_.received));
+    if (shared_.is_datagram()) entry.SourceQp = what.datagram.from_qp;
     if (row.has(has_immediate)) {
         entry.Flags = IB_WC_IMMEDIATE_PRESENT;
         entry.Immediate = what.immediate;
@@ -148,6 +146,13 @@ void responder::complete_receive(const packet& what) {
         entry.Immediate = what.invalidated_rkey;
     }
     if (what.solicited) entry.Flags |= IB_WC_SOLICITED;
+    if (what.arrived != nullptr) {
+        if (what.arrived->global) entry.Flags |= IB_WC_GRH_PRESENT;
+        entry.PKeyIndex = what.arrived->pkey_index;
+        entry.SourceLid = what.arrived->from;
+        entry.ServiceLevel = what.arrived->service_level;
+        entry.PathBits = what.arrived->path_bits;
+    }
     has_receive_ = false;
     shared_.owner.complete_receive(entry);
 }

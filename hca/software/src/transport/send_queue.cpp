@@ -20,32 +20,20 @@ bool send_queue::allocate(const ib_qp_attr_t& sizes) {
            max_segments_ <= max_pieces;
 }
 
-void send_queue::copy_operation(const ib_send_wr_t& what, bool is_datagram, send_request& to) {
-    to.wr_id = what.wr_id;
-    to.type = what.wr_type;
-    to.options = what.send_opt;
-    to.immediate = what.immediate_data;
-    to.started = false;
-    if (is_datagram) {
-        to.to = what.dgrm.ud.h_av->Attr;
-        to.to_qp = what.dgrm.ud.remote_qp;
-        to.to_qkey = what.dgrm.ud.remote_qkey;
-    } else {
-        to.remote = what.remote_ops;
-    }
-}
-
-NTSTATUS send_queue::post(const ib_send_wr_t& what, bool is_datagram) {
+NTSTATUS send_queue::post(const ib_send_wr_t& what) {
     const segments list{what.ds_array, what.num_ds};
     if (list.size() > max_segments_) return STATUS_INVALID_PARAMETER;
-    if (is_datagram && what.dgrm.ud.h_av == nullptr) return STATUS_INVALID_PARAMETER;
     const ULONGLONG length = total_length(list);
     const bool is_inline = (what.send_opt & IB_SEND_OPT_INLINE) != 0;
     if (is_inline && length > max_inline_) return STATUS_INVALID_PARAMETER;
     if (end_ - oldest_ >= depth_) return STATUS_INSUFFICIENT_RESOURCES;
 
     send_request& made = (*this)[end_];
-    copy_operation(what, is_datagram, made);
+    made.wr_id = what.wr_id;
+    made.type = what.wr_type;
+    made.options = what.send_opt;
+    made.immediate = what.immediate_data;
+    made.started = false;
     made.length = length;
     made.segment_count = is_inline ? 0 : what.num_ds;
     if (!is_inline) std::ranges::copy(list, &segments_[std::size_t{end_ & mask_} * max_segments_]);

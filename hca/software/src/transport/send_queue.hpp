@@ -14,7 +14,8 @@ struct send_request {
     ib_send_opt_t options;
     ib_net32_t immediate; // or the key to be invalidated
     ib_send_remote_ops_t remote;
-    ib_av_attr_t to; // of a datagram, as the next two
+    bool has_way; // of a datagram, as the next three
+    ib_av_attr_t to;
     ib_qpn_t to_qp;
     ib_qkey_t to_qkey;
     ULONG segment_count; // 0 if its data are inline
@@ -43,9 +44,10 @@ public:
     bool allocate(const ib_qp_attr_t& sizes);
 
     /// Posts one work request of a type that the queue pair has. STATUS_INVALID_PARAMETER: too many
-    /// segments or inline bytes, or no address vector. STATUS_INSUFFICIENT_RESOURCES: the queue is
-    /// full.
-    NTSTATUS post(const ib_send_wr_t& what, bool is_datagram);
+    /// segments or inline bytes. STATUS_INSUFFICIENT_RESOURCES: the queue is full.
+    NTSTATUS post(const ib_send_wr_t& what);
+    /// The newest request, which has just been posted.
+    send_request& newest() { return (*this)[end_ - 1]; }
 
     ULONG oldest() const { return oldest_; }
     ULONG end() const { return end_; }
@@ -64,8 +66,6 @@ public:
     }
 
 private:
-    static void copy_operation(const ib_send_wr_t& what, bool is_datagram, send_request& to);
-
     std::unique_ptr<send_request[]> requests_;
     std::unique_ptr<ib_local_ds_t[]> segments_;
     std::unique_ptr<UCHAR[]> inline_;

@@ -47,9 +47,8 @@ static inline int IrpverbsNoException(int disposition) NT_NOEXCEPT {
 #define __try                                                                                      \
     {                                                                                              \
         __label__ IrpverbsLeave;
-#define __except (filter)                                                                          \
-    IrpverbsLeave:                                                                                 \
-    __attribute__((unused));                                                                       \
+#define __except                                                                                   \
+    (filter) IrpverbsLeave : __attribute__((unused));                                              \
     }                                                                                              \
     if (0 && IrpverbsNoException(filter))
 #define __finally                                                                                  \

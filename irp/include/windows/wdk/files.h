@@ -308,7 +308,8 @@ typedef struct _SECTION_OBJECT_POINTERS {
 } SECTION_OBJECT_POINTERS, *PSECTION_OBJECT_POINTERS;
 typedef struct _IO_COMPLETION_CONTEXT* PIO_COMPLETION_CONTEXT;
 
-/* An open file. The code that opens it sets the fields; FsContext and FsContext2 are the driver's. */
+/* An open file. The code that opens it sets the fields; FsContext and FsContext2 are the driver's.
+ */
 typedef struct _FILE_OBJECT {
     CSHORT Type;
     CSHORT Size;

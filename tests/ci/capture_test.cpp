@@ -2,8 +2,8 @@
 #include "mad_hca.hpp"
 
 #include <capture/wire_packet.hpp>
-#include <ci/mad_capture.h>
-#include <ci/mad_capture.hpp>
+#include <ci/capture.h>
+#include <ci/capture.hpp>
 #include <dispatch/support/sanitizers.hpp>
 
 #include <support/both_machines.hpp>
@@ -110,7 +110,7 @@ struct ca_block {
 };
 
 struct captured {
-    ci::mad_capture::sink sink() {
+    ci::capture::sink sink() {
         return [this](std::span<const std::byte> some) {
             EXPECT_LE(KeGetCurrentIrql(), APC_LEVEL);
             file.insert(file.end(), some.begin(), some.end());
@@ -141,16 +141,16 @@ NTSTATUS send_to(const agent_scope& by, ib_lid_t lid) {
     return verb_call([&](IRP* irp) { return CiSendMad(by.agent, &what, irp); }).status();
 }
 
-class MadCapture : public BothMachines {};
+class Capture : public BothMachines {};
 
-TEST_P(MadCapture, CaptureActive_RecordsSentAndReceivedDatagrams) {
+TEST_P(Capture, CaptureActive_RecordsSentAndReceivedDatagrams) {
     const mad_hca hca;
     const agent_scope it(hca);
     const ca_block attributes;
     captured seen;
     EXPECT_EQ(send_to(it, 1), STATUS_SUCCESS);
     {
-        ci::mad_capture capture(seen.sink());
+        ci::capture capture(seen.sink());
         EXPECT_EQ(capture.add(hca.fdo, attributes.ca), STATUS_SUCCESS);
         EXPECT_EQ(send_to(it, 2), STATUS_SUCCESS);
         it.report(1);       // from LID 7
@@ -167,7 +167,7 @@ TEST_P(MadCapture, CaptureActive_RecordsSentAndReceivedDatagrams) {
 
 // The cost of a datagram does not depend on the number of unwritten ones: no memory grows at
 // DISPATCH_LEVEL.
-TEST(MadCaptureQueue, Datagram_WhileManyWaitToBeWritten_AllocatesOneRecord) {
+TEST(CaptureQueue, Datagram_WhileManyWaitToBeWritten_AllocatesOneRecord) {
     irpverbs::dispatch::explore_options once;
     once.random_runs = 1;
     once.pct_runs = 0;
@@ -178,7 +178,7 @@ TEST(MadCaptureQueue, Datagram_WhileManyWaitToBeWritten_AllocatesOneRecord) {
         captured seen;
         constexpr std::size_t many = 1000;
         {
-            ci::mad_capture capture(seen.sink());
+            ci::capture capture(seen.sink());
             EXPECT_EQ(capture.add(hca.fdo, attributes.ca), STATUS_SUCCESS);
             std::size_t largest = 0;
             {
@@ -196,7 +196,7 @@ TEST(MadCaptureQueue, Datagram_WhileManyWaitToBeWritten_AllocatesOneRecord) {
 }
 
 // The packets of an agent's own QP are MADs, with the number of that QP.
-TEST_P(MadCapture, OwnQpAgent_RecordedWithQpNumberUnlessRaw) {
+TEST_P(Capture, OwnQpAgent_RecordedWithQpNumberUnlessRaw) {
     mad_hca hca;
     hca.operations.ModifyMadAgent = [](HCA_MAD_AGENT*, const IB_MAD_KEYS*, IRP*) {
         return STATUS_SUCCESS;
@@ -214,7 +214,7 @@ TEST_P(MadCapture, OwnQpAgent_RecordedWithQpNumberUnlessRaw) {
     const ca_block attributes;
     captured seen;
     {
-        ci::mad_capture capture(seen.sink());
+        ci::capture capture(seen.sink());
         EXPECT_EQ(capture.add(hca.fdo, attributes.ca), STATUS_SUCCESS);
         EXPECT_EQ(send_to(raw, 2), STATUS_SUCCESS);
         raw.report(1);
@@ -225,17 +225,17 @@ TEST_P(MadCapture, OwnQpAgent_RecordedWithQpNumberUnlessRaw) {
     EXPECT_EQ(seen.lid_at(0, source_qp + 2), 0x1234);
 }
 
-TEST_P(MadCapture, SecondCaptureOnHca_ReturnsBusy) {
+TEST_P(Capture, SecondCaptureOnHca_ReturnsBusy) {
     const mad_hca hca;
     const ca_block attributes;
     captured seen;
     {
-        ci::mad_capture first(seen.sink());
+        ci::capture first(seen.sink());
         EXPECT_EQ(first.add(hca.fdo, attributes.ca), STATUS_SUCCESS);
-        ci::mad_capture second(seen.sink());
+        ci::capture second(seen.sink());
         EXPECT_EQ(second.add(hca.fdo, attributes.ca), STATUS_DEVICE_BUSY);
     }
-    ci::mad_capture third(seen.sink());
+    ci::capture third(seen.sink());
     EXPECT_EQ(third.add(hca.fdo, attributes.ca), STATUS_SUCCESS);
 }
 
@@ -245,42 +245,42 @@ VOID write_to(const VOID* bytes, SIZE_T length, VOID* context) {
     file.insert(file.end(), first, first + length);
 }
 
-TEST_P(MadCapture, FromC_WritesTheSameFile) {
+TEST_P(Capture, FromC_WritesTheSameFile) {
     const mad_hca hca;
     const agent_scope it(hca);
     const ca_block attributes;
     captured seen;
-    CI_MAD_CAPTURE* capture = nullptr;
-    ASSERT_EQ(CiBeginMadCapture(write_to, &seen, &capture), STATUS_SUCCESS);
+    CI_CAPTURE* capture = nullptr;
+    ASSERT_EQ(CiBeginCapture(write_to, &seen, &capture), STATUS_SUCCESS);
     EXPECT_EQ(seen.file.size(), file_header);
     EXPECT_EQ(CiCaptureHca(capture, hca.fdo, &attributes.ca), STATUS_SUCCESS);
     EXPECT_EQ(CiCaptureHca(capture, hca.fdo, &attributes.ca), STATUS_DEVICE_BUSY);
     EXPECT_EQ(send_to(it, 2), STATUS_SUCCESS);
-    EXPECT_EQ(CiEndMadCapture(capture), 0u);
+    EXPECT_EQ(CiEndCapture(capture), 0u);
     ASSERT_EQ(seen.records(), 1u);
     EXPECT_EQ(seen.destination(0), 2);
 }
 
-TEST_P(MadCapture, FromC_ArgumentMissing_IsInvalid) {
+TEST_P(Capture, FromC_ArgumentMissing_IsInvalid) {
     const mad_hca hca;
     const ca_block attributes;
     captured seen;
-    CI_MAD_CAPTURE* capture = nullptr;
-    EXPECT_EQ(CiBeginMadCapture(nullptr, nullptr, &capture), STATUS_INVALID_PARAMETER);
-    EXPECT_EQ(CiBeginMadCapture(write_to, &seen, nullptr), STATUS_INVALID_PARAMETER);
+    CI_CAPTURE* capture = nullptr;
+    EXPECT_EQ(CiBeginCapture(nullptr, nullptr, &capture), STATUS_INVALID_PARAMETER);
+    EXPECT_EQ(CiBeginCapture(write_to, &seen, nullptr), STATUS_INVALID_PARAMETER);
     EXPECT_EQ(CiCaptureHca(nullptr, hca.fdo, &attributes.ca), STATUS_INVALID_PARAMETER);
-    ASSERT_EQ(CiBeginMadCapture(write_to, &seen, &capture), STATUS_SUCCESS);
+    ASSERT_EQ(CiBeginCapture(write_to, &seen, &capture), STATUS_SUCCESS);
     EXPECT_EQ(CiCaptureHca(capture, nullptr, &attributes.ca), STATUS_INVALID_PARAMETER);
     EXPECT_EQ(CiCaptureHca(capture, hca.fdo, nullptr), STATUS_INVALID_PARAMETER);
-    CiEndMadCapture(capture);
-    EXPECT_EQ(CiEndMadCapture(nullptr), 0u);
+    CiEndCapture(capture);
+    EXPECT_EQ(CiEndCapture(nullptr), 0u);
 }
 
-IRPVERBS_ON_BOTH_MACHINES(MadCapture);
+IRPVERBS_ON_BOTH_MACHINES(Capture);
 
 // Each datagram is in the file whole or absent, and the sender and the end of the capture both
 // return.
-TEST(MadCaptureRaces, CaptureClosedDuringTraffic_BothComplete) {
+TEST(CaptureRaces, CaptureClosedDuringTraffic_BothComplete) {
     irpverbs::dispatch::explore_options options;
     options.random_runs = 1000;
     options.pct_runs = 1000;
@@ -292,7 +292,7 @@ TEST(MadCaptureRaces, CaptureClosedDuringTraffic_BothComplete) {
         sim.spawn("sender", [&] { EXPECT_EQ(send_to(it, 2), STATUS_SUCCESS); });
         sim.spawn("receiver", [&] { it.report(1); });
         sim.spawn("capture", [&] {
-            ci::mad_capture capture(seen.sink());
+            ci::capture capture(seen.sink());
             EXPECT_EQ(capture.add(hca.fdo, attributes.ca), STATUS_SUCCESS);
         });
         sim.run();
@@ -303,7 +303,7 @@ TEST(MadCaptureRaces, CaptureClosedDuringTraffic_BothComplete) {
 #if !IRPVERBS_ADDRESS_SANITIZER && !IRPVERBS_THREAD_SANITIZER
 // No record fits into memory: each datagram that the capture saw is in the number of losses, at
 // whatever time the capture ends.
-TEST(MadCaptureRaces, DatagramLostDuringEnd_IsCounted) {
+TEST(CaptureRaces, DatagramLostDuringEnd_IsCounted) {
     irpverbs::dispatch::explore_options options;
     options.random_runs = options.pct_runs = 500;
     unsigned unseen = 0;
@@ -312,12 +312,12 @@ TEST(MadCaptureRaces, DatagramLostDuringEnd_IsCounted) {
         const agent_scope it(hca);
         const ca_block attributes;
         captured seen;
-        CI_MAD_CAPTURE* capture = nullptr;
-        EXPECT_EQ(CiBeginMadCapture(write_to, &seen, &capture), STATUS_SUCCESS);
+        CI_CAPTURE* capture = nullptr;
+        EXPECT_EQ(CiBeginCapture(write_to, &seen, &capture), STATUS_SUCCESS);
         EXPECT_EQ(CiCaptureHca(capture, hca.fdo, &attributes.ca), STATUS_SUCCESS);
         SIZE_T lost = 0;
         sim.spawn("receiver", [&] { it.report(1); });
-        sim.spawn("capture", [&] { lost = CiEndMadCapture(capture); });
+        sim.spawn("capture", [&] { lost = CiEndCapture(capture); });
         refused = 0;
         refused_size = record_header + local_packet;
         sim.run();

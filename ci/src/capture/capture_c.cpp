@@ -1,33 +1,33 @@
 // The C interface of captures.
-#include <ci/mad_capture.h>
-#include <ci/mad_capture.hpp>
+#include <ci/capture.h>
+#include <ci/capture.hpp>
 
 #include <new>
 
-using irpverbs::ci::mad_capture;
+using irpverbs::ci::capture;
 
-struct _CI_MAD_CAPTURE {
-    _CI_MAD_CAPTURE(PFN_CI_CAPTURE_WRITE write, VOID* context)
+struct _CI_CAPTURE {
+    _CI_CAPTURE(PFN_CI_CAPTURE_WRITE write, VOID* context)
         : packets([write, context](std::span<const std::byte> bytes) {
               write(bytes.data(), bytes.size(), context);
           }) {}
 
-    mad_capture packets;
+    capture packets;
 };
 
 extern "C" {
 
-NTSTATUS CiBeginMadCapture(PFN_CI_CAPTURE_WRITE write, VOID* context, CI_MAD_CAPTURE** capture) {
+NTSTATUS CiBeginCapture(PFN_CI_CAPTURE_WRITE write, VOID* context, CI_CAPTURE** capture) {
     if (write == nullptr || capture == nullptr) return STATUS_INVALID_PARAMETER;
     try {
-        *capture = new CI_MAD_CAPTURE(write, context);
+        *capture = new CI_CAPTURE(write, context);
     } catch (const std::bad_alloc&) {
         return STATUS_INSUFFICIENT_RESOURCES;
     }
     return STATUS_SUCCESS;
 }
 
-NTSTATUS CiCaptureHca(CI_MAD_CAPTURE* capture, PDEVICE_OBJECT hca, const IB_CA_ATTR* attributes) {
+NTSTATUS CiCaptureHca(CI_CAPTURE* capture, PDEVICE_OBJECT hca, const IB_CA_ATTR* attributes) {
     if (capture == nullptr || hca == nullptr || attributes == nullptr)
         return STATUS_INVALID_PARAMETER;
     try {
@@ -37,7 +37,7 @@ NTSTATUS CiCaptureHca(CI_MAD_CAPTURE* capture, PDEVICE_OBJECT hca, const IB_CA_A
     }
 }
 
-SIZE_T CiEndMadCapture(CI_MAD_CAPTURE* capture) {
+SIZE_T CiEndCapture(CI_CAPTURE* capture) {
     if (capture == nullptr) return 0;
     capture->packets.end();
     const SIZE_T lost = capture->packets.lost();

@@ -1,33 +1,37 @@
-// An observer of the datagrams of a device.
+// An observer of the datagrams and packets of a device.
 #pragma once
 
 #include <ci/mad.h>
 
 #include <atomic>
+#include <cstdint>
+#include <span>
 
 namespace irpverbs::ci {
 
 /// Calls run at IRQL <= DISPATCH_LEVEL, on several processors at once.
-class mad_observer {
+class traffic_observer {
 public:
     virtual void sent(const IB_MAD_AGENT& by, const IB_MAD_SEND& what) = 0;
     virtual void received(const IB_MAD_AGENT& by, const IB_MAD_RECEIVED& what) = 0;
-    virtual ~mad_observer() = default;
+    /// A packet of a queue pair, sent or received at a port.
+    virtual void passed(UCHAR port, std::span<const std::uint8_t> packet) = 0;
+    virtual ~traffic_observer() = default;
 };
 
 /// The place of an observer in a device.
-class mad_observer_slot {
+class traffic_observer_slot {
 public:
-    mad_observer_slot() {
+    traffic_observer_slot() {
         ExInitializeRundownProtection(&references_);
         ExWaitForRundownProtectionRelease(&references_);
     }
-    mad_observer_slot(const mad_observer_slot&) = delete;
-    mad_observer_slot& operator=(const mad_observer_slot&) = delete;
+    traffic_observer_slot(const traffic_observer_slot&) = delete;
+    traffic_observer_slot& operator=(const traffic_observer_slot&) = delete;
 
     /// Returns false if the device has an observer.
-    bool attach(mad_observer& fresh) {
-        mad_observer* none = nullptr;
+    bool attach(traffic_observer& fresh) {
+        traffic_observer* none = nullptr;
         if (!observer_.compare_exchange_strong(none, &fresh)) return false;
         ExReInitializeRundownProtection(&references_);
         return true;
@@ -38,18 +42,19 @@ public:
         observer_ = nullptr;
     }
 
-    template <class What>
-    void notify(void (mad_observer::*event)(const IB_MAD_AGENT&, const What&),
-                const IB_MAD_AGENT& by, const What& what) {
-        if (observer_.load(std::memory_order_relaxed) == nullptr) [[likely]]
+    bool exists() const { return observer_.load(std::memory_order_relaxed) != nullptr; }
+
+    template <class... Parameters, class... Arguments>
+    void notify(void (traffic_observer::*event)(Parameters...), const Arguments&... arguments) {
+        if (!exists()) [[likely]]
             return;
         if (!ExAcquireRundownProtection(&references_)) return;
-        (observer_.load()->*event)(by, what);
+        (observer_.load()->*event)(arguments...);
         ExReleaseRundownProtection(&references_);
     }
 
 private:
-    std::atomic<mad_observer*> observer_{nullptr};
+    std::atomic<traffic_observer*> observer_{nullptr};
     EX_RUNDOWN_REF references_;
 };
 

@@ -1,4 +1,4 @@
-#include <ci/mad_capture.hpp>
+#include <ci/capture.hpp>
 
 #include "objects/hca_device.hpp"
 #include "objects/mad_agent.hpp"
@@ -52,11 +52,13 @@ file_bytes file_header() {
     return header;
 }
 
+using packet_bytes = std::span<const std::uint8_t>;
+
 /// Appends the record of a packet of a port from 1; an ERF record can name four ports.
-void put_record(file_bytes& to, std::uint64_t time, UCHAR port, const wire_packet& what) {
+void put_record(file_bytes& to, std::uint64_t time, UCHAR port, packet_bytes what) {
     const std::uint64_t seconds = time / ticks_a_second - from_1601_to_1970;
     const std::uint64_t ticks = time % ticks_a_second;
-    const std::size_t size = erf_header_size + what.bytes().size();
+    const std::size_t size = erf_header_size + what.size();
     put_little(to, seconds, 4);
     put_little(to, ticks * 100, 4);
     put_little(to, size, 4);
@@ -66,15 +68,15 @@ void put_record(file_bytes& to, std::uint64_t time, UCHAR port, const wire_packe
     put_big(to, erf_length_varies | ((port - 1u) & 3), 1);
     put_big(to, size, 2);
     put_big(to, 0, 2); // none lost
-    put_big(to, what.bytes().size(), 2);
-    std::ranges::transform(what.bytes(), std::back_inserter(to),
+    put_big(to, what.size(), 2);
+    std::ranges::transform(what, std::back_inserter(to),
                            [](std::uint8_t each) { return static_cast<std::byte>(each); });
 }
 
 /// Returns a list of that one record, or an empty list without memory.
-std::list<file_bytes> record_of(std::uint64_t time, UCHAR port, const wire_packet& what) try {
+std::list<file_bytes> record_of(std::uint64_t time, UCHAR port, packet_bytes what) try {
     std::list<file_bytes> made(1);
-    made.front().reserve(pcap_record_size + erf_header_size + what.bytes().size());
+    made.front().reserve(pcap_record_size + erf_header_size + what.size());
     put_record(made.front(), time, port, what);
     return made;
 } catch (const std::bad_alloc&) {
@@ -131,7 +133,7 @@ std::array<std::uint8_t, IB_MAD_SIZE> datagram_of(const VOID* data, ULONG length
 
 } // namespace
 
-struct mad_capture::state {
+struct capture::state {
     explicit state(sink its_write) : write(std::move(its_write)) {
         ExInitializeRundownProtection(&writers);
         ExInitializeWorkItem(&item, write_waiting, this);
@@ -139,7 +141,7 @@ struct mad_capture::state {
 
     class hca_observer;
 
-    void record(UCHAR port, const wire_packet& what);
+    void record(UCHAR port, packet_bytes what);
     static void write_waiting(void* self);
 
     const sink write;
@@ -153,7 +155,7 @@ struct mad_capture::state {
     WORK_QUEUE_ITEM item;
 };
 
-class mad_capture::state::hca_observer final : public mad_observer {
+class capture::state::hca_observer final : public traffic_observer {
 public:
     hca_observer(state& to, DEVICE_OBJECT* hca, const IB_CA_ATTR& attributes) : to_(to), hca_(hca) {
         for (const IB_PORT_ATTR& each : ci::ports(attributes))
@@ -173,6 +175,7 @@ public:
         record(by, what.From, datagram_of(what.Data, what.Length), &wire_route::to,
                &wire_route::from);
     }
+    void passed(UCHAR port, packet_bytes packet) override { to_.record(port, packet); }
 
 private:
     void record(const IB_MAD_AGENT& by, const IB_MAD_ADDRESS& other, wire_mad mad,
@@ -184,7 +187,7 @@ private:
         wire_route route = route_of(own, other, qp);
         route.*here = own.end(other, qp);
         route.*there = {other.Lid, qp == 0 ? 0 : other.Qp, other.Gid};
-        to_.record(number, wire_packet(route, mad));
+        to_.record(number, wire_packet(route, mad).bytes());
     }
 
     state& to_;
@@ -192,7 +195,7 @@ private:
     std::vector<own_port> ports_;
 };
 
-void mad_capture::state::record(UCHAR port, const wire_packet& what) {
+void capture::state::record(UCHAR port, packet_bytes what) {
     LARGE_INTEGER now;
     KeQuerySystemTime(&now);
     std::list<file_bytes> fresh = record_of(static_cast<std::uint64_t>(now.QuadPart), port, what);
@@ -209,7 +212,7 @@ void mad_capture::state::record(UCHAR port, const wire_packet& what) {
     ExQueueWorkItem(&item, DelayedWorkQueue);
 }
 
-void mad_capture::state::write_waiting(void* self) {
+void capture::state::write_waiting(void* self) {
     state& here = *static_cast<state*>(self);
     for (;;) {
         std::list<file_bytes> now;
@@ -225,27 +228,27 @@ void mad_capture::state::write_waiting(void* self) {
     ExReleaseRundownProtection(&here.writers);
 }
 
-mad_capture::mad_capture(sink write) : state_(std::make_unique<state>(std::move(write))) {
+capture::capture(sink write) : state_(std::make_unique<state>(std::move(write))) {
     state_->write(file_header());
 }
 
-mad_capture::~mad_capture() { end(); }
+capture::~capture() { end(); }
 
-void mad_capture::end() noexcept {
+void capture::end() noexcept {
     for (state::hca_observer& each : state_->observers)
         each.detach();
     state_->observers.clear();
     ExWaitForRundownProtectionRelease(&state_->writers);
 }
 
-NTSTATUS mad_capture::add(DEVICE_OBJECT* hca, const IB_CA_ATTR& attributes) {
+NTSTATUS capture::add(DEVICE_OBJECT* hca, const IB_CA_ATTR& attributes) {
     state::hca_observer& fresh = state_->observers.emplace_back(*state_, hca, attributes);
     if (fresh.attach()) return STATUS_SUCCESS;
     state_->observers.pop_back();
     return STATUS_DEVICE_BUSY;
 }
 
-std::size_t mad_capture::lost() const noexcept {
+std::size_t capture::lost() const noexcept {
     const std::lock_guard guard(state_->lock);
     return state_->lost;
 }
