@@ -35,11 +35,12 @@ constexpr std::uint32_t awake = 0;
 constexpr std::uint32_t token_set = 1;
 constexpr std::uint32_t asleep = 2;
 
+// Nanoseconds of a second have 30 bits, and 32 bits are divided in fewer instructions.
 std::uint64_t read_clock(clockid_t clock) {
     timespec now;
     clock_gettime(clock, &now);
     return static_cast<std::uint64_t>(now.tv_sec) * 10'000'000 +
-           static_cast<std::uint64_t>(now.tv_nsec) / ns_per_tick;
+           static_cast<std::uint32_t>(now.tv_nsec) / std::uint32_t{ns_per_tick};
 }
 
 long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value,
