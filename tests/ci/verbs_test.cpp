@@ -50,6 +50,7 @@ TEST(Verbs, Numbers_OfVerbsThatWereReleased_Stay) {
         {"CiCreateQp", 0x80},         {"CiDestroyQp", 0x81},
         {"CiModifyQp", 0x82},         {"CiQueryQp", 0x83},
         {"CiFlushQp", 0x84},          {"CiGetQpAsyncEvent", 0x85},
+        {"CiTransfer", 0x86},         {"CiTransferRecv", 0x87},
         {"CiAttachMcast", 0xA0},      {"CiDetachMcast", 0xA1},
     };
     std::map<std::string_view, unsigned> now;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "child_object.hpp"
+#include "transfers.hpp"
 
 namespace irpverbs::ci {
 
@@ -16,9 +17,18 @@ struct cq_object final : child_object<cq_object, HCA_CQ, ca_object> {
     void set_up(const create_parameters& wanted, event_channel* channels);
     void tear_down();
 
+    /// Makes this a transfer queue: completions are those of `work`. STATUS_INVALID_DEVICE_STATE:
+    /// they are the client's.
+    NTSTATUS begin_transfers();
+    bool has_transfers() const { return has_transfers_.load(std::memory_order_acquire); }
+
     direct_poll poll{shared.Direct};
+    transfers work{shared};
 
 private:
+    std::atomic<bool> has_transfers_{false};
+    event_channel* channels_ = nullptr;
+
     void call_up(unsigned channel, IB_ASYNC_EVENT event) override;
 };
 

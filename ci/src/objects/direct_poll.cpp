@@ -20,14 +20,14 @@ int no_direct_poll(ibv_cq*, int, ibv_wc*) { return -1; }
 void direct_poll::prepare() { dispatch::detail::prepare_process_barrier(); }
 
 // The device sets `failed` before it calls refuse(), and this function stores the poll before it
-// reads `failed`, so one of the two sees the other.
+// reads `failed`, so one of the two sees the other. The same holds for `refused_`.
 void direct_poll::begin(PFN_HCA_DIRECT_POLL poll, ibv_cq* queue, const std::atomic<bool>& failed) {
     calls_ = 0;
     if (dispatch::detail::instrumented() || !dispatch::detail::prepare_process_barrier()) return;
     used_ = true;
     words_.Queue = queue;
     __atomic_store_n(&words_.Poll, poll, __ATOMIC_SEQ_CST);
-    if (failed.load()) refuse();
+    if (failed.load() || refused_.load()) refuse();
 }
 
 void direct_poll::refuse() { __atomic_store_n(&words_.Poll, &no_direct_poll, __ATOMIC_SEQ_CST); }
@@ -62,6 +62,7 @@ NTSTATUS IbGetCqResults(IB_CQ* pCq, ULONG NumEntries, IB_WC* pEntries, ULONG* pT
     const hca_device& device = device_of(cq->Ca->Device);
     if (device.failed.load()) return STATUS_FILE_FORCED_CLOSED;
     if (pEntries == nullptr && NumEntries != 0) return STATUS_INVALID_PARAMETER;
+    if (cq_object::of(cq).has_transfers()) return STATUS_INVALID_DEVICE_STATE;
     const NTSTATUS status = device.operations.PollCq(cq, NumEntries, pEntries, pTaken);
     check_returned(device, "CiPollCq", *pTaken, NumEntries);
     return status;

@@ -29,6 +29,11 @@ public:
     }
     /// Makes later polls skip the function. Callable from any context.
     void refuse();
+    /// As refuse(), and for good.
+    void refuse_always() {
+        refused_.store(true);
+        refuse();
+    }
 
 private:
     static constexpr unsigned enable_threshold = 32;
@@ -39,6 +44,7 @@ private:
     HCA_DIRECT_POLL& words_;
     unsigned calls_ = 0; // in a row
     bool used_ = false;  // a poll may be inside
+    std::atomic<bool> refused_{false};
 };
 
 /// The direct polls of a device.

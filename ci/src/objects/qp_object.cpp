@@ -6,9 +6,8 @@ namespace irpverbs::ci {
 
 namespace {
 
-object* cq_in(IB_CQ* cq) {
-    return cq != nullptr ? &cq_object::of(reinterpret_cast<HCA_CQ*>(cq)) : nullptr;
-}
+cq_object& cq_of(IB_CQ* cq) { return cq_object::of(reinterpret_cast<HCA_CQ*>(cq)); }
+object* cq_in(IB_CQ* cq) { return cq != nullptr ? &cq_of(cq) : nullptr; }
 
 used_objects used_of(const ib_qp_create_t& create) {
     return {{cq_in(create.h_sq_cq), cq_in(create.h_rq_cq)}};
@@ -34,9 +33,41 @@ void qp_object::set_up(const create_parameters& wanted, event_channel* channels)
 }
 
 void qp_object::tear_down() {
+    abandon_transfers();
     hca_device& its_device = device();
     const dispatch::detail::spin_guard guard(its_device.lock);
     its_device.posts.erase(its_device.posts.iterator_to(posts));
+}
+
+void qp_object::abandon_transfers() {
+    for (IB_CQ* each : {shared.Create.h_sq_cq, shared.Create.h_rq_cq})
+        if (cq_of(each).has_transfers()) cq_of(each).work.abandon(*this);
+}
+
+void qp_object::on_state_changed() {
+    if (HcaQpState(&shared) == IB_QPS_RESET) abandon_transfers();
+}
+
+template <class Post, class Request>
+NTSTATUS qp_object::start(cq_object& completions, IRP* irp, Post post, const Request& request) {
+    NTSTATUS status = completions.begin_transfers();
+    if (NT_SUCCESS(status)) status = flush.reserve();
+    if (NT_SUCCESS(status)) status = completions.work.start(irp, post, shared.Posts.Queue, request);
+    if (status != STATUS_PENDING) return complete(irp, status, 0);
+    dereference();
+    return status;
+}
+
+NTSTATUS qp_object::start_send(IRP* irp, const ib_send_wr_t& request) {
+    ib_send_wr_t signaled = request;
+    signaled.send_opt |= IB_SEND_OPT_SIGNALED;
+    const auto post = __atomic_load_n(&shared.Posts.PostSend, __ATOMIC_RELAXED);
+    return start(cq_of(shared.Create.h_sq_cq), irp, post, signaled);
+}
+
+NTSTATUS qp_object::start_receive(IRP* irp, const ib_recv_wr_t& request) {
+    const auto post = __atomic_load_n(&shared.Posts.PostRecv, __ATOMIC_RELAXED);
+    return start(cq_of(shared.Create.h_rq_cq), irp, post, request);
 }
 
 void qp_object::call_up(unsigned, IB_ASYNC_EVENT event) {

@@ -3,6 +3,7 @@
 
 #include "cq_object.hpp"
 #include "memory_objects.hpp"
+#include "transfer_flush.hpp"
 #include "turn_queue.hpp"
 
 namespace irpverbs::ci {
@@ -20,9 +21,19 @@ struct qp_object final : child_object<qp_object, HCA_QP, pd_object> {
     void tear_down();
 
     qp_posts posts{shared.Posts};
-    turn_queue turns; // of CiModifyQp and CiFlushQp
+    turn_queue turns;     // of CiModifyQp and CiFlushQp
+    transfer_flush flush; // for cancelled transfers
+
+    /// A CiModifyQp or CiFlushQp has executed, and is about to complete.
+    void on_state_changed();
+    /// Begin a transfer; the reference that the IRP has is dropped when it has begun.
+    NTSTATUS start_send(IRP* irp, const ib_send_wr_t& request);
+    NTSTATUS start_receive(IRP* irp, const ib_recv_wr_t& request);
 
 private:
+    template <class Post, class Request>
+    NTSTATUS start(cq_object& completions, IRP* irp, Post post, const Request& request);
+    void abandon_transfers();
     void call_up(unsigned channel, IB_ASYNC_EVENT event) override;
     void cancel_waiting() override;
 };

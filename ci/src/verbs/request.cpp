@@ -14,6 +14,7 @@ NTSTATUS complete_referenced(IRP* irp, IO_STACK_LOCATION* location, const verb& 
                              NTSTATUS status, ULONG_PTR information) {
     object& target = object_of(row, parameters_of(location).object);
     const UCHAR flags = location->Flags;
+    if ((flags & has_turn) != 0) static_cast<qp_object&>(target).on_state_changed();
     if ((flags & bounced) != 0)
         status = return_user_buffer(location, row.buffer, status, information);
     finish(irp, status, information);

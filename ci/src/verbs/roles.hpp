@@ -76,6 +76,14 @@ struct entries : role {
     }
 };
 
+struct completions : entries<IB_WC> {
+    static NTSTATUS check(const hca_device& device, const parameters& with) {
+        const NTSTATUS status = entries::check(device, with);
+        if (!NT_SUCCESS(status)) return status;
+        return cq_object::of(with.object).has_transfers() ? STATUS_INVALID_DEVICE_STATE : status;
+    }
+};
+
 template <class Value>
 struct input : role {
     static constexpr buffer_use buffer{buffer_use::kind::in, sizeof(Value)};
@@ -294,6 +302,22 @@ struct qp_event : role {
         return target.wait(qp_object::async_channel, irp, status_unless_failed(device));
     }
 };
+
+// A work request whose IRP completes with its work completion.
+template <class Request, NTSTATUS (qp_object::*Start)(IRP*, const Request&)>
+struct work_request : role {
+    static NTSTATUS wait(const hca_device& device, object& target, IRP* irp,
+                         const parameters& with) {
+        const auto* request = static_cast<const Request*>(with.buffer);
+        NTSTATUS status = status_unless_failed(device);
+        if (NT_SUCCESS(status)) status = valid(request != nullptr && request->p_next == nullptr);
+        if (irp->RequestorMode == UserMode) status = STATUS_NOT_SUPPORTED;
+        if (!NT_SUCCESS(status)) return complete(irp, status, 0);
+        return (static_cast<qp_object&>(target).*Start)(irp, *request);
+    }
+};
+using sent_work = work_request<ib_send_wr_t, &qp_object::start_send>;
+using received_work = work_request<ib_recv_wr_t, &qp_object::start_receive>;
 
 struct received_datagram : role {
     static constexpr buffer_use buffer{buffer_use::kind::received_datagram, 0};

@@ -2,6 +2,8 @@
 #include "null_device.hpp"
 #include "request.hpp"
 
+#include <ci/data_path.h>
+
 namespace {
 
 using namespace irpverbs::ci;
@@ -206,6 +208,14 @@ NTSTATUS CiFlushQp(IB_QP* pQp, IRP* pIrp) { return send(pQp, pIrp, HCA_MN_FLUSH_
 
 NTSTATUS CiGetQpAsyncEvent(IB_QP* pQp, IRP* pIrp) {
     return send(pQp, pIrp, HCA_MN_GET_QP_ASYNC_EVENT);
+}
+
+NTSTATUS CiTransfer(IB_QP* pQp, const ib_send_wr_t* pSendWr, IB_WC* pWc, IRP* pIrp) {
+    return send(pQp, pIrp, HCA_MN_TRANSFER, pSendWr, reinterpret_cast<ULONG_PTR>(pWc));
+}
+
+NTSTATUS CiTransferRecv(IB_QP* pQp, const ib_recv_wr_t* pRecvWr, IB_WC* pWc, IRP* pIrp) {
+    return send(pQp, pIrp, HCA_MN_TRANSFER_RECV, pRecvWr, reinterpret_cast<ULONG_PTR>(pWc));
 }
 
 NTSTATUS CiAttachMcast(IB_QP* pQp, const ib_gid_t* pMcastGid, ib_lid_t McastLid,
