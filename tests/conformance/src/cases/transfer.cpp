@@ -270,6 +270,7 @@ void posts_depend_on_the_state(world& here) {
     };
     expect(STATUS_INVALID_DEVICE_STATE, STATUS_INVALID_DEVICE_STATE);
     EXPECT_STATUS(end.pair.modify(ci::to_init(rc, {})), STATUS_SUCCESS);
+    end.skip_without_posts();
     expect(STATUS_INVALID_DEVICE_STATE, STATUS_SUCCESS);
     ci::rtr_attributes path;
     path.av = way_to_own_port(opened);
