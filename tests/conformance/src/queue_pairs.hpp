@@ -39,9 +39,8 @@ private:
     IB_MR* mr_;
 };
 
-/// The way to the HCA's own port, as the port wants it: Ethernet has no LIDs and needs a GRH.
+/// The way to the HCA's own port.
 inline ib_av_attr_t way_to_own_port(IB_CA* of) {
-    constexpr UCHAR ethernet = 2;
     const block all = whole_port(of);
     const auto& port = all.as<IB_PORT_ATTR>();
     ib_av_attr_t made{};
