@@ -257,7 +257,8 @@ void posts_depend_on_the_state(world& here) {
     const ca opened(here);
     const pd domain(opened);
     transfer_end end(opened, domain, rc);
-    ib_recv_wr_t receive{};
+    ib_local_ds_t into = *end.request(WR_SEND, 0).ds_array;
+    ib_recv_wr_t receive{nullptr, 1, &into, 1};
     const auto expect = [&](NTSTATUS sends, NTSTATUS receives) {
         ib_send_wr_t send = end.request(WR_SEND, 1);
         ib_send_wr_t* failed = nullptr;
