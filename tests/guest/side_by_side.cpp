@@ -137,7 +137,7 @@ private:
 
 class SideBySide : public VerbsGuest {};
 
-/// What the programs of a test led to, so that it is known to have met each.
+/// The statuses that the programs of a test led to.
 struct coverage {
     void add(const std::vector<std::string>& lines) {
         for (const std::string& each : lines)

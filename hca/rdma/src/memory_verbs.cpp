@@ -96,7 +96,7 @@ NTSTATUS register_mr(HCA_MR* mr, CI_UDATA* user, PIRP irp) {
     HcaCopyUserData(user, nullptr, 0);
     const ib_mr_create_t& region = mr->Create;
     const IB_CA_ATTR& limits = adapter::of(mr->Pd->Ca->Device).limits();
-    if (region.length > limits.MaxMrSize) return STATUS_INVALID_PARAMETER;
+    if (limits.MaxMrSize != 0 && region.length > limits.MaxMrSize) return STATUS_INVALID_PARAMETER;
     if (const NTSTATUS status = check_rights(limits, region.access_ctrl); !NT_SUCCESS(status))
         return status;
     const verbs_context& opened = context_of(mr->Pd);

@@ -143,14 +143,14 @@ int post(const post_target& to, ibv_recv_wr* piece, ibv_recv_wr** bad) {
 // ---- lists
 
 // A provider's error for a full queue is ENOMEM. siw has neither immediate data nor atomics.
-NTSTATUS refusal(const post_target& to, int result, const ib_send_wr_t& what) {
+NTSTATUS status_of_failed(const post_target& to, int result, const ib_send_wr_t& what) {
     const int error = failure_of(result);
     const bool is_extra = what.wr_type == WR_COMPARE_SWAP || what.wr_type == WR_FETCH_ADD ||
                           has(what, IB_SEND_OPT_IMMEDIATE);
     if (error == EINVAL && is_extra && to.context.is_iwarp()) return STATUS_NOT_SUPPORTED;
     return to.context.failure(error);
 }
-NTSTATUS refusal(const post_target& to, int result, const ib_recv_wr_t&) {
+NTSTATUS status_of_failed(const post_target& to, int result, const ib_recv_wr_t&) {
     return to.context.failure(failure_of(result));
 }
 
@@ -181,7 +181,7 @@ NTSTATUS post_list(void* queue, Request* list, Request** failed, const Convert& 
             Theirs* bad = piece.data();
             if (const int result = post(to, piece.data(), &bad); result != 0) {
                 *failed = skip(list, bad - piece.data());
-                return refusal(to, result, **failed);
+                return status_of_failed(to, result, **failed);
             }
         }
         list = rest;

@@ -84,7 +84,9 @@ int queue_pair::create(const IB_CA_ATTR& limits) {
                  attr.cap.max_send_sge, attr.cap.max_recv_sge, attr.cap.max_inline_data};
     posts_.pair = made;
     posts_.send_segments = attr.cap.max_send_sge;
-    posts_.read_segments = std::min(attr.cap.max_send_sge, limits.MaxSgesOfRead);
+    posts_.read_segments = limits.MaxSgesOfRead != 0
+                               ? std::min(attr.cap.max_send_sge, limits.MaxSgesOfRead)
+                               : attr.cap.max_send_sge;
     posts_.receive_segments = attr.cap.max_recv_sge;
     return 0;
 }
@@ -101,7 +103,9 @@ void queue_pair::destroy(std::unique_ptr<queue_pair> pair) {
 
 // ---- states
 
+// Whether a send queue is drained is read before the next change, except on siw.
 void queue_pair::set_state(ib_qp_state_t state) {
+    if (state == IB_QPS_SQD) state = context_.is_iwarp() ? IB_QPS_SQD_DRAINED : IB_QPS_SQD_DRAINING;
     HcaSetQpState(&owner_, state);
     const post_functions functions = posts_in(state, owner_.Create.qp_type);
     HcaSetQpPosts(&owner_, functions.send, functions.receive);
@@ -123,7 +127,7 @@ NTSTATUS queue_pair::modify(const ib_qp_mod_t& change) {
     ibv_qp_attr attr = hca_rdma::as_libibverbs(change);
     const int error =
         failure_of(context_.verbs().modify_qp(posts_.pair, &attr, static_cast<int>(change.opts)));
-    if (error != 0) return refusal(error, change);
+    if (error != 0) return status_of_failed(error, change);
     if ((change.opts & IB_MOD_QP_PRIMARY_PORT) != 0) port_ = change.primary_port;
     if ((change.opts & IB_MOD_QP_ACCESS_CTRL) != 0) access_ = change.access_ctrl & IB_AC_REMOTE;
     if ((change.opts & IB_MOD_QP_STATE) != 0) set_state(change.req_state);
@@ -143,7 +147,7 @@ NTSTATUS queue_pair::check_pkey(const ib_qp_mod_t& change) const {
 }
 
 // iWARP connects queue pairs by its own connection management.
-NTSTATUS queue_pair::refusal(int error, const ib_qp_mod_t& change) const {
+NTSTATUS queue_pair::status_of_failed(int error, const ib_qp_mod_t& change) const {
     const bool connects = (change.opts & IB_MOD_QP_STATE) != 0 && change.req_state == IB_QPS_RTS;
     if (error == EINVAL && connects && context_.is_iwarp()) return STATUS_NOT_SUPPORTED;
     return context_.failure(error);

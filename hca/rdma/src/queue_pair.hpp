@@ -44,7 +44,7 @@ private:
     int create(const IB_CA_ATTR& limits);
     void set_state(ib_qp_state_t state);
     NTSTATUS check_pkey(const ib_qp_mod_t& change) const;
-    NTSTATUS refusal(int error, const ib_qp_mod_t& change) const;
+    NTSTATUS status_of_failed(int error, const ib_qp_mod_t& change) const;
     std::vector<attachment>::iterator find(const IB_MCAST& group);
 
     verbs_context& context_;
