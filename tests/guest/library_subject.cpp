@@ -22,6 +22,17 @@ ibv_context* open_device(const std::string& name) {
     return opened;
 }
 
+ibv_qp_type type_of(ib_qp_type_t type) {
+    switch (type) {
+    case IB_QPT_RELIABLE_CONN:
+        return IBV_QPT_RC;
+    case IB_QPT_UNRELIABLE_CONN:
+        return IBV_QPT_UC;
+    default:
+        return IBV_QPT_UD;
+    }
+}
+
 ibv_send_wr converted(const ib_send_wr_t& from) {
     const bool immediate = (from.send_opt & IB_SEND_OPT_IMMEDIATE) != 0;
     ibv_send_wr made{};
@@ -55,8 +66,8 @@ ibv_send_wr converted(const ib_send_wr_t& from) {
 
 } // namespace
 
-library_subject::library_subject(const std::string& device)
-    : context_(open_device(device)), domain_(ibv_alloc_pd(context_)) {
+library_subject::library_subject(const std::string& device, ib_qp_type_t its_type)
+    : transfer_subject(its_type), context_(open_device(device)), domain_(ibv_alloc_pd(context_)) {
     fcntl(context_->async_fd, F_SETFL, O_NONBLOCK);
     for (const unsigned end : {0u, 1u}) {
         queues_[end] = ibv_create_cq(context_, queue_size, nullptr, nullptr, 0);
@@ -66,9 +77,13 @@ library_subject::library_subject(const std::string& device)
         ibv_qp_init_attr wanted{};
         wanted.send_cq = wanted.recv_cq = queues_[end];
         wanted.cap = {depth, depth, segments, segments, max_inline};
-        wanted.qp_type = IBV_QPT_RC;
+        wanted.qp_type = type_of(type);
         pairs_[end] = ibv_create_qp(domain_, &wanted);
         EXPECT_NE(pairs_[end], nullptr);
+    }
+    if (type == IB_QPT_UNRELIABLE_DGRM) {
+        ibv_ah_attr attr = way();
+        own_port_ = ibv_create_ah(domain_, &attr);
     }
     connect(0);
     connect(1);
@@ -80,49 +95,64 @@ library_subject::~library_subject() {
         EXPECT_EQ(ibv_dereg_mr(regions_[end]), 0);
         EXPECT_EQ(ibv_destroy_cq(queues_[end]), 0);
     }
+    if (own_port_ != nullptr) {
+        EXPECT_EQ(ibv_destroy_ah(own_port_), 0);
+    }
     EXPECT_EQ(ibv_dealloc_pd(domain_), 0);
     EXPECT_EQ(ibv_close_device(context_), 0);
 }
 
+ibv_ah_attr library_subject::way() const {
+    ibv_ah_attr made{};
+    made.is_global = 1;
+    made.port_num = 1;
+    made.grh.hop_limit = 1;
+    EXPECT_EQ(ibv_query_gid(context_, 1, 0, &made.grh.dgid), 0);
+    return made;
+}
+
 void library_subject::connect(unsigned end) {
+    const bool reliable = type == IB_QPT_RELIABLE_CONN;
+    const bool connected = type != IB_QPT_UNRELIABLE_DGRM;
     ibv_qp_attr attr{};
     attr.qp_state = IBV_QPS_INIT;
     attr.port_num = 1;
+    attr.qkey = qkey;
     attr.qp_access_flags =
         IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
     EXPECT_EQ(ibv_modify_qp(pairs_[end], &attr,
-                            IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS),
+                            IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+                                (connected ? IBV_QP_ACCESS_FLAGS : IBV_QP_QKEY)),
               0);
     attr.qp_state = IBV_QPS_RTR;
-    attr.ah_attr.is_global = 1;
-    attr.ah_attr.port_num = 1;
-    attr.ah_attr.grh.hop_limit = 1;
-    EXPECT_EQ(ibv_query_gid(context_, 1, 0, &attr.ah_attr.grh.dgid), 0);
+    attr.ah_attr = way();
     attr.path_mtu = IBV_MTU_1024;
     attr.dest_qp_num = pairs_[1 - end]->qp_num;
     attr.rq_psn = first_psn;
     attr.max_dest_rd_atomic = 1;
     attr.min_rnr_timer = 1;
-    EXPECT_EQ(ibv_modify_qp(pairs_[end], &attr,
-                            IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-                                IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER),
-              0);
+    int mask = IBV_QP_STATE;
+    if (connected) mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
+    if (reliable) mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+    EXPECT_EQ(ibv_modify_qp(pairs_[end], &attr, mask), 0);
     attr.qp_state = IBV_QPS_RTS;
     attr.sq_psn = first_psn;
     attr.max_rd_atomic = 1;
     attr.timeout = ack_timeout;
     attr.retry_cnt = retries;
     attr.rnr_retry = rnr_retries;
-    EXPECT_EQ(ibv_modify_qp(pairs_[end], &attr,
-                            IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC |
-                                IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY),
-              0);
+    mask = IBV_QP_STATE | IBV_QP_SQ_PSN;
+    if (reliable)
+        mask |= IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY;
+    EXPECT_EQ(ibv_modify_qp(pairs_[end], &attr, mask), 0);
 }
 
 int library_subject::post(unsigned end, ib_send_wr_t* list, ib_send_wr_t*& failed) {
     std::vector<ibv_send_wr> all;
-    for (const ib_send_wr_t* each = list; each != nullptr; each = each->p_next)
+    for (const ib_send_wr_t* each = list; each != nullptr; each = each->p_next) {
         all.push_back(converted(*each));
+        if (own_port_ != nullptr) all.back().wr.ud = {own_port_, pairs_[1 - end]->qp_num, qkey};
+    }
     for (std::size_t i = 0; i + 1 < all.size(); ++i)
         all[i].next = &all[i + 1];
     ibv_send_wr* bad = nullptr;

@@ -7,7 +7,7 @@ namespace irpverbs::testing {
 
 class library_subject final : public transfer_subject {
 public:
-    explicit library_subject(const std::string& device);
+    library_subject(const std::string& device, ib_qp_type_t type);
     ~library_subject() override;
     library_subject(const library_subject&) = delete;
     library_subject& operator=(const library_subject&) = delete;
@@ -24,12 +24,14 @@ public:
 
 private:
     void connect(unsigned end);
+    ibv_ah_attr way() const;
 
     ibv_context* context_ = nullptr;
     ibv_pd* domain_ = nullptr;
     std::array<ibv_cq*, 2> queues_{};
     std::array<ibv_mr*, 2> regions_{};
     std::array<ibv_qp*, 2> pairs_{};
+    ibv_ah* own_port_ = nullptr; // of datagrams
 };
 
 } // namespace irpverbs::testing

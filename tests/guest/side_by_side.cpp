@@ -15,8 +15,6 @@ namespace {
 using namespace irpverbs;
 using namespace irpverbs::testing;
 
-constexpr ib_qp_type_t rc = IB_QPT_RELIABLE_CONN;
-
 // Only the statuses that the drawn programs lead to.
 int errno_of(NTSTATUS status) {
     switch (status) {
@@ -33,7 +31,8 @@ int errno_of(NTSTATUS status) {
 
 class verbs_subject final : public transfer_subject {
 public:
-    explicit verbs_subject(IB_CA* ca) : domain_(allocate_pd(ca)) {
+    verbs_subject(IB_CA* ca, ib_qp_type_t its_type)
+        : transfer_subject(its_type), domain_(allocate_pd(ca)) {
         way_.port_num = 1;
         way_.grh_valid = TRUE;
         way_.grh.dest_gid = *IbPortGid(&*port_block(ca, 1), 0);
@@ -42,12 +41,13 @@ public:
             queues_[end] = create_cq(ca, queue_size);
             regions_[end] = register_mr(domain_, memory(end).data(), memory_size,
                                         IB_AC_LOCAL_WRITE | IB_AC_REMOTE);
-            ib_qp_create_t wanted = small_qp(queues_[end]);
+            ib_qp_create_t wanted = small_qp(queues_[end], type);
             wanted.sq_depth = wanted.rq_depth = depth;
             wanted.sq_sge = wanted.rq_sge = segments;
             wanted.sq_max_inline = max_inline;
             pairs_[end] = create_qp(domain_, wanted);
         }
+        if (type == IB_QPT_UNRELIABLE_DGRM) own_port_ = create_av(domain_, way_);
         connect(0);
         connect(1);
     }
@@ -57,12 +57,18 @@ public:
             EXPECT_EQ(deregister_mr(regions_[end]), STATUS_SUCCESS);
             EXPECT_EQ(destroy_cq(queues_[end]), STATUS_SUCCESS);
         }
+        if (own_port_ != nullptr) {
+            EXPECT_EQ(destroy_av(own_port_), STATUS_SUCCESS);
+        }
         EXPECT_EQ(deallocate_pd(domain_), STATUS_SUCCESS);
     }
     verbs_subject(const verbs_subject&) = delete;
     verbs_subject& operator=(const verbs_subject&) = delete;
 
     int post(unsigned end, ib_send_wr_t* list, ib_send_wr_t*& failed) override {
+        for (ib_send_wr_t* each = list; each != nullptr && own_port_ != nullptr;
+             each = each->p_next)
+            each->dgrm.ud = {own_port_, number(1 - end), qkey, 0};
         return errno_of(CiPostSend(pairs_[end], list, &failed));
     }
     int post_receive(unsigned end, ib_recv_wr_t& what) override {
@@ -101,10 +107,10 @@ public:
     ibv_event_type next_event(unsigned end) override {
         verb_call waits([&](IRP* irp) { return CiGetQpAsyncEvent(pairs_[end], irp); });
         EXPECT_STREQ(name_of(waits.status()), "STATUS_SUCCESS");
-        for (int type = IBV_EVENT_CQ_ERR; type <= IBV_EVENT_WQ_FATAL; ++type)
-            if (hca_rdma::event_of(static_cast<ibv_event_type>(type)) ==
+        for (int event = IBV_EVENT_CQ_ERR; event <= IBV_EVENT_WQ_FATAL; ++event)
+            if (hca_rdma::event_of(static_cast<ibv_event_type>(event)) ==
                 static_cast<IB_ASYNC_EVENT>(waits.information()))
-                return static_cast<ibv_event_type>(type);
+                return static_cast<ibv_event_type>(event);
         return IBV_EVENT_DEVICE_FATAL;
     }
     ULONG lkey(unsigned end) const override { return regions_[end]->LKey; }
@@ -119,23 +125,23 @@ private:
         path.dest_qp = pairs_[1 - end]->Num;
         path.rq_psn = first_psn;
         path.rnr_nak_timeout = 1;
-        EXPECT_EQ(modify_qp(pair, ci::to_init(rc, {.access = IB_AC_REMOTE})), STATUS_SUCCESS);
-        EXPECT_EQ(modify_qp(pair, ci::to_rtr(rc, path)), STATUS_SUCCESS);
-        EXPECT_EQ(modify_qp(pair, ci::to_rts(rc, {.sq_psn = first_psn,
-                                                  .local_ack_timeout = ack_timeout,
-                                                  .retry_cnt = retries,
-                                                  .rnr_retry_cnt = rnr_retries})),
+        EXPECT_EQ(modify_qp(pair, ci::to_init(type, {.access = IB_AC_REMOTE, .qkey = qkey})),
+                  STATUS_SUCCESS);
+        EXPECT_EQ(modify_qp(pair, ci::to_rtr(type, path)), STATUS_SUCCESS);
+        EXPECT_EQ(modify_qp(pair, ci::to_rts(type, {.sq_psn = first_psn,
+                                                    .local_ack_timeout = ack_timeout,
+                                                    .retry_cnt = retries,
+                                                    .rnr_retry_cnt = rnr_retries})),
                   STATUS_SUCCESS);
     }
 
     ib_av_attr_t way_{};
+    IB_AV* own_port_ = nullptr; // of datagrams
     IB_PD* domain_;
     std::array<IB_CQ*, 2> queues_{};
     std::array<IB_MR*, 2> regions_{};
     std::array<IB_QP*, 2> pairs_{};
 };
-
-class SideBySide : public VerbsGuest {};
 
 /// The statuses that the programs of a test led to.
 struct coverage {
@@ -148,28 +154,42 @@ struct coverage {
     std::array<unsigned, 22> by_status{};
 };
 
-TEST_F(SideBySide, RandomPrograms_HaveTheSameResults) {
-    const char* count = std::getenv("IRPVERBS_PROGRAMS");
-    const unsigned long programs = count != nullptr ? std::strtoul(count, nullptr, 10) : 300;
-    const device hca("rxe0");
-    const open_hca ca(hca.fdo());
-    coverage met;
-    for (unsigned long seed = 1; seed <= programs && !HasFailure(); ++seed) {
-        dispatch::random_choices source(seed);
-        const std::vector<drawn_step> program = draw_program(source);
-        library_subject library("rxe0");
-        verbs_subject ours(ca);
-        const std::vector<std::string> expected = execute(program, library);
-        met.add(expected);
-        EXPECT_EQ(execute(program, ours), expected) << "seed " << seed;
+class SideBySide : public VerbsGuest {
+protected:
+    /// Executes random programs both ways, and expects that some lead to each of the statuses.
+    static void compare(ib_qp_type_t type, std::initializer_list<IB_WC_STATUS> statuses) {
+        const char* count = std::getenv("IRPVERBS_PROGRAMS");
+        const unsigned long programs = count != nullptr ? std::strtoul(count, nullptr, 10) : 300;
+        const device hca("rxe0");
+        const open_hca ca(hca.fdo());
+        coverage met;
+        for (unsigned long seed = 1; seed <= programs && !HasFailure(); ++seed) {
+            dispatch::random_choices source(seed);
+            const std::vector<drawn_step> program = draw_program(source, type);
+            library_subject library("rxe0", type);
+            verbs_subject ours(ca, type);
+            const std::vector<std::string> expected = execute(program, library);
+            met.add(expected);
+            EXPECT_EQ(execute(program, ours), expected) << "seed " << seed;
+        }
+        for (const IB_WC_STATUS status : statuses)
+            EXPECT_NE(met.by_status[status], 0u) << "no program led to status " << status;
     }
-    for (const unsigned status :
-         {IB_WC_SUCCESS, IB_WC_LOCAL_QP_OPERATION_ERROR, IB_WC_FLUSHED, IB_WC_REMOTE_ACCESS_ERROR,
-          IB_WC_REMOTE_OPERATION_ERROR, IB_WC_RNR_RETRY_EXCEEDED})
-        EXPECT_NE(met.by_status[status], 0u) << "no program led to status " << status;
-    for (unsigned status = 0; status < met.by_status.size(); ++status)
-        if (met.by_status[status] != 0)
-            std::printf("status %u: %u completions\n", status, met.by_status[status]);
+};
+
+TEST_F(SideBySide, ReliableConnection_HasTheSameResults) {
+    compare(IB_QPT_RELIABLE_CONN,
+            {IB_WC_SUCCESS, IB_WC_LOCAL_QP_OPERATION_ERROR, IB_WC_LOCAL_PROTECTION_ERROR,
+             IB_WC_FLUSHED, IB_WC_REMOTE_ACCESS_ERROR, IB_WC_REMOTE_OPERATION_ERROR,
+             IB_WC_RNR_RETRY_EXCEEDED});
+}
+
+TEST_F(SideBySide, UnreliableConnection_HasTheSameResults) {
+    compare(IB_QPT_UNRELIABLE_CONN, {IB_WC_SUCCESS, IB_WC_LOCAL_QP_OPERATION_ERROR, IB_WC_FLUSHED});
+}
+
+TEST_F(SideBySide, Datagrams_HaveTheSameResults) {
+    compare(IB_QPT_UNRELIABLE_DGRM, {IB_WC_SUCCESS, IB_WC_LOCAL_QP_OPERATION_ERROR, IB_WC_FLUSHED});
 }
 
 } // namespace

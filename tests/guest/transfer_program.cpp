@@ -18,15 +18,19 @@ constexpr unsigned long most_polls = 400'000'000;
 
 // ---- drawing
 
-drawn_request draw_request(choices& from) {
+// The operations of each type, and messages within its limits.
+drawn_request draw_operation(choices& from, ib_qp_type_t type) {
     constexpr std::array types{WR_SEND,      WR_RDMA_WRITE,   WR_RDMA_READ,
                                WR_FETCH_ADD, WR_COMPARE_SWAP, WR_SEND};
     constexpr std::array lengths{64u, 0u, 1u, 8u, 63u, 1024u, 2000u};
     drawn_request made{};
-    made.type = types[from.pick(types.size(), "operation")];
+    const std::uint32_t operations = type == IB_QPT_RELIABLE_CONN ? 6 : 2;
+    made.type = types[from.pick(operations, "operation")];
+    if (type == IB_QPT_UNRELIABLE_DGRM) made.type = WR_SEND;
     const bool is_atomic = made.type == WR_FETCH_ADD || made.type == WR_COMPARE_SWAP;
     const bool is_send = made.type == WR_SEND || made.type == WR_RDMA_WRITE;
-    made.length = is_atomic ? 8 : lengths[from.pick(lengths.size(), "length")];
+    const std::uint32_t most = type == IB_QPT_UNRELIABLE_DGRM ? 5 : 7;
+    made.length = is_atomic ? 8 : lengths[from.pick(most, "length")];
     made.offset = 8 * from.pick(64, "offset");
     made.options = IB_SEND_OPT_SIGNALED;
     if (is_send && from.pick(3, "immediate") == 2) made.options |= IB_SEND_OPT_IMMEDIATE;
@@ -34,10 +38,20 @@ drawn_request draw_request(choices& from) {
         made.options |= IB_SEND_OPT_INLINE;
     if (from.pick(4, "fence") == 3) made.options |= IB_SEND_OPT_FENCE;
     if (from.pick(4, "solicited") == 3) made.options |= IB_SEND_OPT_SOLICITED;
+    return made;
+}
+
+// A peer's error has no completion unless the type is reliable.
+drawn_request draw_request(choices& from, ib_qp_type_t type) {
+    drawn_request made = draw_operation(from, type);
+    const bool is_atomic = made.type == WR_FETCH_ADD || made.type == WR_COMPARE_SWAP;
     const std::uint32_t fault = from.pick(24, "fault");
+    if (fault == 19) made.fault = drawn_request::many_segments;
     if (fault >= 20) made.fault = static_cast<drawn_request::fault_kind>(fault - 19);
     if (made.fault == drawn_request::misaligned && !is_atomic) made.fault = drawn_request::none;
-    if (fault == 19) made.fault = drawn_request::many_segments;
+    const bool is_remote =
+        made.fault == drawn_request::wrong_rkey || made.fault == drawn_request::beyond_region;
+    if (type != IB_QPT_RELIABLE_CONN && is_remote) made.fault = drawn_request::wrong_lkey;
     return made;
 }
 
@@ -56,13 +70,14 @@ using receive_counts = std::array<ULONG, 2>;
 // A post that fails ends a list, and the work request before it is signaled, so that it can be
 // waited for. So does a send without a receive: soft-RoCE never completes a list that continues
 // behind it.
-drawn_step draw_sends(choices& from, receive_counts& posted) {
+drawn_step draw_sends(choices& from, ib_qp_type_t type, receive_counts& posted) {
     drawn_step made{drawn_step::sends, from.pick(2, "end"), {}, {}};
     ULONG& receives = posted[1 - made.end];
     const std::uint32_t count = 1 + from.pick(16, "count");
     for (std::uint32_t i = 0; i < count; ++i) {
-        const drawn_request next = draw_request(from);
+        const drawn_request next = draw_request(from, type);
         const bool is_last = takes_receive(next) && receives == 0;
+        if (is_last && type != IB_QPT_RELIABLE_CONN) break;
         if (takes_receive(next) && receives != 0) --receives;
         made.requests.push_back(next);
         if (is_refused(next) || is_last) break;
@@ -74,12 +89,15 @@ drawn_step draw_sends(choices& from, receive_counts& posted) {
     return made;
 }
 
-drawn_step draw_receives(choices& from, unsigned end, receive_counts& posted) {
+drawn_step draw_receives(choices& from, ib_qp_type_t type, unsigned end, receive_counts& posted) {
     constexpr std::array lengths{2048u, 64u, 8u};
+    const bool may_be_short = type == IB_QPT_RELIABLE_CONN;
     drawn_step made{drawn_step::receives, end, {}, {}};
     const std::uint32_t count = 1 + from.pick(7, "count");
     for (std::uint32_t i = 0; i < count; ++i)
-        made.lengths.push_back(lengths[from.pick(8, "length") < 7 ? 0 : from.pick(3, "short")]);
+        made.lengths.push_back(
+            lengths[may_be_short && from.pick(8, "length") == 7 ? from.pick(lengths.size(), "short")
+                                                                : 0]);
     posted[made.end] += count;
     return made;
 }
@@ -204,6 +222,7 @@ private:
 
     void post_sends(const drawn_step& what) {
         const std::size_t count = what.requests.size();
+        if (count == 0) return;
         std::vector<std::array<ib_local_ds_t, most_segments>> segments(count);
         std::vector<ib_send_wr_t> list(count);
         for (std::size_t i = 0; i < count; ++i) {
@@ -216,6 +235,13 @@ private:
             error == 0 ? count : static_cast<std::size_t>(failed - list.data());
         say() << "post of " << count << ": " << error << ", posted " << posted;
         if (posted != 0) wait_for(what.end, list[posted - 1].wr_id);
+        if (by_.type == IB_QPT_RELIABLE_CONN) return;
+        // A send of the other types completes before it arrives. Those behind a failed one are
+        // flushed.
+        for (std::size_t i = 0; i < posted && what.requests[i].fault == drawn_request::none; ++i)
+            arriving_[1 - what.end] += takes_receive(what.requests[i]) ? 1 : 0;
+        while (received_[1 - what.end] < arriving_[1 - what.end])
+            take(1 - what.end);
     }
 
     void drain(unsigned end) {
@@ -276,25 +302,26 @@ private:
     std::array<std::vector<std::string>, 2> receives_;
     std::array<ULONG, 2> posted_{}; // receives
     std::array<ULONG, 2> received_{};
+    std::array<ULONG, 2> arriving_{}; // of these, sends that have been posted
     ULONGLONG next_id_ = 1;
     bool failed_ = false;
 };
 
 } // namespace
 
-std::vector<drawn_step> draw_program(choices& from) {
+std::vector<drawn_step> draw_program(choices& from, ib_qp_type_t type) {
     std::vector<drawn_step> made;
     receive_counts receives{};
     for (const unsigned end : {0u, 1u})
         if (from.pick(4, "receives at the beginning") < 3)
-            made.push_back(draw_receives(from, end, receives));
+            made.push_back(draw_receives(from, type, end, receives));
     const std::uint32_t count = 2 + from.pick(8, "steps");
     for (std::uint32_t i = 0; i < count; ++i) {
         const std::uint32_t kind = from.pick(16, "step");
         if (kind < 6)
-            made.push_back(draw_receives(from, from.pick(2, "end"), receives));
+            made.push_back(draw_receives(from, type, from.pick(2, "end"), receives));
         else if (kind < 14)
-            made.push_back(draw_sends(from, receives));
+            made.push_back(draw_sends(from, type, receives));
         else
             made.push_back(
                 {kind == 14 ? drawn_step::flush : drawn_step::drain, from.pick(2, "end"), {}, {}});

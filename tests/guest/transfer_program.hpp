@@ -33,8 +33,9 @@ struct drawn_step {
     std::vector<ULONG> lengths; // of receives
 };
 
-/// Two connected queue pairs execute the steps, until a work request fails.
-std::vector<drawn_step> draw_program(dispatch::choices& from);
+/// Two queue pairs of the type execute the steps, until a work request fails. Unless the type is
+/// reliable, all that is sent arrives: what is dropped has no completion that could be waited for.
+std::vector<drawn_step> draw_program(dispatch::choices& from, ib_qp_type_t type);
 
 /// Two connected queue pairs with memory, by one of the two interfaces. Results of calls are an
 /// errno.
@@ -46,15 +47,17 @@ public:
     static constexpr ULONG max_inline = 64;
     static constexpr int queue_size = 256;
     static constexpr ULONG first_psn = 0xFFFFF0;
+    static constexpr ULONG qkey = 0x1234;
     static constexpr UCHAR rnr_retries = 1;
     static constexpr UCHAR retries = 3;
     static constexpr UCHAR ack_timeout = 15; // 134 ms, as the guest is slow
 
-    transfer_subject() = default;
+    explicit transfer_subject(ib_qp_type_t its_type) : type(its_type) {}
     virtual ~transfer_subject() = default;
     transfer_subject(const transfer_subject&) = delete;
     transfer_subject& operator=(const transfer_subject&) = delete;
 
+    /// The peer of datagrams is set by this, without the address vector of `list`.
     virtual int post(unsigned end, ib_send_wr_t* list, ib_send_wr_t*& failed) = 0;
     virtual int post_receive(unsigned end, ib_recv_wr_t& what) = 0;
     virtual bool poll(unsigned end, IB_WC& entry) = 0;
@@ -67,6 +70,8 @@ public:
     virtual ULONG number(unsigned end) const = 0;
 
     std::array<UCHAR, memory_size>& memory(unsigned end) { return memory_[end]; }
+
+    const ib_qp_type_t type;
 
 private:
     std::array<std::array<UCHAR, memory_size>, 2> memory_ alignas(8){};
