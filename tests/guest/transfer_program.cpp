@@ -236,7 +236,7 @@ private:
         say() << "post of " << count << ": " << error << ", posted " << posted;
         if (posted != 0) wait_for(what.end, list[posted - 1].wr_id);
         if (by_.type == IB_QPT_RELIABLE_CONN) return;
-        // A send of the other types completes before it arrives. Those behind a failed one are
+        // A send of the other types completes before it arrives. After one that fails, sends are
         // flushed.
         for (std::size_t i = 0; i < posted && what.requests[i].fault == drawn_request::none; ++i)
             arriving_[1 - what.end] += takes_receive(what.requests[i]) ? 1 : 0;
