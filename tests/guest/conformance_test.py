@@ -24,8 +24,6 @@ EXPLAINED = {
          "umad has QP0 and QP1, and no queue pairs of agents"),
         ("CiRegisterMadAgent returns STATUS_NOT_SUPPORTED", "User.UnmappedKeys_ReturnAccessViolation",
          "the keys belong to an agent's own queue pair"),
-        ("CiAllocatePd returns STATUS_NOT_SUPPORTED", "*",
-         "the driver has no protection domains yet, and so no memory regions and queue pairs"),
         ("CiModifyPort returns STATUS_NOT_SUPPORTED", "ModifyPort.*",
          "the kernel lets programs change IS_SM only, which the cases leave to the subnet manager; "
          "guest.verbs has IS_SM"),
@@ -36,6 +34,10 @@ EXPLAINED = {
         ("CiRegisterMadAgent returns STATUS_NOT_SUPPORTED", "*", "iWARP has no management"),
         ("CiResizeCq returns STATUS_NOT_SUPPORTED", "ResizeCq.Success_ReturnsNewSize",
          "siw does not resize"),
+        ("CiCreateQp returns STATUS_NOT_SUPPORTED", "*", "siw has RC only"),
+        ("CiCreateAv returns STATUS_NOT_SUPPORTED", "*", "siw has no datagrams"),
+        ("CiModifyQp returns STATUS_NOT_SUPPORTED", "*",
+         "iWARP connects queue pairs by its own connection management"),
         ("a verb returns STATUS_NOT_SUPPORTED", "User.UserData_AcceptedByEveryVerb", "CiResizeCq does"),
     ],
 }

@@ -5,6 +5,7 @@
 
 #include "async_events.hpp"
 
+#include <array>
 #include <climits>
 
 namespace {
@@ -36,17 +37,38 @@ TEST_F(RaisedEvents, PortEvent_Raised_IsReportedOnce) {
     expect_no_other(ca);
 }
 
-// The channel interface has no object to report these events to. ibv_destroy_qp waits until each
-// event of the queue pair is acknowledged, so a missing acknowledgement hangs the test.
-TEST_F(RaisedEvents, QueuePairEvent_Raised_IsAcknowledgedOnce) {
+constexpr std::array queue_pair_events{IBV_EVENT_QP_FATAL,      IBV_EVENT_QP_REQ_ERR,
+                                       IBV_EVENT_QP_ACCESS_ERR, IBV_EVENT_COMM_EST,
+                                       IBV_EVENT_SQ_DRAINED,    IBV_EVENT_PATH_MIG,
+                                       IBV_EVENT_PATH_MIG_ERR,  IBV_EVENT_QP_LAST_WQE_REACHED};
+
+TEST_F(RaisedEvents, QueuePairEvent_Raised_IsReportedOnce) {
+    const device hca("rxe0");
+    const open_hca ca(hca.fdo());
+    IB_PD* domain = allocate_pd(ca);
+    const destroyed_at_the_end cq{create_cq(ca, 16)};
+    IB_QP* pair = create_qp(domain, small_qp(cq));
+    for (const ibv_event_type each : queue_pair_events) {
+        verb_call waits([=](IRP* irp) { return CiGetQpAsyncEvent(pair, irp); });
+        raise_event("rxe0", "qp", pair->Num, each);
+        EXPECT_STREQ(name_of(waits.status()), "STATUS_SUCCESS");
+        EXPECT_EQ(waits.information(), static_cast<ULONG_PTR>(hca_rdma::event_of(each)));
+    }
+    verb_call other([=](IRP* irp) { return CiGetQpAsyncEvent(pair, irp); });
+    expect_no_other(ca);
+    EXPECT_FALSE(other.done());
+    EXPECT_EQ(destroy_qp(pair), STATUS_SUCCESS);
+    EXPECT_EQ(deallocate_pd(domain), STATUS_SUCCESS);
+}
+
+// The driver's context may have queue pairs that are not the driver's. ibv_destroy_qp waits until
+// each event of the queue pair is acknowledged, so a missing acknowledgement hangs the test.
+TEST_F(RaisedEvents, EventOfForeignQueuePair_IsAcknowledgedOnce) {
     const device hca("rxe0");
     const open_hca ca(hca.fdo());
     const destroyed_at_the_end cq{create_cq(ca, 16)};
     const queue_pair pair(listening::latest());
-    for (const ibv_event_type each :
-         {IBV_EVENT_QP_FATAL, IBV_EVENT_QP_REQ_ERR, IBV_EVENT_QP_ACCESS_ERR, IBV_EVENT_COMM_EST,
-          IBV_EVENT_SQ_DRAINED, IBV_EVENT_PATH_MIG, IBV_EVENT_PATH_MIG_ERR,
-          IBV_EVENT_QP_LAST_WQE_REACHED})
+    for (const ibv_event_type each : queue_pair_events)
         raise_event("rxe0", "qp", pair.number(), each);
     expect_no_other(ca);
 }

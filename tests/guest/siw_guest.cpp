@@ -2,6 +2,11 @@
 // the guest, with --devices siw.
 #include "verbs_guest.hpp"
 
+#include <ci/data_path.h>
+#include <ci/qp_changes.hpp>
+
+#include <array>
+
 namespace {
 
 using namespace irpverbs;
@@ -44,6 +49,41 @@ TEST_F(SiwGuest, ResizeCq_ReturnsNotSupported) {
     EXPECT_STREQ(name_of(verb_call(resizing).status()), "STATUS_NOT_SUPPORTED");
     EXPECT_STREQ(name_of(verb_call(arming(cq)).status()), "STATUS_SUCCESS");
     EXPECT_TRUE(poll(cq).empty());
+}
+
+// siw's own connection management connects, but posts are checked in the error state, too.
+TEST_F(SiwGuest, Post_OfAtomicsAndImmediateData_ReturnsNotSupported) {
+    const device hca("siw0");
+    const open_hca ca(hca.fdo());
+    IB_PD* domain = allocate_pd(ca);
+    const destroyed_at_the_end cq{create_cq(ca, 16)};
+    std::array<UCHAR, 64> memory{};
+    IB_MR* region = register_mr(domain, memory.data(), memory.size(), IB_AC_LOCAL_WRITE);
+    constexpr ib_qp_type_t rc = IB_QPT_RELIABLE_CONN;
+    ib_qp_create_t wanted = small_qp(cq);
+    wanted.sq_sge = 2;
+    IB_QP* pair = create_qp(domain, wanted);
+    EXPECT_EQ(modify_qp(pair, ci::to_init(rc, {})), STATUS_SUCCESS);
+    EXPECT_EQ(modify_qp(pair, ci::to_state(IB_QPS_ERROR)), STATUS_SUCCESS);
+    const auto first = static_cast<ULONGLONG>(reinterpret_cast<std::uintptr_t>(memory.data()));
+    std::array<ib_local_ds_t, 2> segments{{{first, 8, region->LKey}, {first + 8, 8, region->LKey}}};
+    ib_send_wr_t what{};
+    what.ds_array = segments.data();
+    what.num_ds = 1;
+    for (const ib_wr_type_t type : {WR_FETCH_ADD, WR_COMPARE_SWAP}) {
+        what.wr_type = type;
+        EXPECT_STREQ(name_of(CiPostSend(pair, &what, nullptr)), "STATUS_NOT_SUPPORTED");
+    }
+    what.wr_type = WR_SEND;
+    what.send_opt = IB_SEND_OPT_IMMEDIATE;
+    EXPECT_STREQ(name_of(CiPostSend(pair, &what, nullptr)), "STATUS_NOT_SUPPORTED");
+    what.wr_type = WR_RDMA_READ; // siw reads into the first segment only, and reports success
+    what.send_opt = 0;
+    what.num_ds = 2;
+    EXPECT_STREQ(name_of(CiPostSend(pair, &what, nullptr)), "STATUS_INVALID_PARAMETER");
+    EXPECT_EQ(destroy_qp(pair), STATUS_SUCCESS);
+    EXPECT_EQ(deregister_mr(region), STATUS_SUCCESS);
+    EXPECT_EQ(deallocate_pd(domain), STATUS_SUCCESS);
 }
 
 TEST_F(SiwGuest, LinkEvent_DownAndUp_EachIsReportedOnce) {

@@ -3,6 +3,11 @@
 // with 1 if a gate was missed. docs/speed.md describes the measurements and gates.
 #include "speed_subject.hpp"
 
+#include "posts.hpp"
+
+#include <ci/data_path.h>
+#include <ci/qp_changes.hpp>
+
 #include <dispatch/machine.hpp>
 
 #include <algorithm>
@@ -173,6 +178,104 @@ void measure_polls(speed_subject& on, double gate) {
     EXPECT_EQ(destroy_cq(cq), STATUS_SUCCESS);
 }
 
+// ---- posts
+
+constexpr unsigned posts_at_once = 8;
+
+/// A queue pair that is connected to itself, and writes into its own memory.
+class writer {
+public:
+    explicit writer(IB_CA* ca)
+        : domain_(allocate_pd(ca)), cq_(create_cq(ca, 64)),
+          region_(register_mr(domain_, bytes_.data(), bytes_.size(),
+                              IB_AC_LOCAL_WRITE | IB_AC_RDMA_WRITE)) {
+        ib_qp_create_t wanted = small_qp(cq_);
+        wanted.sq_depth = 4 * posts_at_once;
+        pair_ = create_qp(domain_, wanted);
+        ci::rtr_attributes path;
+        path.av.port_num = 1;
+        path.av.grh_valid = TRUE;
+        path.av.grh.dest_gid = *IbPortGid(&*port_block(ca, 1), 0);
+        path.av.grh.hop_limit = 1;
+        path.dest_qp = pair_->Num;
+        constexpr ib_qp_type_t type = IB_QPT_RELIABLE_CONN;
+        EXPECT_EQ(modify_qp(pair_, ci::to_init(type, {.access = IB_AC_RDMA_WRITE})),
+                  STATUS_SUCCESS);
+        EXPECT_EQ(modify_qp(pair_, ci::to_rtr(type, path)), STATUS_SUCCESS);
+        EXPECT_EQ(modify_qp(pair_, ci::to_rts(type)), STATUS_SUCCESS);
+    }
+    ~writer() {
+        EXPECT_EQ(destroy_qp(pair_), STATUS_SUCCESS);
+        EXPECT_EQ(deregister_mr(region_), STATUS_SUCCESS);
+        EXPECT_EQ(destroy_cq(cq_), STATUS_SUCCESS);
+        EXPECT_EQ(deallocate_pd(domain_), STATUS_SUCCESS);
+    }
+    writer(const writer&) = delete;
+    writer& operator=(const writer&) = delete;
+
+    void post() {
+        ib_local_ds_t segment{address(), 64, region_->LKey};
+        ib_send_wr_t what{};
+        what.ds_array = &segment;
+        what.num_ds = 1;
+        what.wr_type = WR_RDMA_WRITE;
+        what.send_opt = IB_SEND_OPT_SIGNALED;
+        what.remote_ops = {address() + 64, 0, 0, region_->RKey};
+        EXPECT_EQ(CiPostSend(pair_, &what, nullptr), STATUS_SUCCESS);
+    }
+    /// Posts to the same queue pair by libibverbs.
+    void post_by_library() {
+        ibv_sge segment{address(), 64, region_->LKey};
+        ibv_send_wr what{};
+        what.sg_list = &segment;
+        what.num_sge = 1;
+        what.opcode = IBV_WR_RDMA_WRITE;
+        what.send_flags = IBV_SEND_SIGNALED;
+        what.wr.rdma.remote_addr = address() + 64;
+        what.wr.rdma.rkey = region_->RKey;
+        ibv_send_wr* bad = nullptr;
+        EXPECT_EQ(ibv_post_send(raw(), &what, &bad), 0);
+    }
+    void await(unsigned count) {
+        std::array<IB_WC, posts_at_once> entries;
+        while (count != 0) {
+            ULONG taken = 0;
+            CiGetCqResults(cq_, count, entries.data(), &taken);
+            for (ULONG i = 0; i < taken; ++i)
+                EXPECT_EQ(entries[i].Status, ULONG{IB_WC_SUCCESS});
+            count -= taken;
+        }
+    }
+
+private:
+    ULONGLONG address() { return reinterpret_cast<std::uintptr_t>(bytes_.data()); }
+    ibv_qp* raw() const {
+        const auto* posts = reinterpret_cast<const HCA_QP_POSTS*>(pair_ + 1);
+        return static_cast<hca_rdma::post_target*>(posts->Queue)->pair;
+    }
+
+    IB_PD* domain_;
+    IB_CQ* cq_;
+    std::array<UCHAR, 128> bytes_{};
+    IB_MR* region_;
+    IB_QP* pair_ = nullptr;
+};
+
+// The kernel transports during the post, so several posts before a wait cost what single ones do.
+void measure_posts(const speed_subject& on, double gate) {
+    writer by(on.ca());
+    std::vector<double> ours, alone;
+    const std::array<std::function<void()>, 2> both = {
+        [&] { ours.push_back(time_of(posts_at_once, [&] { by.post(); })); },
+        [&] { alone.push_back(time_of(posts_at_once, [&] { by.post_by_library(); })); }};
+    for (unsigned i = 0; i < 2 * rounds; ++i) {
+        both[i % 2]();
+        by.await(posts_at_once);
+    }
+    note("ibv_post_send", median(alone), "ns");
+    report("CiPostSend / ibv_post_send", median(ours) / median(alone), "", 1.03, gate);
+}
+
 // ---- a query
 
 void measure_query(speed_subject& on, ibv_context* raw, double gate) {
@@ -297,7 +400,8 @@ void measure(const char* name, const std::string& device) {
     ibv_context* context = speed_subject::raw()->context;
     measure_polls(on, 1.5);
     measure_query(on, context, 1.25);
-    if (!on.is_fake()) measure_creates(on); // creates of the scripted kernel take no time
+    if (!on.is_fake()) measure_posts(on, 1.1); // the scripted kernel transports nothing
+    if (!on.is_fake()) measure_creates(on);    // its creates take no time
     EXPECT_EQ(destroy_cq(some), STATUS_SUCCESS);
 }
 

@@ -43,7 +43,8 @@ typedef struct _IB_AV {
 } IB_AV;
 
 /* Creates an address vector. Whether its way exists on the port is checked when a work request uses
-   it: one that does not completes IB_WC_LOCAL_QP_OPERATION_ERROR.
+   it: one that does not completes IB_WC_LOCAL_QP_OPERATION_ERROR. An HCA of the kernel checks it
+   here, and in CiModifyAv: STATUS_INVALID_PARAMETER.
    Ownership: the IB_AV is the caller's until CiDestroyAv completes. It counts as created with the
    protection domain.
    STATUS_SUCCESS: Information is the IB_AV*. STATUS_INVALID_PARAMETER: also a dlid that is

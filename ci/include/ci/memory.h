@@ -86,7 +86,8 @@ NT_API NTSTATUS CiDeallocatePd(IB_PD* pPd, struct _CI_UDATA* pUserData, IRP* pIr
    without IB_AC_LOCAL_WRITE. STATUS_INVALID_PARAMETER: also a NULL vaddr, a length of 0, more bytes
    than the HCA supports (IB_CA_ATTR.MaxMrSize), or a range beyond the last address.
    STATUS_NOT_SUPPORTED: also a right that the HCA does not support. STATUS_INSUFFICIENT_RESOURCES:
-   also IB_CA_ATTR.MaxMrs regions exist. */
+   also IB_CA_ATTR.MaxMrs regions exist. STATUS_ACCESS_VIOLATION: the HCA locks the pages in memory,
+   and one is not mapped, or not writable with IB_AC_LOCAL_WRITE. */
 NT_API NTSTATUS CiRegisterMr(IB_PD* pPd, const ib_mr_create_t* pCreate, struct _CI_UDATA* pUserData,
                              IRP* pIrp);
 

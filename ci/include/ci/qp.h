@@ -192,7 +192,8 @@ NT_API NTSTATUS CiCreateQp(IB_PD* pPd, const ib_qp_create_t* pCreate, struct _CI
    type, current_state is not the state, or the send queue is not yet drained.
    STATUS_INVALID_PARAMETER: also a required attribute is missing, an attribute is not allowed in
    this transition, or a value is out of its range. STATUS_NOT_SUPPORTED: also an attribute that the
-   HCA does not support. Source: IBA 11.2.5.2, tables 91 and 92. */
+   HCA does not support, and IB_QPS_RTS of iWARP, which has a connection management of its own.
+   Source: IBA 11.2.5.2, tables 91 and 92. */
 NT_API NTSTATUS CiModifyQp(IB_QP* pQp, const ib_qp_mod_t* pModify, struct _CI_UDATA* pUserData,
                            IRP* pIrp);
 

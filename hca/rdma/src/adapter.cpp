@@ -1,7 +1,9 @@
 #include "adapter.hpp"
 
+#include "address_vectors.hpp"
 #include "failure.hpp"
-#include "operations.hpp"
+#include "memory_verbs.hpp"
+#include "qp_operations.hpp"
 #include "verbs_attributes.hpp"
 
 #include <algorithm>
@@ -17,22 +19,58 @@ namespace {
 constexpr const char* access_hint =
     ": it must be readable and writable (by root, or by a udev rule)";
 
+// The first numbers of the objects' verbs.
+enum object_block : unsigned {
+#define CI_OBJECT(object, block) block_##object = block,
+#define CI_VERB(...)
+#include <ci/verbs.def>
+};
+constexpr unsigned block_mask = 0xF0;
+
+// The first verb of an object creates it. An attachment has no command queue of its own.
+bool is_creation(const IO_STACK_LOCATION* location) {
+    const unsigned minor = location->MinorFunction;
+    return (minor & ~block_mask) == 0 && minor != block_mcast;
+}
+
+// Returns the extension of the object whose commands are executed in their order, or null. That of
+// an attachment is the queue pair.
+object_extension* object_of(const IO_STACK_LOCATION* location) {
+    void* object = location->Parameters.Others.Argument1;
+    switch (location->MinorFunction & block_mask) {
+    case block_cq:
+        return &extension_of(static_cast<HCA_CQ*>(object));
+    case block_pd:
+        return &extension_of(static_cast<HCA_PD*>(object));
+    case block_mr:
+        return &extension_of(static_cast<HCA_MR*>(object));
+    case block_av:
+        return &extension_of(static_cast<HCA_AV*>(object));
+    case block_qp:
+        return &extension_of(static_cast<HCA_QP*>(object));
+    case block_mcast:
+        return &extension_of(static_cast<HCA_MCAST*>(object)->Qp);
+    default:
+        return nullptr;
+    }
+}
+
 } // namespace
 
 adapter::adapter(const os_interface& os, std::string name)
     : os_(os), name_(std::move(name)), monitor_(os, name_),
-      cq_commands_(KeQueryActiveProcessorCount(nullptr)) {
+      object_commands_(KeQueryActiveProcessorCount(nullptr)) {
     HcaInitializeCommandQueue(&commands_, HcaServeByWorkItem, nullptr);
     HcaInitializeCommandQueue(&sends_, HcaServeByWorkItem, nullptr);
-    for (HCA_COMMAND_QUEUE& each : cq_commands_)
-        HcaInitializeCommandQueue(&each, HcaServeByWorkItem, nullptr);
+    for (HCA_COMMAND_QUEUE& each : object_commands_)
+        HcaInitializeCommandQueue(&each, HcaServeByWorkItem, execute_with_state);
 }
 
 adapter::~adapter() {
     if (device_ == nullptr) return;
     HcaRundownCommandQueue(&commands_);
     HcaRundownCommandQueue(&sends_);
-    for (HCA_COMMAND_QUEUE& each : cq_commands_)
+    for (HCA_COMMAND_QUEUE& each : object_commands_)
         HcaRundownCommandQueue(&each);
     HcaDeleteDevice(device_);
 }
@@ -50,6 +88,10 @@ NTSTATUS adapter::start(std::string& problem) {
     description.CaExtensionSize = sizeof(ca_extension);
     description.CqExtensionSize = sizeof(cq_extension);
     description.MadAgentExtensionSize = sizeof(agent_extension);
+    description.PdExtensionSize = sizeof(pd_extension);
+    description.MrExtensionSize = sizeof(mr_extension);
+    description.AvExtensionSize = sizeof(av_extension);
+    description.QpExtensionSize = sizeof(qp_extension);
     DEVICE_OBJECT* made = nullptr;
     if (status = HcaCreateDevice(&description, &made); !NT_SUCCESS(status)) {
         problem = name_ + ": " +
@@ -78,6 +120,7 @@ NTSTATUS adapter::read_verbs(std::string& problem, ib_guid_t& guid) {
     ports_.resize(std::min<std::size_t>(attr.PortCount, UCHAR_MAX));
     guid = found->guid;
     verbs_ = *found;
+    limits_ = attr;
     return STATUS_SUCCESS;
 }
 
@@ -147,17 +190,9 @@ NTSTATUS adapter::check_access(unsigned port, std::string& problem) const {
 
 NTSTATUS adapter::submit(IRP* irp) {
     const IO_STACK_LOCATION* location = IoGetCurrentIrpStackLocation(irp);
-    switch (location->MinorFunction) {
-    case HCA_MN_SEND_MAD:
-        return submit_send(location, irp);
-    case HCA_MN_CREATE_CQ:
-    case HCA_MN_DESTROY_CQ:
-    case HCA_MN_QUERY_CQ:
-    case HCA_MN_RESIZE_CQ:
-        return HcaQueueCommand(&cq_commands_of(location), irp);
-    default:
-        return HcaQueueCommand(&commands_, irp);
-    }
+    if (location->MinorFunction == HCA_MN_SEND_MAD) return submit_send(location, irp);
+    object_extension* object = object_of(location);
+    return HcaQueueCommand(object != nullptr ? &commands_of(*object, location) : &commands_, irp);
 }
 
 NTSTATUS adapter::submit_send(const IO_STACK_LOCATION* location, IRP* irp) {
@@ -167,13 +202,11 @@ NTSTATUS adapter::submit_send(const IO_STACK_LOCATION* location, IRP* irp) {
     return sleeps ? HcaQueueCommand(&sends_, irp) : HcaExecute(irp);
 }
 
-// Chooses the command queues in rotation, since the kernel creates several queues at a time.
-HCA_COMMAND_QUEUE& adapter::cq_commands_of(const IO_STACK_LOCATION* location) {
-    cq_extension& extension =
-        extension_of(static_cast<HCA_CQ*>(location->Parameters.Others.Argument1));
-    if (location->MinorFunction == HCA_MN_CREATE_CQ)
-        extension.command_queue = next_cq_commands_.fetch_add(1);
-    return cq_commands_[extension.command_queue % cq_commands_.size()];
+// Chooses the command queues in rotation, since the kernel executes several verbs at a time.
+HCA_COMMAND_QUEUE& adapter::commands_of(object_extension& object,
+                                        const IO_STACK_LOCATION* location) {
+    if (is_creation(location)) object.command_queue = next_object_commands_.fetch_add(1);
+    return object_commands_[object.command_queue % object_commands_.size()];
 }
 
 NTSTATUS adapter::acquire_device() {

@@ -11,6 +11,7 @@
 namespace irpverbs::hca_rdma {
 
 class adapter;
+struct object_extension;
 
 /// The HcaDeviceExtension of the FDO.
 struct device_extension {
@@ -46,6 +47,8 @@ public:
     UCHAR port_count() const { return static_cast<UCHAR>(ports_.size()); }
     const port_limits& port(UCHAR number) const { return ports_[number - 1u]; }
 
+    /// The attributes of an HCA with verbs when it was attached.
+    const IB_CA_ATTR& limits() const { return limits_; }
     /// The context of an HCA with verbs, while it is open.
     verbs_context& context() const { return *context_; }
 
@@ -63,11 +66,12 @@ private:
     int cause_of(int error, const std::string& file) const;
     NTSTATUS describe(int error, const std::string& file, std::string& problem) const;
     NTSTATUS submit_send(const IO_STACK_LOCATION* location, IRP* irp);
-    HCA_COMMAND_QUEUE& cq_commands_of(const IO_STACK_LOCATION* location);
+    HCA_COMMAND_QUEUE& commands_of(object_extension& object, const IO_STACK_LOCATION* location);
 
     const os_interface& os_;
     const std::string name_;
     std::optional<verbs_device> verbs_;
+    IB_CA_ATTR limits_{};
     bool has_agents_ = false;
     DEVICE_OBJECT* device_ = nullptr;
     std::vector<port_limits> ports_;
@@ -75,9 +79,9 @@ private:
     unsigned opens_ = 0;
     std::unique_ptr<verbs_context> context_;
     HCA_COMMAND_QUEUE commands_;
-    HCA_COMMAND_QUEUE sends_;                    // sends don't wait for other verbs
-    std::vector<HCA_COMMAND_QUEUE> cq_commands_; // a completion queue always uses the same one
-    std::atomic<unsigned> next_cq_commands_{0};
+    HCA_COMMAND_QUEUE sends_;                        // sends don't wait for other verbs
+    std::vector<HCA_COMMAND_QUEUE> object_commands_; // an object always uses the same one
+    std::atomic<unsigned> next_object_commands_{0};
 };
 
 /// The operations of the driver.

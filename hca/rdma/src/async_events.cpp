@@ -48,4 +48,20 @@ IB_ASYNC_EVENT event_of(ibv_event_type type) {
     return IB_AE_NONE;
 }
 
+bool is_of_queue_pair(ibv_event_type type) {
+    switch (type) {
+    case IBV_EVENT_QP_FATAL:
+    case IBV_EVENT_QP_REQ_ERR:
+    case IBV_EVENT_QP_ACCESS_ERR:
+    case IBV_EVENT_COMM_EST:
+    case IBV_EVENT_SQ_DRAINED:
+    case IBV_EVENT_PATH_MIG:
+    case IBV_EVENT_PATH_MIG_ERR:
+    case IBV_EVENT_QP_LAST_WQE_REACHED:
+        return true;
+    default:
+        return false;
+    }
+}
+
 } // namespace irpverbs::hca_rdma

@@ -10,7 +10,7 @@
 
 namespace irpverbs::hca_rdma {
 
-class completion_queue {
+class completion_queue final : public kept_object {
 public:
     /// Makes a queue with as many entries as `owner` requests; on success sets the actual number in
     /// `owner`.
@@ -20,9 +20,13 @@ public:
     /// it is open. IRQL: PASSIVE_LEVEL, also for make and resize; waits until the events of the
     /// queue are acknowledged.
     static void destroy(std::unique_ptr<completion_queue> queue);
-    ~completion_queue();
+    ~completion_queue() override;
     completion_queue(const completion_queue&) = delete;
     completion_queue& operator=(const completion_queue&) = delete;
+
+    /// The queue of a client's IB_CQ.
+    static completion_queue& of(IB_CQ* cq);
+    ibv_cq* get() const { return cq_; }
 
     /// Returns the number of entries, or a negative errno.
     int poll(ULONG count, IB_WC* entries);
@@ -35,7 +39,6 @@ public:
     void failed();
 
 private:
-    friend class verbs_context;
     completion_queue(verbs_context& context, HCA_CQ& owner);
 
     NTSTATUS make_room(ULONG entries);
@@ -51,8 +54,7 @@ private:
     verbs_context& context_;
     HCA_CQ& owner_;
     ibv_cq* cq_ = nullptr;
-    EX_RUNDOWN_REF notifications_{};         // acquired while the owner is notified
-    std::unique_ptr<completion_queue> next_; // link of the queues that the context keeps
+    EX_RUNDOWN_REF notifications_{}; // acquired while the owner is notified
 
     KSPIN_LOCK lock_ = 0;
     std::unique_ptr<IB_WC[]> prefetched_; // a ring; guarded by lock_, as are the members below

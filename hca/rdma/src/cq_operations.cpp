@@ -10,6 +10,10 @@
 
 namespace irpverbs::hca_rdma {
 
+completion_queue& completion_queue::of(IB_CQ* cq) {
+    return *extension_of(CONTAINING_RECORD(cq, HCA_CQ, Cq)).queue;
+}
+
 NTSTATUS create_cq(HCA_CQ* cq, CI_UDATA* user, PIRP irp) try {
     HcaCopyUserData(user, nullptr, 0);
     const adapter& self = adapter::of(cq->Ca->Device);

@@ -26,9 +26,13 @@ NTSTATUS status_of(int error) {
         return STATUS_SUCCESS;
     case EINVAL:
         return STATUS_INVALID_PARAMETER;
+    case EFAULT:
+        return STATUS_ACCESS_VIOLATION;
     case EACCES:
     case EPERM:
         return STATUS_ACCESS_DENIED;
+    case EBUSY:
+        return STATUS_DEVICE_BUSY;
     case ENOMEM:
     case ENOBUFS:
     case ENOSPC:

@@ -2,6 +2,9 @@
 #include "operations.hpp"
 
 #include "adapter.hpp"
+#include "address_vectors.hpp"
+#include "memory_verbs.hpp"
+#include "qp_operations.hpp"
 #include "verbs_attributes.hpp"
 
 #include <hca/rdma.h>
@@ -154,22 +157,22 @@ const HCA_OPERATIONS operations = {
     .DeregisterMadAgent = deregister_mad_agent,
     .SendMad = send_mad,
     .ModifyMadAgent = nullptr, // umad has only QP0 and QP1
-    .AllocatePd = nullptr,
-    .DeallocatePd = nullptr,
-    .RegisterMr = nullptr,
-    .DeregisterMr = nullptr,
-    .QueryMr = nullptr,
-    .CreateQp = nullptr,
-    .DestroyQp = nullptr,
-    .ModifyQp = nullptr,
-    .QueryQp = nullptr,
-    .FlushQp = nullptr,
-    .CreateAv = nullptr,
-    .DestroyAv = nullptr,
-    .ModifyAv = nullptr,
-    .QueryAv = nullptr,
-    .AttachMcast = nullptr,
-    .DetachMcast = nullptr,
+    .AllocatePd = allocate_pd,
+    .DeallocatePd = deallocate_pd,
+    .RegisterMr = register_mr,
+    .DeregisterMr = deregister_mr,
+    .QueryMr = query_mr,
+    .CreateQp = create_qp,
+    .DestroyQp = destroy_qp,
+    .ModifyQp = modify_qp,
+    .QueryQp = query_qp,
+    .FlushQp = flush_qp,
+    .CreateAv = create_av,
+    .DestroyAv = destroy_av,
+    .ModifyAv = modify_av,
+    .QueryAv = query_av,
+    .AttachMcast = attach_mcast,
+    .DetachMcast = detach_mcast,
 };
 
 } // namespace irpverbs::hca_rdma

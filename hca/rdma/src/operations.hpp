@@ -17,10 +17,13 @@ struct ca_extension {
     std::array<int, UMAD_CA_MAX_PORTS> issm_files;
 };
 
-/// The extension of a completion queue.
-struct cq_extension {
-    completion_queue* queue;
+/// The base of the extensions of objects below a CA, except agents and attachments.
+struct object_extension {
     unsigned command_queue; // number of the queue of its commands
+};
+
+struct cq_extension : object_extension {
+    completion_queue* queue;
 };
 
 inline ca_extension& extension_of(HCA_CA* ca) { return *static_cast<ca_extension*>(ca->Extension); }

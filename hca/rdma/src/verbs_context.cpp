@@ -3,6 +3,7 @@
 #include "async_events.hpp"
 #include "completion_queue.hpp"
 #include "failure.hpp"
+#include "queue_pair.hpp"
 
 #include <dispatch/support/spin_lock.hpp>
 
@@ -60,10 +61,12 @@ NTSTATUS verbs_context::failure(int error) const {
     return status_of(error);
 }
 
-void verbs_context::keep(std::unique_ptr<completion_queue> queue) {
+void verbs_context::keep(std::unique_ptr<kept_object> object) {
     const dispatch::detail::spin_guard guard(kept_lock_);
-    queue->next_ = std::move(kept_);
-    kept_ = std::move(queue);
+    std::unique_ptr<kept_object>* last = &kept_;
+    while (*last != nullptr)
+        last = &(*last)->next_;
+    *last = std::move(object);
 }
 
 // ---- events, on the reactor
@@ -87,18 +90,24 @@ bool verbs_context::read_events() {
     return true;
 }
 
-// The driver has no queue pairs, so it drops their events.
 void verbs_context::notify(const ibv_async_event& event) const {
     const IB_ASYNC_EVENT what = event_of(event.event_type);
     if (what == IB_AE_LOCAL_FATAL) {
         HcaReportFatal(device_);
     } else if (what == IB_AE_CQ_ERROR) {
         static_cast<completion_queue*>(event.element.cq->cq_context)->failed();
+    } else if (is_of_queue_pair(event.event_type)) {
+        notify_queue_pair(*event.element.qp, what);
     } else if (what >= IB_AE_PORT_ACTIVE) {
         const int port = event.element.port_num;
         if (port >= 1 && port <= static_cast<int>(port_count_))
             HcaReportPortEvent(device_, static_cast<UCHAR>(port), what);
     }
+}
+
+// A queue pair without a context is not the driver's.
+void verbs_context::notify_queue_pair(const ibv_qp& pair, IB_ASYNC_EVENT what) {
+    if (pair.qp_context != nullptr) static_cast<queue_pair*>(pair.qp_context)->report(what);
 }
 
 bool verbs_context::read_completions() {

@@ -20,6 +20,10 @@ ssize_t query_gid_table(ibv_context* context, ibv_gid_entry* entries, size_t mos
 
 int req_notify_cq(ibv_cq* cq, int solicited_only) { return ibv_req_notify_cq(cq, solicited_only); }
 
+ibv_mr* reg_mr(ibv_pd* pd, void* address, size_t length, int access) {
+    return ibv_reg_mr(pd, address, length, access);
+}
+
 } // namespace
 
 constinit const verbs_library real_verbs = {
@@ -43,6 +47,18 @@ constinit const verbs_library real_verbs = {
     .resize_cq = ibv_resize_cq,
     .destroy_cq = ibv_destroy_cq,
     .req_notify_cq = req_notify_cq,
+    .alloc_pd = ibv_alloc_pd,
+    .dealloc_pd = ibv_dealloc_pd,
+    .reg_mr = reg_mr,
+    .dereg_mr = ibv_dereg_mr,
+    .create_ah = ibv_create_ah,
+    .destroy_ah = ibv_destroy_ah,
+    .create_qp = ibv_create_qp,
+    .modify_qp = ibv_modify_qp,
+    .query_qp = ibv_query_qp,
+    .destroy_qp = ibv_destroy_qp,
+    .attach_mcast = ibv_attach_mcast,
+    .detach_mcast = ibv_detach_mcast,
 };
 
 } // namespace irpverbs::hca_rdma

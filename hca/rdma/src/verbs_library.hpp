@@ -1,5 +1,6 @@
 // The functions of libibverbs that the driver calls. They are a table, so that a test can replace
-// all of them, except ibv_poll_cq: that calls the function in the queue's context.
+// all of them, except ibv_poll_cq, ibv_post_send and ibv_post_recv: these call the functions in the
+// context.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -35,6 +36,20 @@ struct verbs_library {
     int (*resize_cq)(ibv_cq* cq, int entries);
     int (*destroy_cq)(ibv_cq* cq);
     int (*req_notify_cq)(ibv_cq* cq, int solicited_only);
+
+    ibv_pd* (*alloc_pd)(ibv_context* context);
+    int (*dealloc_pd)(ibv_pd* pd);
+    ibv_mr* (*reg_mr)(ibv_pd* pd, void* address, size_t length, int access);
+    int (*dereg_mr)(ibv_mr* mr);
+    ibv_ah* (*create_ah)(ibv_pd* pd, ibv_ah_attr* attr);
+    int (*destroy_ah)(ibv_ah* ah);
+
+    ibv_qp* (*create_qp)(ibv_pd* pd, ibv_qp_init_attr* attr);
+    int (*modify_qp)(ibv_qp* qp, ibv_qp_attr* attr, int mask);
+    int (*query_qp)(ibv_qp* qp, ibv_qp_attr* attr, int mask, ibv_qp_init_attr* init);
+    int (*destroy_qp)(ibv_qp* qp);
+    int (*attach_mcast)(ibv_qp* qp, const ibv_gid* gid, uint16_t lid);
+    int (*detach_mcast)(ibv_qp* qp, const ibv_gid* gid, uint16_t lid);
 };
 
 /// The functions of the real library.

@@ -9,7 +9,6 @@ constexpr UCHAR vendor_class = 0x0A;
 constexpr UCHAR method_send = 3;
 constexpr std::size_t method_offset = 3;
 constexpr std::size_t number_offset = 64; // in the data
-constexpr UCHAR ethernet = 2;             // without LIDs: addressed by GID, with a GRH
 
 IB_MAD_ADDRESS address_of(const IB_PORT_ATTR& port) {
     IB_MAD_ADDRESS to{};

@@ -39,6 +39,20 @@ private:
     IB_MR* mr_;
 };
 
+/// The way to the HCA's own port.
+inline ib_av_attr_t way_to_own_port(IB_CA* of) {
+    const block all = whole_port(of);
+    const auto& port = all.as<IB_PORT_ATTR>();
+    ib_av_attr_t made{};
+    made.port_num = 1;
+    made.dlid = port.Lid;
+    if (port.LinkLayer != ethernet || port.GidCount == 0) return made;
+    made.grh_valid = TRUE;
+    made.grh.dest_gid = *IbPortGid(&port, 0);
+    made.grh.hop_limit = 1;
+    return made;
+}
+
 /// The parameters of a queue pair with small queues.
 inline ib_qp_create_t small_queue_pair(IB_CQ* sends, IB_CQ* receives,
                                        ib_qp_type_t type = IB_QPT_RELIABLE_CONN) {

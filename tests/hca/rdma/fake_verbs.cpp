@@ -50,6 +50,9 @@ fake_verbs::~fake_verbs() {
     EXPECT_TRUE(contexts_.empty()) << "the driver left devices open";
     EXPECT_TRUE(channels_.empty()) << "the driver left completion channels";
     EXPECT_TRUE(queues_.empty()) << "the driver left completion queues";
+    EXPECT_TRUE(pairs_.empty()) << "the driver left queue pairs";
+    EXPECT_EQ(domains_ + regions_ + handles_, 0u) << "the driver left objects";
+    EXPECT_TRUE(groups_.empty()) << "the driver left attachments";
     EXPECT_EQ(lists_, 0u) << "the driver left lists of devices";
     EXPECT_EQ(events_reported_, events_acknowledged_) << "each event is acknowledged once";
     now_ = nullptr;
@@ -69,6 +72,11 @@ fake_verbs::device& fake_verbs::add(const std::string& name, ib_guid_t guid, uns
     attr.max_cq = 1 << 20;
     attr.max_cqe = 32767;
     attr.max_pkeys = 1;
+    attr.max_qp = attr.max_pd = attr.max_mr = attr.max_ah = 1 << 16;
+    attr.max_qp_wr = 1024;
+    attr.max_sge = 8;
+    attr.max_sge_rd = 2;
+    attr.max_mr_size = ~std::uint64_t{0};
     attr.phys_port_cnt = static_cast<std::uint8_t>(ports);
     made->attr.phys_port_cnt_ex = ports;
     for (unsigned number = 1; number <= ports; ++number)
@@ -120,6 +128,11 @@ fake_verbs::queue* fake_verbs::find(const void* cq_context) {
     return place != queues_.end() ? *place : nullptr;
 }
 
+fake_verbs::pair* fake_verbs::find_pair(ib_qpn_t number) {
+    const auto place = std::ranges::find(pairs_, number, &pair::qp_num);
+    return place != pairs_.end() ? *place : nullptr;
+}
+
 void fake_verbs::notify(context& of, const ibv_async_event& event) {
     of.events.push_back(event);
     descriptors_.notify(of.async_fd);
@@ -140,6 +153,19 @@ void fake_verbs::raise_for(const void* cq_context, ibv_event_type type) {
     event.event_type = type;
     event.element.cq = find(cq_context);
     notify(static_cast<context&>(*event.element.cq->context), event);
+}
+
+void fake_verbs::raise_for_qp(ib_qpn_t number, ibv_event_type type) {
+    const std::lock_guard guard(lock_);
+    ibv_async_event event{};
+    event.event_type = type;
+    event.element.qp = find_pair(number);
+    notify(static_cast<context&>(*event.element.qp->context), event);
+}
+
+void fake_verbs::set_state(ib_qpn_t number, ibv_qp_state state) {
+    const std::lock_guard guard(lock_);
+    find_pair(number)->attr.qp_state = state;
 }
 
 bool fake_verbs::complete(const void* cq_context, const ibv_wc& entry, bool solicited) {

@@ -36,6 +36,20 @@ public:
         destroy_cq,
         poll_cq,
         req_notify_cq,
+        alloc_pd,
+        dealloc_pd,
+        reg_mr,
+        dereg_mr,
+        create_ah,
+        destroy_ah,
+        create_qp,
+        modify_qp,
+        query_qp,
+        destroy_qp,
+        attach_mcast,
+        detach_mcast,
+        post_send,
+        post_recv,
         call_count
     };
     /// The result of a call and its errno. A call that returns a pointer returns null.
@@ -88,6 +102,9 @@ public:
     /// is reported once per entry.
     bool complete(const void* cq_context, const ibv_wc& entry, bool solicited = false);
     void raise_for(const void* cq_context, ibv_event_type type);
+    void raise_for_qp(ib_qpn_t number, ibv_event_type type);
+    /// Changes the state of a queue pair as an error does.
+    void set_state(ib_qpn_t number, ibv_qp_state state);
     /// Removes the device as hardware drivers do: verbs fail, and the descriptors report it. No
     /// entry is flushed.
     void remove(const std::string& name);
@@ -107,15 +124,37 @@ public:
     }
     std::vector<int> vectors; // with which queues were created
 
+    /// The work requests that were posted, if `records_posts`; otherwise posts fail, EOPNOTSUPP.
+    bool records_posts = false;
+    std::vector<ibv_send_wr> sends;
+    std::vector<ibv_recv_wr> receives;
+    std::vector<std::size_t> lengths_of_lists; // of the posts
+    std::size_t space = ~std::size_t{0};       // for work requests, until posts fail, ENOMEM
+    std::vector<ibv_qp_attr> changes;          // of queue pairs
+    std::vector<int> masks;                    // of these
+    std::size_t handles() {
+        const std::lock_guard guard(lock_);
+        return handles_;
+    }
+    std::size_t groups() {
+        const std::lock_guard guard(lock_);
+        return groups_.size();
+    }
+
 private:
     struct channel;
     struct context;
     struct queue;
+    struct domain;
+    struct pair;
     friend struct verbs_calls;
+    friend struct device_calls;
+    friend struct qp_calls;
 
     failure take(call which);
     void pass(call which);
     queue* find(const void* cq_context);
+    pair* find_pair(ib_qpn_t number);
     void notify(context& of, const ibv_async_event& event);
     bool all_acknowledged(const queue& of) const;
 
@@ -127,6 +166,12 @@ private:
     std::set<context*> contexts_;
     std::set<channel*> channels_;
     std::vector<queue*> queues_;
+    std::vector<pair*> pairs_;
+    std::size_t domains_ = 0;
+    std::size_t regions_ = 0;
+    std::size_t handles_ = 0;
+    std::set<std::pair<ib_qpn_t, ib_lid_t>> groups_;
+    std::uint32_t next_number_ = 0x11;
     std::array<std::deque<failure>, call_count> failures_;
     std::array<unsigned, call_count> count_{};
     std::array<bool, call_count> held_{};

@@ -1,69 +1,15 @@
 // The fake kernel behind libibverbs' functions.
-#include "fake_verbs_objects.hpp"
+#include "fake_qp_calls.hpp"
 
-#include <cerrno>
-#include <cstdlib>
+#include "async_events.hpp"
+
 #include <endian.h>
 #include <utility>
 
 namespace irpverbs::testing {
 
-/// The functions in the table.
-struct verbs_calls {
-    using context = fake_verbs::context;
-    using channel = fake_verbs::channel;
-    using queue = fake_verbs::queue;
-    using device = fake_verbs::device;
-
-    static fake_verbs* now() { return fake_verbs::now_; }
-
-    static context& of(ibv_context* which) { return *static_cast<context*>(which); }
-    static queue& of(ibv_cq* which) { return *static_cast<queue*>(which); }
-    static channel& of(ibv_comp_channel* which) { return *static_cast<channel*>(which); }
-
-    // `body()` performs the call and returns an errno, unless the test has it fail. errno is set
-    // without the lock: another actor may run when the lock is released, and all actors share one
-    // errno.
-    template <class Body>
-    static fake_verbs::failure run(fake_verbs::call which, const Body& body) {
-        now()->pass(which);
-        fake_verbs::failure ended{};
-        {
-            const std::lock_guard guard(now()->lock_);
-            ended = now()->take(which);
-            if (ended.result == 0) ended = {body(), 0};
-        }
-        errno = ended.error;
-        return ended;
-    }
-    // `verb` returns a failure as most providers do; `read` returns -1 and sets errno.
-    template <class Body>
-    static int verb(fake_verbs::call which, const Body& body) {
-        return run(which, body).result;
-    }
-    template <class Body>
-    static int read(fake_verbs::call which, const Body& body) {
-        const fake_verbs::failure ended = run(which, body);
-        if (ended.result > 0) errno = ended.result;
-        return ended.result != 0 ? -1 : 0;
-    }
-    // libibverbs has freed the object in every case.
-    template <class Body>
-    static int close(fake_verbs::call which, const Body& body) {
-        now()->pass(which);
-        const std::lock_guard guard(now()->lock_);
-        body();
-        return now()->take(which).result;
-    }
-    template <class Made, class Body>
-    static Made* make(fake_verbs::call which, const Body& body) {
-        Made* made = nullptr;
-        const fake_verbs::failure ended = run(which, [&] { return body(made); });
-        if (ended.result > 0) errno = ended.result;
-        if (ended.result < -1) errno = -ended.result;
-        return ended.result != 0 ? nullptr : made;
-    }
-
+/// The functions for devices, their attributes, events and completion queues.
+struct device_calls : verbs_calls {
     static ibv_device** get_device_list(int* count) {
         return make<ibv_device*>(fake_verbs::get_device_list, [&](ibv_device**& made) {
             made = new ibv_device* [now()->devices_.size() + 1] {};
@@ -90,6 +36,8 @@ struct verbs_calls {
             opened->device = which;
             opened->num_comp_vectors = 2;
             opened->ops.poll_cq = poll_cq;
+            opened->ops.post_send = qp_calls::post_send;
+            opened->ops.post_recv = qp_calls::post_recv;
             opened->async_fd = now()->descriptors_.open([opened] {
                 const std::lock_guard guard(now()->lock_);
                 return !opened->events.empty() || opened->of->gone;
@@ -107,14 +55,6 @@ struct verbs_calls {
         });
     }
 
-    // Runs `body()` on a device that is present.
-    template <class Body>
-    static int ask(fake_verbs::call which, ibv_context* with, const Body& body) {
-        return verb(which, [&] {
-            const device& asked = *of(with).of;
-            return asked.gone ? EIO : body(asked);
-        });
-    }
     static const fake_verbs::port* port_of(const device& asked, unsigned number) {
         return number != 0 && number <= asked.ports.size() ? &asked.ports[number - 1] : nullptr;
     }
@@ -181,14 +121,20 @@ struct verbs_calls {
             from.events.pop_front();
             ++now()->events_reported_[event->event_type];
             if (event->event_type == IBV_EVENT_CQ_ERR) ++of(event->element.cq).errors_reported;
+            if (hca_rdma::is_of_queue_pair(event->event_type))
+                ++of(event->element.qp).events_reported;
             return 0;
         });
     }
     static void ack_async_event(ibv_async_event* event) {
         const std::lock_guard guard(now()->lock_);
         ++now()->events_acknowledged_[event->event_type];
-        if (event->event_type != IBV_EVENT_CQ_ERR) return;
-        ++event->element.cq->async_events_completed;
+        if (hca_rdma::is_of_queue_pair(event->event_type))
+            ++event->element.qp->events_completed;
+        else if (event->event_type == IBV_EVENT_CQ_ERR)
+            ++event->element.cq->async_events_completed;
+        else
+            return;
         KeSetEvent(&now()->acknowledged_, IO_NO_INCREMENT, FALSE);
     }
 
@@ -276,15 +222,7 @@ struct verbs_calls {
             return 0;
         });
         if (result != 0) return result;
-        for (bool done = false; !done;) {
-            KeClearEvent(&now()->acknowledged_);
-            {
-                const std::lock_guard guard(now()->lock_);
-                done = now()->all_acknowledged(ending);
-            }
-            if (!done)
-                KeWaitForSingleObject(&now()->acknowledged_, Executive, KernelMode, FALSE, nullptr);
-        }
+        wait_until([&] { return now()->all_acknowledged(ending); });
         delete &ending;
         return 0;
     }
@@ -310,26 +248,38 @@ struct verbs_calls {
 
 const hca_rdma::verbs_library& fake_verbs::library() {
     static constexpr hca_rdma::verbs_library table = {
-        .get_device_list = verbs_calls::get_device_list,
-        .free_device_list = verbs_calls::free_device_list,
-        .get_device_guid = verbs_calls::get_device_guid,
-        .open_device = verbs_calls::open_device,
-        .close_device = verbs_calls::close_device,
-        .query_device = verbs_calls::query_device,
-        .query_port = verbs_calls::query_port,
-        .query_gid = verbs_calls::query_gid,
-        .query_gid_table = verbs_calls::query_gid_table,
-        .query_pkey = verbs_calls::query_pkey,
-        .get_async_event = verbs_calls::get_async_event,
-        .ack_async_event = verbs_calls::ack_async_event,
-        .create_comp_channel = verbs_calls::create_comp_channel,
-        .destroy_comp_channel = verbs_calls::destroy_comp_channel,
-        .get_cq_event = verbs_calls::get_cq_event,
-        .ack_cq_events = verbs_calls::ack_cq_events,
-        .create_cq = verbs_calls::create_cq,
-        .resize_cq = verbs_calls::resize_cq,
-        .destroy_cq = verbs_calls::destroy_cq,
-        .req_notify_cq = verbs_calls::req_notify_cq,
+        .get_device_list = device_calls::get_device_list,
+        .free_device_list = device_calls::free_device_list,
+        .get_device_guid = device_calls::get_device_guid,
+        .open_device = device_calls::open_device,
+        .close_device = device_calls::close_device,
+        .query_device = device_calls::query_device,
+        .query_port = device_calls::query_port,
+        .query_gid = device_calls::query_gid,
+        .query_gid_table = device_calls::query_gid_table,
+        .query_pkey = device_calls::query_pkey,
+        .get_async_event = device_calls::get_async_event,
+        .ack_async_event = device_calls::ack_async_event,
+        .create_comp_channel = device_calls::create_comp_channel,
+        .destroy_comp_channel = device_calls::destroy_comp_channel,
+        .get_cq_event = device_calls::get_cq_event,
+        .ack_cq_events = device_calls::ack_cq_events,
+        .create_cq = device_calls::create_cq,
+        .resize_cq = device_calls::resize_cq,
+        .destroy_cq = device_calls::destroy_cq,
+        .req_notify_cq = device_calls::req_notify_cq,
+        .alloc_pd = qp_calls::alloc_pd,
+        .dealloc_pd = qp_calls::dealloc_pd,
+        .reg_mr = qp_calls::reg_mr,
+        .dereg_mr = qp_calls::dereg_mr,
+        .create_ah = qp_calls::create_ah,
+        .destroy_ah = qp_calls::destroy_ah,
+        .create_qp = qp_calls::create_qp,
+        .modify_qp = qp_calls::modify_qp,
+        .query_qp = qp_calls::query_qp,
+        .destroy_qp = qp_calls::destroy_qp,
+        .attach_mcast = qp_calls::attach_mcast,
+        .detach_mcast = qp_calls::detach_mcast,
     };
     return table;
 }

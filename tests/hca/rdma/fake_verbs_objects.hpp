@@ -22,4 +22,14 @@ struct fake_verbs::queue : ibv_cq {
     unsigned errors_reported = 0;
 };
 
+struct fake_verbs::domain : ibv_pd {
+    std::size_t users = 0; // regions, handles and queue pairs
+};
+
+struct fake_verbs::pair : ibv_qp {
+    ibv_qp_attr attr{};
+    ibv_qp_cap cap{};
+    unsigned events_reported = 0;
+};
+
 } // namespace irpverbs::testing

@@ -12,8 +12,8 @@
    Verbs pend, since the kernel may sleep. CiPollCq, CiArmCq, and CiSendMad on an InfiniBand port
    complete inside the call, at any IRQL. CiGetCqResults calls libibverbs' provider directly
    after several consecutive polls; after an arming, a query or a resize it acquires a lock again
-   for as many polls. Pended verbs of one queue keep their order; the driver works on
-   several queues at a time. A create or open that was cancelled while the kernel worked on it is
+   for as many polls. Pended verbs of one object keep their order; the driver works on
+   several objects at a time. A create or open that was cancelled while the kernel worked on it is
    undone.
 
    Attributes are the kernel's values. A GID table has its whole length; empty entries are 0. The
@@ -34,8 +34,14 @@
    so receives and failures that are in the queue satisfy IB_CQ_ARM_SOLICITED at once. Events
    without an entry happen, as with any hardware.
 
-   Queue pairs, regions and windows are libibverbs' objects, outside of this driver. The driver
-   acknowledges their events and drops them.
+   Queue pairs: CiPostSend and CiPostRecv call libibverbs' provider directly, without a lock of the
+   driver, at any IRQL; a list of more than 16 work requests is several calls. A modify and a flush
+   first read the state from the kernel. Work completions are the provider's, also where it departs
+   from the IBA (docs/conformance.md). An address vector keeps a handle of libibverbs for each way
+   that it has had. On iWARP CiModifyQp to IB_QPS_RTS completes STATUS_NOT_SUPPORTED, and posts of
+   atomics and immediate data fail. Regions are locked in memory, unless IB_AC_ON_DEMAND; there is
+   no IB_AC_ZERO_BASED. Shared receive queues and windows are libibverbs' objects, outside of this
+   driver, which acknowledges their events and drops them.
 
    MADs: retries and back-off are the client's; the driver requests no retries of the kernel.
    RMPP by the client needs kernel 3.18 or later. With an older kernel, agents of classes with

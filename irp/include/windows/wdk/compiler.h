@@ -4,8 +4,7 @@
 #define IRPVERBS_WINDOWS_COMPILER_H
 
 #if __SIZEOF_WCHAR_T__ != 2
-#error                                                                                             \
-    "compile Windows sources with -fshort-wchar (CMake: irpverbs::windows, pkg-config: irpverbs-windows)"
+#error "compile with -fshort-wchar (CMake: irpverbs::windows, pkg-config: irpverbs-windows)"
 #endif
 
 #include <dispatch/ke.h>

@@ -1,8 +1,9 @@
-/* Resources of hardware, buses and interrupts. Source: WDK wdm.h reference. */
+/* Resources of hardware, and buses. Source: WDK wdm.h reference. */
 #ifndef IRPVERBS_WINDOWS_RESOURCES_H
 #define IRPVERBS_WINDOWS_RESOURCES_H
 
 #include <windows/wdk/function_types.h>
+#include <windows/wdk/interrupts.h>
 
 typedef enum _INTERFACE_TYPE {
     InterfaceTypeUndefined = -1,
@@ -43,15 +44,6 @@ typedef enum _BUS_DATA_TYPE {
     SgiInternalConfiguration,
     MaximumBusDataType
 } BUS_DATA_TYPE;
-typedef enum _KINTERRUPT_MODE { LevelSensitive, Latched } KINTERRUPT_MODE;
-typedef enum _KINTERRUPT_POLARITY {
-    InterruptPolarityUnknown,
-    InterruptActiveHigh,
-    InterruptRisingEdge = InterruptActiveHigh,
-    InterruptActiveLow,
-    InterruptFallingEdge = InterruptActiveLow,
-    InterruptActiveBoth
-} KINTERRUPT_POLARITY;
 typedef enum _DMA_WIDTH {
     Width8Bits,
     Width16Bits,
@@ -354,87 +346,6 @@ typedef struct _CONFIGURATION_INFORMATION {
     ULONG MediumChangerCount;
 } CONFIGURATION_INFORMATION, *PCONFIGURATION_INFORMATION;
 
-/* Interrupts. */
-typedef struct _KINTERRUPT* PKINTERRUPT;
-typedef BOOLEAN KSERVICE_ROUTINE(struct _KINTERRUPT* Interrupt, PVOID ServiceContext);
-typedef KSERVICE_ROUTINE* PKSERVICE_ROUTINE;
-typedef BOOLEAN KMESSAGE_SERVICE_ROUTINE(struct _KINTERRUPT* Interrupt, PVOID ServiceContext,
-                                         ULONG MessageID);
-typedef KMESSAGE_SERVICE_ROUTINE* PKMESSAGE_SERVICE_ROUTINE;
-typedef BOOLEAN KSYNCHRONIZE_ROUTINE(PVOID SynchronizeContext);
-typedef KSYNCHRONIZE_ROUTINE* PKSYNCHRONIZE_ROUTINE;
-typedef struct _IO_INTERRUPT_MESSAGE_INFO_ENTRY {
-    PHYSICAL_ADDRESS MessageAddress;
-    KAFFINITY TargetProcessorSet;
-    PKINTERRUPT InterruptObject;
-    ULONG MessageData;
-    ULONG Vector;
-    KIRQL Irql;
-    KINTERRUPT_MODE Mode;
-    KINTERRUPT_POLARITY Polarity;
-} IO_INTERRUPT_MESSAGE_INFO_ENTRY, *PIO_INTERRUPT_MESSAGE_INFO_ENTRY;
-typedef struct _IO_INTERRUPT_MESSAGE_INFO {
-    KIRQL UnifiedIrql;
-    ULONG MessageCount;
-    IO_INTERRUPT_MESSAGE_INFO_ENTRY MessageInfo[1];
-} IO_INTERRUPT_MESSAGE_INFO, *PIO_INTERRUPT_MESSAGE_INFO;
-#define CONNECT_FULLY_SPECIFIED 1
-#define CONNECT_LINE_BASED 2
-#define CONNECT_MESSAGE_BASED 3
-#define CONNECT_FULLY_SPECIFIED_GROUP 4
-#define CONNECT_CURRENT_VERSION 5
-typedef struct _IO_CONNECT_INTERRUPT_PARAMETERS {
-    ULONG Version;
-    union {
-        struct {
-            PDEVICE_OBJECT PhysicalDeviceObject;
-            PKINTERRUPT* InterruptObject;
-            PKSERVICE_ROUTINE ServiceRoutine;
-            PVOID ServiceContext;
-            PKSPIN_LOCK SpinLock;
-            KIRQL SynchronizeIrql;
-            BOOLEAN FloatingSave;
-            BOOLEAN ShareVector;
-            ULONG Vector;
-            KIRQL Irql;
-            KINTERRUPT_MODE InterruptMode;
-            KAFFINITY ProcessorEnableMask;
-            USHORT Group;
-        } FullySpecified;
-        struct {
-            PDEVICE_OBJECT PhysicalDeviceObject;
-            PKINTERRUPT* InterruptObject;
-            PKSERVICE_ROUTINE ServiceRoutine;
-            PVOID ServiceContext;
-            PKSPIN_LOCK SpinLock;
-            KIRQL SynchronizeIrql;
-            BOOLEAN FloatingSave;
-        } LineBased;
-        struct {
-            PDEVICE_OBJECT PhysicalDeviceObject;
-            union {
-                PVOID* Generic;
-                PIO_INTERRUPT_MESSAGE_INFO* InterruptMessageTable;
-                PKINTERRUPT* InterruptObject;
-            } ConnectionContext;
-            PKMESSAGE_SERVICE_ROUTINE MessageServiceRoutine;
-            PVOID ServiceContext;
-            PKSPIN_LOCK SpinLock;
-            KIRQL SynchronizeIrql;
-            BOOLEAN FloatingSave;
-            PKSERVICE_ROUTINE FallBackServiceRoutine;
-        } MessageBased;
-    };
-} IO_CONNECT_INTERRUPT_PARAMETERS, *PIO_CONNECT_INTERRUPT_PARAMETERS;
-typedef struct _IO_DISCONNECT_INTERRUPT_PARAMETERS {
-    ULONG Version;
-    union {
-        PVOID Generic;
-        PKINTERRUPT InterruptObject;
-        PIO_INTERRUPT_MESSAGE_INFO InterruptMessageTable;
-    } ConnectionContext;
-} IO_DISCONNECT_INTERRUPT_PARAMETERS, *PIO_DISCONNECT_INTERRUPT_PARAMETERS;
-
 /* DMA. */
 typedef struct _SCATTER_GATHER_ELEMENT {
     PHYSICAL_ADDRESS Address;
@@ -628,37 +539,6 @@ NT_API ULONG HalGetBusDataByOffset(BUS_DATA_TYPE BusDataType, ULONG BusNumber, U
 NT_API ULONG HalSetBusDataByOffset(BUS_DATA_TYPE BusDataType, ULONG BusNumber, ULONG SlotNumber,
                                    PVOID Buffer, ULONG Offset, ULONG Length);
 NT_API BOOLEAN HalMakeBeep(ULONG Frequency);
-NT_EXTERN_C_END
-#define KeFlushWriteBuffer() ((void)0)
-
-/* Registers of devices. There are no ports; a mapped register is memory. */
-#define READ_REGISTER_UCHAR(r) (*(volatile UCHAR*)(r))
-#define READ_REGISTER_USHORT(r) (*(volatile USHORT*)(r))
-#define READ_REGISTER_ULONG(r) (*(volatile ULONG*)(r))
-#define READ_REGISTER_ULONG64(r) (*(volatile ULONG64*)(r))
-#define WRITE_REGISTER_UCHAR(r, v) ((void)(*(volatile UCHAR*)(r) = (v)))
-#define WRITE_REGISTER_USHORT(r, v) ((void)(*(volatile USHORT*)(r) = (v)))
-#define WRITE_REGISTER_ULONG(r, v) ((void)(*(volatile ULONG*)(r) = (v)))
-#define WRITE_REGISTER_ULONG64(r, v) ((void)(*(volatile ULONG64*)(r) = (v)))
-NT_EXTERN_C_BEGIN
-NT_API UCHAR READ_PORT_UCHAR(PUCHAR Port);
-NT_API USHORT READ_PORT_USHORT(PUSHORT Port);
-NT_API ULONG READ_PORT_ULONG(PULONG Port);
-NT_API void WRITE_PORT_UCHAR(PUCHAR Port, UCHAR Value);
-NT_API void WRITE_PORT_USHORT(PUSHORT Port, USHORT Value);
-NT_API void WRITE_PORT_ULONG(PULONG Port, ULONG Value);
-NT_API void READ_PORT_BUFFER_UCHAR(PUCHAR Port, PUCHAR Buffer, ULONG Count);
-NT_API void READ_PORT_BUFFER_USHORT(PUSHORT Port, PUSHORT Buffer, ULONG Count);
-NT_API void READ_PORT_BUFFER_ULONG(PULONG Port, PULONG Buffer, ULONG Count);
-NT_API void WRITE_PORT_BUFFER_UCHAR(PUCHAR Port, PUCHAR Buffer, ULONG Count);
-NT_API void WRITE_PORT_BUFFER_USHORT(PUSHORT Port, PUSHORT Buffer, ULONG Count);
-NT_API void WRITE_PORT_BUFFER_ULONG(PULONG Port, PULONG Buffer, ULONG Count);
-NT_API void READ_REGISTER_BUFFER_UCHAR(PUCHAR Register, PUCHAR Buffer, ULONG Count);
-NT_API void READ_REGISTER_BUFFER_USHORT(PUSHORT Register, PUSHORT Buffer, ULONG Count);
-NT_API void READ_REGISTER_BUFFER_ULONG(PULONG Register, PULONG Buffer, ULONG Count);
-NT_API void WRITE_REGISTER_BUFFER_UCHAR(PUCHAR Register, PUCHAR Buffer, ULONG Count);
-NT_API void WRITE_REGISTER_BUFFER_USHORT(PUSHORT Register, PUSHORT Buffer, ULONG Count);
-NT_API void WRITE_REGISTER_BUFFER_ULONG(PULONG Register, PULONG Buffer, ULONG Count);
 NT_EXTERN_C_END
 
 #endif

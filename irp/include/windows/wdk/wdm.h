@@ -8,6 +8,7 @@
 #include <windows/wdk/device_types.h>
 #include <windows/wdk/exceptions.h>
 #include <windows/wdk/executive.h>
+#include <windows/wdk/fast_io.h>
 #include <windows/wdk/files.h>
 #include <windows/wdk/function_types.h>
 #include <windows/wdk/guid.h>
@@ -18,6 +19,7 @@
 #include <windows/wdk/pnp.h>
 #include <windows/wdk/power.h>
 #include <windows/wdk/processes.h>
+#include <windows/wdk/registers.h>
 #include <windows/wdk/registry.h>
 #include <windows/wdk/resources.h>
 #include <windows/wdk/rtl.h>

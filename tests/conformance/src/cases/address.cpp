@@ -6,10 +6,9 @@ namespace irpverbs::conformance {
 namespace address_group {
 namespace {
 
-ib_av_attr_t way_to(ib_lid_t dlid) {
-    ib_av_attr_t made{};
+ib_av_attr_t way_to(IB_CA* of, ib_lid_t dlid) {
+    ib_av_attr_t made = way_to_own_port(of);
     made.dlid = dlid;
-    made.port_num = 1;
     made.sl = 3;
     return made;
 }
@@ -37,15 +36,15 @@ private:
 void created_domain_is_busy(world& here) {
     const ca opened(here);
     const pd domain(opened);
-    const av way(domain, way_to(7));
+    const av way(domain, way_to(opened, 7));
     EXPECT_STATUS(status_of(deallocate_pd(domain)), STATUS_DEVICE_BUSY);
     EXPECT_EQ(way.attributes().attr.dlid, 7);
 }
 
 template <class Refuse>
-void for_each_wrong_way(const Refuse& refuses) {
+void for_each_wrong_way(IB_CA* opened, const Refuse& refuses) {
     const auto with = [&](auto change) {
-        ib_av_attr_t wrong = way_to(7);
+        ib_av_attr_t wrong = way_to(opened, 7);
         change(wrong);
         EXPECT_STATUS(refuses(&wrong), STATUS_INVALID_PARAMETER);
     };
@@ -64,16 +63,16 @@ void for_each_wrong_way(const Refuse& refuses) {
 void wrong_fields_return_invalid_parameter(world& here) {
     const ca opened(here);
     const pd domain(opened);
-    const av unused(domain, way_to(7)); // skips the case on an HCA without address vectors
+    const av unused(domain, way_to(opened, 7)); // skips the case on an HCA without address vectors
     for_each_wrong_way(
-        [&](const ib_av_attr_t* wrong) { return status_of(create_av(domain, wrong)); });
+        opened, [&](const ib_av_attr_t* wrong) { return status_of(create_av(domain, wrong)); });
 }
 
 void modify_replaces_attributes(world& here) {
     const ca opened(here);
     const pd domain(opened);
-    const av way(domain, way_to(7));
-    ib_av_attr_t other = way_to(0xC001);
+    const av way(domain, way_to(opened, 7));
+    ib_av_attr_t other = way_to(opened, 0xC001);
     other.grh_valid = TRUE;
     other.grh.dest_gid = {0xFF12401BFFFF0000, 1};
     other.grh.flow_label = 0xFFFFF;
@@ -90,8 +89,9 @@ void modify_replaces_attributes(world& here) {
 void wrong_modify_changes_nothing(world& here) {
     const ca opened(here);
     const pd domain(opened);
-    const av way(domain, way_to(7));
-    for_each_wrong_way([&](const ib_av_attr_t* wrong) { return status_of(modify_av(way, wrong)); });
+    const av way(domain, way_to(opened, 7));
+    for_each_wrong_way(opened,
+                       [&](const ib_av_attr_t* wrong) { return status_of(modify_av(way, wrong)); });
     EXPECT_EQ(way.attributes().attr.dlid, 7);
     EXPECT_EQ(way.attributes().attr.sl, 3);
 }
@@ -99,7 +99,7 @@ void wrong_modify_changes_nothing(world& here) {
 void query_short_buffer_returns_too_small(world& here) {
     const ca opened(here);
     const pd domain(opened);
-    const av way(domain, way_to(7));
+    const av way(domain, way_to(opened, 7));
     ULONG size = 0;
     EXPECT_STATUS(status_of(query_av(way, &size, 3)), STATUS_BUFFER_TOO_SMALL);
     EXPECT_STATUS(status_of(query_av(way, &size, 4)), STATUS_BUFFER_OVERFLOW);
@@ -109,7 +109,7 @@ void query_short_buffer_returns_too_small(world& here) {
 void user_parameters_are_copied(world& here) {
     const ca opened(here);
     const pd domain(opened);
-    const ib_av_attr_t wanted = way_to(7);
+    const ib_av_attr_t wanted = way_to(opened, 7);
     const av unused(domain, wanted); // skips the case on an HCA without address vectors
     verb_call call(for_user(create_av(domain, &wanted)));
     ASSERT_EQ(call.status(), STATUS_SUCCESS);

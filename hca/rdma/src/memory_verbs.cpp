@@ -1,0 +1,141 @@
+#include "memory_verbs.hpp"
+
+#include "adapter.hpp"
+#include "failure.hpp"
+
+#include <array>
+#include <new>
+
+namespace irpverbs::hca_rdma {
+
+namespace {
+
+struct right {
+    ib_access_t ours;
+    int theirs;
+};
+constexpr std::array rights{
+    right{IB_AC_RDMA_READ, IBV_ACCESS_REMOTE_READ},
+    right{IB_AC_RDMA_WRITE, IBV_ACCESS_REMOTE_WRITE},
+    right{IB_AC_ATOMIC, IBV_ACCESS_REMOTE_ATOMIC},
+    right{IB_AC_LOCAL_WRITE, IBV_ACCESS_LOCAL_WRITE},
+    right{IB_AC_MW_BIND, IBV_ACCESS_MW_BIND},
+    right{IB_AC_ON_DEMAND, IBV_ACCESS_ON_DEMAND},
+};
+
+verbs_context& context_of(const HCA_PD* pd) { return adapter::of(pd->Ca->Device).context(); }
+
+/// A domain of a queue pair that the kernel did not destroy.
+class kept_domain final : public kept_object {
+public:
+    kept_domain(const verbs_library& verbs, ibv_pd* domain) : verbs_(verbs), domain_(domain) {}
+    ~kept_domain() override { verbs_.dealloc_pd(domain_); }
+    kept_domain(const kept_domain&) = delete;
+    kept_domain& operator=(const kept_domain&) = delete;
+
+private:
+    const verbs_library& verbs_;
+    ibv_pd* domain_;
+};
+
+bool is_remote(const ib_mr_create_t& region) { return (region.access_ctrl & IB_AC_REMOTE) != 0; }
+
+// The kernel wants a first address with the same offset in its page as the memory's.
+NTSTATUS check_rights(const IB_CA_ATTR& limits, ib_access_t wanted) {
+    const bool windows = (limits.Capabilities & IB_CA_CAP_MEMORY_WINDOWS) != 0 ||
+                         (limits.Capabilities & IB_CA_CAP_MEMORY_WINDOWS_2A) != 0 ||
+                         (limits.Capabilities & IB_CA_CAP_MEMORY_WINDOWS_2B) != 0;
+    const bool supported = (wanted & IB_AC_ZERO_BASED) == 0 &&
+                           ((wanted & IB_AC_MW_BIND) == 0 || windows) &&
+                           ((wanted & IB_AC_ON_DEMAND) == 0 || limits.Extended.OnDemandPaging != 0);
+    return supported ? STATUS_SUCCESS : STATUS_NOT_SUPPORTED;
+}
+
+} // namespace
+
+int access_flags(ib_access_t wanted) {
+    int flags = 0;
+    for (const right& each : rights)
+        if ((wanted & each.ours) != 0) flags |= each.theirs;
+    return flags;
+}
+
+ib_access_t remote_rights(unsigned flags) {
+    ib_access_t found = 0;
+    for (const right& each : rights)
+        if ((flags & static_cast<unsigned>(each.theirs)) != 0) found |= each.ours & IB_AC_REMOTE;
+    return found;
+}
+
+NTSTATUS allocate_pd(HCA_PD* pd, CI_UDATA* user, PIRP irp) {
+    HcaCopyUserData(user, nullptr, 0);
+    if (!adapter::of(pd->Ca->Device).has_verbs()) return STATUS_NOT_SUPPORTED;
+    const verbs_context& opened = context_of(pd);
+    ibv_pd* made = opened.verbs().alloc_pd(opened.get());
+    if (const int error = failure_of(made); error != 0) return opened.failure(error);
+    if (irp->Cancel != FALSE) { // during the call of the kernel
+        opened.verbs().dealloc_pd(made);
+        return STATUS_CANCELLED;
+    }
+    extension_of(pd).domain = made;
+    return STATUS_SUCCESS;
+}
+
+NTSTATUS deallocate_pd(HCA_PD* pd, CI_UDATA* user, PIRP) try {
+    HcaCopyUserData(user, nullptr, 0);
+    verbs_context& opened = context_of(pd);
+    ibv_pd* ending = extension_of(pd).domain;
+    if (failure_of(opened.verbs().dealloc_pd(ending)) != 0)
+        opened.keep(std::make_unique<kept_domain>(opened.verbs(), ending));
+    return STATUS_SUCCESS;
+} catch (const std::bad_alloc&) {
+    return STATUS_SUCCESS; // the kernel deallocates it when the context closes
+}
+
+NTSTATUS register_mr(HCA_MR* mr, CI_UDATA* user, PIRP irp) {
+    HcaCopyUserData(user, nullptr, 0);
+    const ib_mr_create_t& region = mr->Create;
+    const IB_CA_ATTR& limits = adapter::of(mr->Pd->Ca->Device).limits();
+    if (limits.MaxMrSize != 0 && region.length > limits.MaxMrSize) return STATUS_INVALID_PARAMETER;
+    if (const NTSTATUS status = check_rights(limits, region.access_ctrl); !NT_SUCCESS(status))
+        return status;
+    const verbs_context& opened = context_of(mr->Pd);
+    ibv_mr* made = opened.verbs().reg_mr(extension_of(mr->Pd).domain, region.vaddr, region.length,
+                                         access_flags(region.access_ctrl));
+    if (const int error = failure_of(made); error != 0) return opened.failure(error);
+    if (irp->Cancel != FALSE) {
+        opened.verbs().dereg_mr(made);
+        return STATUS_CANCELLED;
+    }
+    extension_of(mr).region = made;
+    mr->Mr.LKey = made->lkey;
+    mr->Mr.RKey = is_remote(region) ? made->rkey : 0;
+    return STATUS_SUCCESS;
+}
+
+NTSTATUS deregister_mr(HCA_MR* mr, CI_UDATA* user, PIRP) {
+    HcaCopyUserData(user, nullptr, 0);
+    context_of(mr->Pd).verbs().dereg_mr(extension_of(mr).region);
+    return STATUS_SUCCESS;
+}
+
+NTSTATUS query_mr(HCA_MR* mr, ib_mr_attr_t* attr, SIZE_T size, CI_UDATA* user, PIRP irp) {
+    HcaCopyUserData(user, nullptr, 0);
+    const ib_mr_create_t& region = mr->Create;
+    const ibv_mr* its = extension_of(mr).region;
+    ib_mr_attr_t made{};
+    made.size = sizeof(made);
+    made.access_ctrl = region.access_ctrl;
+    made.h_pd = &mr->Pd->Pd;
+    made.local_lb = static_cast<ULONGLONG>(reinterpret_cast<ULONG_PTR>(region.vaddr));
+    made.local_ub = made.local_lb + region.length;
+    made.lkey = its->lkey;
+    if (is_remote(region)) {
+        made.remote_lb = made.local_lb;
+        made.remote_ub = made.local_ub;
+        made.rkey = its->rkey;
+    }
+    return HcaCopyAttributes(&made, sizeof(made), attr, size, irp);
+}
+
+} // namespace irpverbs::hca_rdma
