@@ -245,6 +245,42 @@ void add_ping(CLI::App& parent, program_options& chosen) {
     });
 }
 
+void add_qp(CLI::App& parent, program_options& chosen) {
+    CLI::App* command = add(parent, "qp", "Measures transfers between queue pairs of two HCAs");
+    const auto parsed = std::make_shared<parsed_command<qp_options>>();
+    qp_options& options = parsed->options;
+    parsed->from.declare(*command);
+    command->add_option("--to", options.to, "name or node GUID of the peer (default: the second)")
+        ->type_name("DEVICE");
+    command->add_option("--service", options.service, "rc, uc or ud")
+        ->check(CLI::IsMember({"rc", "uc", "ud"}))
+        ->capture_default_str();
+    command->add_option("--operation", options.operation, "what a work request does")
+        ->check(CLI::IsMember(
+            {"send", "send-imm", "write", "write-imm", "read", "fetch-add", "compare-swap"}))
+        ->capture_default_str();
+    command->add_option("--size", options.size, "bytes of a message; atomics have 8")
+        ->check(between(0u, 1u << 30))
+        ->type_name("BYTES")
+        ->capture_default_str();
+    command->add_option("--count", options.count, "number of messages")
+        ->check(between(std::uint64_t{1}, std::uint64_t{10'000'000}))
+        ->type_name("N")
+        ->capture_default_str();
+    command->add_option("--depth", options.depth, "outstanding messages, with --bandwidth")
+        ->check(between(1u, 4096u))
+        ->type_name("N")
+        ->capture_default_str();
+    command->add_flag("--bandwidth", options.bandwidth, "measure bandwidth instead of latency");
+    add_capture(*command, chosen);
+    command->callback([&chosen, parsed] {
+        parsed->options.from = parsed->from.port();
+        if (const std::string problem = problem_of(parsed->options); !problem.empty())
+            throw wrong_usage(problem);
+        chosen.run = [parsed](session& here) { return show_transfers(here, parsed->options); };
+    });
+}
+
 void add_stats(CLI::App& parent, program_options& chosen) {
     CLI::App* command = add(
         parent, "stats", "Sends IBMF requests to a port, all at once, and shows IBMF's counters");
@@ -345,8 +381,8 @@ void add_fabric(CLI::App& parent, program_options& chosen) {
 
 void add_commands(CLI::App& parent, program_options& chosen) {
     parent.require_subcommand(1);
-    for (const auto each : {add_devices, add_port, add_events, add_mad, add_ping, add_stats, add_sa,
-                            add_paths, add_fabric})
+    for (const auto each : {add_devices, add_port, add_events, add_mad, add_ping, add_qp, add_stats,
+                            add_sa, add_paths, add_fabric})
         each(parent, chosen);
 }
 

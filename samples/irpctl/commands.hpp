@@ -71,6 +71,18 @@ struct ping_options {
     bool vendor = false;
 };
 
+/// An operation between two queue pairs.
+struct qp_options {
+    port_choice from;
+    std::string to;             // name or node GUID; empty: the second HCA, or the only one
+    std::string service = "rc"; // uc, ud
+    std::string operation = "send";
+    std::uint32_t size = 64; // bytes of a message
+    std::uint64_t count = 1000;
+    std::uint32_t depth = 16; // outstanding work requests, when bandwidth is measured
+    bool bandwidth = false;
+};
+
 struct stats_options {
     port_choice from;
     std::uint16_t lid = 0; // 0: the port's own
@@ -83,6 +95,9 @@ asio::awaitable<void> show_port(session& here, port_choice which);
 asio::awaitable<void> show_events(session& here, event_options options);
 asio::awaitable<void> show_response(session& here, mad_options options);
 asio::awaitable<void> show_pings(session& here, ping_options options);
+/// Returns why the options do not fit together; empty when they do.
+std::string problem_of(const qp_options& options);
+asio::awaitable<void> show_transfers(session& here, qp_options options);
 asio::awaitable<void> show_statistics(session& here, stats_options options);
 asio::awaitable<void> list_records(session& here);
 asio::awaitable<void> list_fields(session& here, const irpverbs::saa::record_type* record);

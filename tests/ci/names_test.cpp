@@ -9,6 +9,14 @@ namespace {
 
 using namespace irpverbs;
 
+TEST(CompletionNames, EachStatus_HasAUniqueName) {
+    std::set<std::string_view> names;
+    for (unsigned status = IB_WC_SUCCESS; status <= IB_WC_GENERAL_ERROR; ++status)
+        EXPECT_TRUE(names.insert(ci::name_of(static_cast<IB_WC_STATUS>(status))).second) << status;
+    EXPECT_FALSE(names.contains("?"));
+    EXPECT_EQ(ci::name_of(IB_WC_RETRY_EXCEEDED), "RETRY_EXCEEDED");
+}
+
 TEST(CapabilityNames, CaCapabilityBits_EachHasUniqueName) {
     std::set<std::string_view> names;
     for (unsigned bit = 0; bit < 32; ++bit) {

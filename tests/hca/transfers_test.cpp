@@ -154,7 +154,7 @@ asio::awaitable<void> use_wrong_key(const attached&, connection& between) {
 }
 TEST_P(FabricTransfers, WrongKey_IsAccessDeniedAndFlushesLaterOnes) { run(use_wrong_key); }
 
-// What the deadline ends is given back: the memory is not written any more.
+// The memory of a transfer that has ended by its deadline is not written any more.
 asio::awaitable<void> wait_in_vain(const attached&, connection& between) {
     auto& [one, two] = between;
     const auto [error, entry] = co_await two.qp.recv(two.buffer(), irp::within(1ms, as_tuple));

@@ -29,9 +29,12 @@ struct golden_case {
 // Removes times and counts that depend on the machine.
 std::string without_times(const std::string& text) {
     static const std::pair<std::regex, const char*> rules[] = {
-        {std::regex(R"re("(time|milliseconds|min|max|average|deviation)":[-+.0-9E]+)re"),
+        {std::regex(
+             R"re("(time|milliseconds|min|max|average|deviation|typical|99 percent|99.9 percent|peak|messages)":[-+.0-9E]+)re"),
          "\"$1\":0"},
-        {std::regex(R"((min|average|max|deviation) [0-9]+\.[0-9]{3})"), "$1 0"},
+        {std::regex(
+             R"((min|average|max|deviation|typical|percent|peak|messages) [0-9]+\.[0-9]{3})"),
+         "$1 0"},
         {std::regex(R"(milliseconds +[0-9]+\.[0-9]{3})"), "milliseconds  0"},
         {std::regex(R"(, [0-9]+\.[0-9]{3} ms)"), ", 0 ms"},
         {std::regex(R"((^|\n)[0-9]+\.[0-9]{6} )"), "$010.000000 "},
@@ -118,6 +121,13 @@ TEST(IrpctlGolden, DefaultFabric_EveryCommand_AsBefore) {
            "--lid", "3"},
           1},
          {"ping", {"ping", "--count", "2", "--interval", "0", "--lid", "3"}},
+         {"qp", {"qp", "--count", "20"}},
+         {"qp-bandwidth",
+          {"qp", "host1", "--to", "host4", "--operation", "write", "--size", "65536", "--count",
+           "100", "--bandwidth"}},
+         {"qp-atomics", {"qp", "--operation", "compare-swap", "--count", "20"}},
+         {"qp-datagrams", {"qp", "--service", "ud", "--operation", "send-imm", "--count", "20"}},
+         {"qp-refused", {"qp", "--service", "ud", "--operation", "read"}, 2},
          {"ping-vendor", {"ping", "--vendor", "--count", "1", "--lid", "3", "--timeout", "20"}},
          {"stats", {"stats", "host4"}},
          {"sa", {"sa"}, 0, false},

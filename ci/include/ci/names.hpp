@@ -22,6 +22,9 @@ NT_API std::string_view name_of(IB_ATOMIC atomicity) noexcept;
 /// "iWARP".
 NT_API std::string_view name_of(IB_TRANSPORT transport) noexcept;
 
+/// IB_WC_* without that prefix: "RETRY_EXCEEDED".
+NT_API std::string_view name_of(IB_WC_STATUS status) noexcept;
+
 /// The verb of a stack location's minor function: "CiQueryPort".
 NT_API std::string_view verb_of(UCHAR minor_function) noexcept;
 

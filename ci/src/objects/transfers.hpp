@@ -11,7 +11,8 @@ namespace irpverbs::ci {
 struct qp_object;
 
 /// A transfer is found by its handle, the wr_id of its work request: a completion whose wr_id is no
-/// handle belongs to no transfer. Whoever removes the handle ends the transfer, so it ends once.
+/// handle belongs to no transfer. The thread that removes the handle ends the transfer, so it ends
+/// once.
 /// IRQL: <= DISPATCH_LEVEL.
 class transfers {
 public:

@@ -40,6 +40,31 @@ constexpr entry physical_states[] = {
     {IB_PORT_PHYS_TEST, "Test"},
 };
 
+constexpr entry completion_statuses[] = {
+    {IB_WC_SUCCESS, "SUCCESS"},
+    {IB_WC_LOCAL_LENGTH_ERROR, "LOCAL_LENGTH_ERROR"},
+    {IB_WC_LOCAL_QP_OPERATION_ERROR, "LOCAL_QP_OPERATION_ERROR"},
+    {IB_WC_LOCAL_EEC_OPERATION_ERROR, "LOCAL_EEC_OPERATION_ERROR"},
+    {IB_WC_LOCAL_PROTECTION_ERROR, "LOCAL_PROTECTION_ERROR"},
+    {IB_WC_FLUSHED, "FLUSHED"},
+    {IB_WC_MW_BIND_ERROR, "MW_BIND_ERROR"},
+    {IB_WC_BAD_RESPONSE_ERROR, "BAD_RESPONSE_ERROR"},
+    {IB_WC_LOCAL_ACCESS_ERROR, "LOCAL_ACCESS_ERROR"},
+    {IB_WC_REMOTE_INVALID_REQUEST_ERROR, "REMOTE_INVALID_REQUEST_ERROR"},
+    {IB_WC_REMOTE_ACCESS_ERROR, "REMOTE_ACCESS_ERROR"},
+    {IB_WC_REMOTE_OPERATION_ERROR, "REMOTE_OPERATION_ERROR"},
+    {IB_WC_RETRY_EXCEEDED, "RETRY_EXCEEDED"},
+    {IB_WC_RNR_RETRY_EXCEEDED, "RNR_RETRY_EXCEEDED"},
+    {IB_WC_LOCAL_RDD_VIOLATION, "LOCAL_RDD_VIOLATION"},
+    {IB_WC_REMOTE_INVALID_RD_REQUEST, "REMOTE_INVALID_RD_REQUEST"},
+    {IB_WC_REMOTE_ABORTED, "REMOTE_ABORTED"},
+    {IB_WC_INVALID_EEC_NUMBER, "INVALID_EEC_NUMBER"},
+    {IB_WC_INVALID_EEC_STATE, "INVALID_EEC_STATE"},
+    {IB_WC_FATAL_ERROR, "FATAL_ERROR"},
+    {IB_WC_RESPONSE_TIMEOUT, "RESPONSE_TIMEOUT"},
+    {IB_WC_GENERAL_ERROR, "GENERAL_ERROR"},
+};
+
 constexpr entry events[] = {
     {IB_AE_PATH_MIGRATED, "PATH_MIG"},
     {IB_AE_COMMUNICATION_ESTABLISHED, "COMM_EST"},
@@ -162,6 +187,8 @@ std::string_view name_of(IB_PORT_STATE state) noexcept { return find(port_states
 std::string_view name_of(IB_PORT_PHYSICAL_STATE state) noexcept {
     return find(physical_states, state);
 }
+std::string_view name_of(IB_WC_STATUS status) noexcept { return find(completion_statuses, status); }
+
 std::string_view name_of(IB_ASYNC_EVENT event) noexcept { return find(events, event); }
 std::string_view name_of(IB_LINK_WIDTH width) noexcept { return find(widths, width); }
 std::string_view name_of(IB_LINK_SPEED speed) noexcept { return find(speeds, speed); }

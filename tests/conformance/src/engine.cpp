@@ -127,6 +127,7 @@ std::vector<const test_case*> all_cases() {
                                                    address_cases,
                                                    queue_pair_cases,
                                                    transfer_cases,
+                                                   transfer_irp_cases,
                                                    multicast_cases,
                                                    cancel_cases,
                                                    level_cases,

@@ -47,6 +47,7 @@ extern const std::span<const test_case> memory_cases;
 extern const std::span<const test_case> address_cases;
 extern const std::span<const test_case> queue_pair_cases;
 extern const std::span<const test_case> transfer_cases;
+extern const std::span<const test_case> transfer_irp_cases;
 extern const std::span<const test_case> multicast_cases;
 extern const std::span<const test_case> cancel_cases;
 extern const std::span<const test_case> level_cases;

@@ -11,10 +11,11 @@
 
 namespace irpverbs::dispatch::detail {
 
-/// `Reference` is a smart pointer (intrusive_ptr, shared_ptr). find() copies it under the lock, so
-/// that the returned object is alive. A handle is {generation, slot, two zero bits}; the generation
-/// of a slot grows with each use, so no handle value occurs twice. Distinct threads of one machine
-/// may call all members but the destructor. IRQL: <= DISPATCH_LEVEL; insert: PASSIVE_LEVEL.
+/// `Reference` is a smart pointer (intrusive_ptr, shared_ptr), which find() copies under the lock,
+/// so that the returned object is alive; or a pointer to objects that are guarded otherwise. A
+/// handle is {generation, slot, two zero bits}; the generation of a slot grows with each use, so no
+/// handle value occurs twice. Distinct threads of one machine may call all members but the
+/// destructor. IRQL: <= DISPATCH_LEVEL.
 template <class Reference>
 class handle_table {
 public:
