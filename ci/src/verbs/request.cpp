@@ -9,9 +9,9 @@ namespace irpverbs::ci {
 
 namespace {
 
-// Completes an IRP that references its object.
-NTSTATUS complete_referenced(IRP* irp, IO_STACK_LOCATION* location, const verb& row,
-                             NTSTATUS status, ULONG_PTR information) {
+// Completes an IRP whose stack location has flags.
+[[gnu::noinline]] NTSTATUS complete_flagged(IRP* irp, IO_STACK_LOCATION* location, const verb& row,
+                                            NTSTATUS status, ULONG_PTR information) {
     object& target = object_of(row, parameters_of(location).object);
     const UCHAR flags = location->Flags;
     if ((flags & has_turn) != 0) static_cast<qp_object&>(target).on_state_changed();
@@ -19,6 +19,17 @@ NTSTATUS complete_referenced(IRP* irp, IO_STACK_LOCATION* location, const verb& 
         status = return_user_buffer(location, row.buffer, status, information);
     finish(irp, status, information);
     if ((flags & has_turn) != 0) static_cast<qp_object&>(target).turns.end_turn();
+    target.dereference();
+    return status;
+}
+
+// Completes an IRP that references its object.
+NTSTATUS complete_referenced(IRP* irp, IO_STACK_LOCATION* location, const verb& row,
+                             NTSTATUS status, ULONG_PTR information) {
+    if ((location->Flags & (bounced | has_turn)) != 0) [[unlikely]]
+        return complete_flagged(irp, location, row, status, information);
+    object& target = object_of(row, parameters_of(location).object);
+    finish(irp, status, information);
     target.dereference();
     return status;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <ci/ci.h>
+#include <ci/data_path.h>
 
 #include <functional>
 
@@ -153,6 +154,12 @@ inline verb detach_mcast(IB_MCAST* mcast, CI_UDATA* data = nullptr) {
 }
 inline verb get_qp_event(IB_QP* qp) {
     return {"CiGetQpAsyncEvent", [=](IRP* irp) { return CiGetQpAsyncEvent(qp, irp); }};
+}
+inline verb transfer(IB_QP* qp, const ib_send_wr_t* what, IB_WC* into) {
+    return {"CiTransfer", [=](IRP* irp) { return CiTransfer(qp, what, into, irp); }};
+}
+inline verb transfer_recv(IB_QP* qp, const ib_recv_wr_t* what, IB_WC* into) {
+    return {"CiTransferRecv", [=](IRP* irp) { return CiTransferRecv(qp, what, into, irp); }};
 }
 
 } // namespace irpverbs::conformance

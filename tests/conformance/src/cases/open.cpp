@@ -78,6 +78,8 @@ void null_object_returns_invalid_parameter(world&) {
                              attach_mcast(nullptr, nullptr, 0),
                              detach_mcast(nullptr),
                              get_qp_event(nullptr),
+                             transfer(nullptr, nullptr, nullptr),
+                             transfer_recv(nullptr, nullptr, nullptr),
                              register_agent(nullptr, nullptr),
                              deregister_agent(nullptr),
                              send_mad(nullptr, nullptr),

@@ -8,20 +8,13 @@ namespace irpverbs::conformance {
 namespace transfer_irp_group {
 namespace {
 
-verb send_of(const transfer_end& end, const ib_send_wr_t& what, IB_WC* into) {
-    return {"CiTransfer", [&, into](IRP* irp) { return CiTransfer(end.pair, &what, into, irp); }};
-}
-verb receive_of(const transfer_end& end, const ib_recv_wr_t& what, IB_WC* into) {
-    return {"CiTransferRecv",
-            [&, into](IRP* irp) { return CiTransferRecv(end.pair, &what, into, irp); }};
-}
-
 /// A receive of 64 bytes that has begun.
 struct receiving {
     explicit receiving(transfer_end& end)
         : segment(*end.request(WR_SEND, 0).ds_array), request{nullptr, 7, &segment, 1} {
-        end.skip_without_posts();
-        call.emplace(receive_of(end, request, &completion));
+        call.emplace(transfer_recv(end.pair, &request, &completion));
+        if (call->done() && call->status() == STATUS_NOT_SUPPORTED)
+            throw skipped{"CiTransferRecv returns STATUS_NOT_SUPPORTED"};
     }
 
     ib_local_ds_t segment;
@@ -35,7 +28,7 @@ void transfers_complete_with_their_work_completions(world& here) {
     receiving receive(scene.other);
     const ib_send_wr_t send = scene.one.request(WR_SEND, 5, 48);
     IB_WC sent{};
-    verb_call sending(send_of(scene.one, send, &sent));
+    verb_call sending(transfer(scene.one.pair, &send, &sent));
     EXPECT_STATUS(sending.status(), STATUS_SUCCESS);
     EXPECT_EQ(sending.information(), 48u);
     EXPECT_EQ(sent.WrId, 5u);
@@ -51,7 +44,8 @@ void failed_completion_is_the_status(world& here) {
     ib_send_wr_t what = scene.one.remote(WR_RDMA_WRITE, 1, scene.other);
     what.remote_ops.rkey ^= 0x5A00;
     IB_WC completion{};
-    EXPECT_STATUS(verb_call(send_of(scene.one, what, &completion)).status(), STATUS_ACCESS_DENIED);
+    EXPECT_STATUS(verb_call(transfer(scene.one.pair, &what, &completion)).status(),
+                  STATUS_ACCESS_DENIED);
     EXPECT_EQ(completion.Status, ULONG{IB_WC_REMOTE_ACCESS_ERROR});
 }
 
@@ -90,7 +84,8 @@ void list_is_refused(world& here) {
     ib_send_wr_t what = scene.one.remote(WR_RDMA_WRITE, 1, scene.other);
     ib_send_wr_t second = what;
     what.p_next = &second;
-    EXPECT_STATUS(verb_call(send_of(scene.one, what, nullptr)).status(), STATUS_INVALID_PARAMETER);
+    EXPECT_STATUS(verb_call(transfer(scene.one.pair, &what, nullptr)).status(),
+                  STATUS_INVALID_PARAMETER);
 }
 
 constexpr const char* as_completion =
