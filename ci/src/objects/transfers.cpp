@@ -21,8 +21,8 @@ PVOID& owner_of(IRP* irp) { return irp->Tail.Overlay.DriverContext[0]; }
 PVOID& handle_word(IRP* irp) { return irp->Tail.Overlay.DriverContext[1]; }
 ULONGLONG handle_of(IRP* irp) { return reinterpret_cast<ULONG_PTR>(handle_word(irp)); }
 
-// When there was a canceller: of it and of the transfer's end, the first to be done leaves a mark
-// here, and the second completes the IRP.
+// When there is a canceller: of it and of the transfer's end, the first to be done leaves a mark
+// here, and the second completes the IRP. The canceller does nothing after its mark.
 PVOID& mark_of(IRP* irp) { return irp->Tail.Overlay.DriverContext[2]; }
 const PVOID ended_mark = reinterpret_cast<PVOID>(ULONG_PTR{1});
 const PVOID canceller_mark = reinterpret_cast<PVOID>(ULONG_PTR{2});
@@ -80,9 +80,15 @@ NTSTATUS status_of(ULONG completion_status) {
     }
 }
 
-// Completes an IRP whose handle the caller has removed.
+// Returns true if no canceller has come, and none comes any more.
+bool keep_cancellers_out(IRP* irp) {
+    const bool cancelled = __atomic_load_n(&irp->Cancel, __ATOMIC_SEQ_CST) != 0;
+    return !cancelled && IoSetCancelRoutine(irp, nullptr) != nullptr;
+}
+
+// Completes an IRP whose handle the caller has removed, or leaves that to its canceller.
 void end(IRP* irp, NTSTATUS status, ULONG_PTR information) {
-    if (IoSetCancelRoutine(irp, nullptr) == nullptr) {
+    if (!keep_cancellers_out(irp)) {
         irp->IoStatus.Status = status;
         irp->IoStatus.Information = information;
         if (__atomic_exchange_n(&mark_of(irp), ended_mark, __ATOMIC_ACQ_REL) != canceller_mark)
@@ -101,10 +107,18 @@ void end(IRP* irp, const IB_WC& completion) {
     end(irp, status, information);
 }
 
+// A canceller that has found the routine holds the lock until it has a reference, or has seen that
+// there is nothing to reference: after this, cancellers use neither the queues nor the queue pair.
+void await_cancellers() {
+    KIRQL before = 0;
+    IoAcquireCancelSpinLock(&before);
+    IoReleaseCancelSpinLock(before);
+}
+
 } // namespace
 
-// The canceller reads the queue pair of the IRP while the handle exists: a queue pair is freed
-// after its transfers are abandoned.
+// The canceller holds the cancel spin lock, as long as it may use this and the queue pair without a
+// reference: see abandon().
 qp_object* transfers::reference_qp(IRP* irp) {
     const spin_guard guard(lock_);
     if (handles_.find(handle_of(irp)) != irp) return nullptr;
@@ -113,14 +127,15 @@ qp_object* transfers::reference_qp(IRP* irp) {
 }
 
 void transfers::cancel(DEVICE_OBJECT*, IRP* irp) {
-    IoReleaseCancelSpinLock(irp->CancelIrql);
     qp_object* qp = static_cast<transfers*>(owner_of(irp))->reference_qp(irp);
+    IoReleaseCancelSpinLock(irp->CancelIrql);
+    if (qp != nullptr) {
+        qp->flush.send(&qp->shared.Qp);
+        qp->dereference();
+    }
     const bool is_last =
         __atomic_exchange_n(&mark_of(irp), canceller_mark, __ATOMIC_ACQ_REL) == ended_mark;
     if (is_last) finish(irp, irp->IoStatus.Status, irp->IoStatus.Information);
-    if (qp == nullptr) return;
-    qp->flush.send(&qp->shared.Qp);
-    qp->dereference();
 }
 
 NTSTATUS transfers::insert(IRP* irp, ULONGLONG& handle) {
@@ -210,6 +225,7 @@ void transfers::abandon(const qp_object& qp) {
     remove_all_of(qp, removed);
     while (!IsListEmpty(&removed))
         end(irp_of(RemoveHeadList(&removed)), STATUS_CANCELLED, 0);
+    await_cancellers();
 }
 
 } // namespace irpverbs::ci
