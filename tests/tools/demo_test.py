@@ -21,6 +21,8 @@ class Demo(unittest.TestCase):
         self.script("project/tools/bootstrap", "exit 0")
         self.script("bin/cmake", "exit 0")
         for name in ("bin/python3", "project/build/demo/samples/demo",
+                     "project/build/demo/samples/transfer_coroutine",
+                     "project/build/demo/samples/pulled_cable",
                      "project/build/demo/samples/paths_everywhere"):
             self.script(name, 'echo "$@"')
 
