@@ -154,11 +154,16 @@ asio::awaitable<void> use_wrong_key(const attached&, connection& between) {
 }
 TEST_P(FabricTransfers, WrongKey_IsAccessDeniedAndFlushesLaterOnes) { run(use_wrong_key); }
 
-// The memory of a transfer that has ended by its deadline is not written any more.
+// The memory of a transfer that has ended by its deadline is not written any more. A deadline that
+// passes before the post, as on a busy machine, leaves the queue pair as it is.
 asio::awaitable<void> wait_in_vain(const attached&, connection& between) {
     auto& [one, two] = between;
-    const auto [error, entry] = co_await two.qp.recv(two.buffer(), irp::within(1ms, as_tuple));
-    EXPECT_EQ(error, code(STATUS_IO_TIMEOUT));
+    IB_WC entry{};
+    for (int tries = 0; tries < 100 && entry.Status != IB_WC_FLUSHED; ++tries) {
+        boost::system::error_code error;
+        std::tie(error, entry) = co_await two.qp.recv(two.buffer(), irp::within(1ms, as_tuple));
+        EXPECT_EQ(error, code(STATUS_IO_TIMEOUT));
+    }
     EXPECT_EQ(entry.Status, ULONG{IB_WC_FLUSHED});
     EXPECT_EQ((co_await ci::query_qp(two.qp))->state, IB_QPS_ERROR);
     one.fill(9);
