@@ -222,7 +222,7 @@ TEST_P(Standby, DisableFromMaster_StandbyBecomesNotActive) {
     EXPECT_TRUE(eventually([&] { return is_master(second); })); // no master answers its polls
 }
 
-// A manager of the third host that responds to Get(SMInfo) only when it is told to.
+// A manager of the third host that responds to Get(SMInfo) only when respond() is called.
 struct reticent_manager {
     explicit reticent_manager(const attached& hcas)
         : ca(hcas.fdo(3)), agent(ca, agent_of(directed_class, {get_method})) {
