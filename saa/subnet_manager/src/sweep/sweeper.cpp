@@ -192,6 +192,8 @@ void sweeper::poll_master() {
         get_smp({}, sm_port_info, current_->manager.port), [this](const smp_response& response) {
             const auto info = unpack<sm_portinfo_t>(response.data);
             if (!response.success() || !info) return;
+            // A sweep that failed leaves a subnet without ports.
+            if (!current_->manager.valid()) return static_cast<void>(change_seen_ = true);
             const sm_portinfo_t& known = current_->nodes.at(current_->manager).info;
             if (info->MasterSMLID != current_->manager_lid() || info->PortState != known.PortState)
                 change_seen_ = true;
