@@ -51,7 +51,10 @@ TEST(Verbs, Numbers_OfVerbsThatWereReleased_Stay) {
         {"CiModifyQp", 0x82},         {"CiQueryQp", 0x83},
         {"CiFlushQp", 0x84},          {"CiGetQpAsyncEvent", 0x85},
         {"CiTransfer", 0x86},         {"CiTransferRecv", 0x87},
-        {"CiAttachMcast", 0xA0},      {"CiDetachMcast", 0xA1},
+        {"CiCreateSrq", 0x90},        {"CiDestroySrq", 0x91},
+        {"CiModifySrq", 0x92},        {"CiQuerySrq", 0x93},
+        {"CiGetSrqAsyncEvent", 0x94}, {"CiAttachMcast", 0xA0},
+        {"CiDetachMcast", 0xA1},
     };
     std::map<std::string_view, unsigned> now;
     for (const row& each : rows)

@@ -35,12 +35,13 @@ public:
     connected_end& operator=(const connected_end&) = delete;
 
     /// Both ends have been made before one connects.
-    void connect(const connected_end& peer) {
+    void connect(const connected_end& peer) { connect(peer.ca_.lid(), peer.qp->Num); }
+    void connect(ib_lid_t lid, ib_qpn_t peer) {
         EXPECT_EQ(modify_qp(qp, ci::to_init(type_, {.access = IB_AC_REMOTE})), STATUS_SUCCESS);
         ci::rtr_attributes path;
         path.av.port_num = 1;
-        path.av.dlid = peer.ca_.lid();
-        path.dest_qp = peer.qp->Num;
+        path.av.dlid = lid;
+        path.dest_qp = peer;
         path.rq_psn = first_psn;
         path.rnr_nak_timeout = 1;
         EXPECT_EQ(modify_qp(qp, ci::to_rtr(type_, path)), STATUS_SUCCESS);
@@ -101,11 +102,7 @@ public:
     }
 
     // ---- completions
-    bool take(IB_WC& entry) const {
-        ULONG taken = 0;
-        EXPECT_EQ(CiGetCqResults(cq_, 1, &entry, &taken), STATUS_SUCCESS);
-        return taken != 0;
-    }
+    bool take(IB_WC& entry) const { return take_completion(cq_, entry); }
     bool has_no_completion() const {
         IB_WC entry{};
         return !take(entry);
@@ -124,15 +121,7 @@ public:
         }
     }
     /// Waits for the next one.
-    IB_WC next() const {
-        IB_WC entry{};
-        while (!take(entry)) {
-            verb_call event([&](IRP* irp) { return CiGetCqCompEvent(cq_, irp); });
-            verb_call([&](IRP* irp) { return CiArmCq(cq_, IB_CQ_ARM_NEXT, irp); }).status();
-            if (event.status() != STATUS_SUCCESS) return entry;
-        }
-        return entry;
-    }
+    IB_WC next() const { return next_completion(cq_); }
 
     IB_QP* qp = nullptr;
 

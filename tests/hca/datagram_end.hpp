@@ -108,25 +108,13 @@ public:
     }
 
     // ---- completions
-    bool take(IB_WC& entry) const {
-        ULONG taken = 0;
-        EXPECT_EQ(CiGetCqResults(cq_, 1, &entry, &taken), STATUS_SUCCESS);
-        return taken != 0;
-    }
+    bool take(IB_WC& entry) const { return take_completion(cq_, entry); }
     bool has_no_completion() const {
         IB_WC entry{};
         return !take(entry);
     }
     /// Waits for the next one.
-    IB_WC next() const {
-        IB_WC entry{};
-        while (!take(entry)) {
-            verb_call event([&](IRP* irp) { return CiGetCqCompEvent(cq_, irp); });
-            verb_call([&](IRP* irp) { return CiArmCq(cq_, IB_CQ_ARM_NEXT, irp); }).status();
-            if (event.status() != STATUS_SUCCESS) return entry;
-        }
-        return entry;
-    }
+    IB_WC next() const { return next_completion(cq_); }
 
     IB_QP* qp = nullptr;
 

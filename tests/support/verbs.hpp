@@ -137,6 +137,24 @@ inline NTSTATUS destroy_cq(IB_CQ* cq) {
     return verb_call([&](IRP* irp) { return CiDestroyCq(cq, nullptr, irp); }).status();
 }
 
+/// False: the queue is empty.
+inline bool take_completion(IB_CQ* cq, IB_WC& entry) {
+    ULONG taken = 0;
+    EXPECT_EQ(CiGetCqResults(cq, 1, &entry, &taken), STATUS_SUCCESS);
+    return taken != 0;
+}
+
+/// Waits for the next completion.
+inline IB_WC next_completion(IB_CQ* cq) {
+    IB_WC entry{};
+    while (!take_completion(cq, entry)) {
+        verb_call event([&](IRP* irp) { return CiGetCqCompEvent(cq, irp); });
+        verb_call([&](IRP* irp) { return CiArmCq(cq, IB_CQ_ARM_NEXT, irp); }).status();
+        if (event.status() != STATUS_SUCCESS) return entry;
+    }
+    return entry;
+}
+
 /// `verb(IRP*)` creates an object, and succeeds.
 template <class Object, class Verb>
 Object* created(const Verb& verb) {
@@ -173,6 +191,16 @@ inline IB_MCAST* attach_mcast(IB_QP* qp, const ib_gid_t& group, ib_lid_t lid) {
 }
 inline NTSTATUS detach_mcast(IB_MCAST* mcast) {
     return verb_call([&](IRP* irp) { return CiDetachMcast(mcast, nullptr, irp); }).status();
+}
+
+inline IB_SRQ* create_srq(IB_PD* pd, const ib_srq_create_t& wanted) {
+    return created<IB_SRQ>([&](IRP* irp) { return CiCreateSrq(pd, &wanted, nullptr, irp); });
+}
+inline NTSTATUS destroy_srq(IB_SRQ* srq) {
+    return verb_call([&](IRP* irp) { return CiDestroySrq(srq, nullptr, irp); }).status();
+}
+inline NTSTATUS modify_srq(IB_SRQ* srq, const ib_srq_mod_t& change) {
+    return verb_call([&](IRP* irp) { return CiModifySrq(srq, &change, nullptr, irp); }).status();
 }
 
 /// The parameters of a queue pair with small queues.

@@ -36,6 +36,7 @@
 #include <ci/memory.h>
 #include <ci/multicast.h>
 #include <ci/qp.h>
+#include <ci/srq.h>
 #include <ci/transfer.h>
 #include <irp/wdm.h>
 

@@ -5,7 +5,7 @@
 
 #include <ci/ci.h>
 #include <ci/detail/direct_poll.h>
-#include <ci/detail/qp_posts.h>
+#include <ci/detail/posts.h>
 
 NT_EXTERN_C_BEGIN
 
@@ -142,6 +142,27 @@ static inline NTSTATUS CiPostRecv(IB_QP* pQp, ib_recv_wr_t* pRecvWr, ib_recv_wr_
     }
     posts = (const HCA_QP_POSTS*)(const void*)(pQp + 1);
     return __atomic_load_n(&posts->PostRecv, __ATOMIC_RELAXED)(posts->Queue, pRecvWr, ppFailed);
+}
+
+/* Posts a list of work requests to a shared receive queue, as CiPostRecv does to a receive queue.
+   IB_QPS_ERROR of a queue pair leaves the receives of a shared queue there; IB_AE_LAST_WQE_REACHED
+   of the queue pair says that it takes no more.
+   Ownership: as of CiPostSend; the caller ensures that the shared receive queue is not destroyed
+   before this returns. IRQL: <= DISPATCH_LEVEL.
+   STATUS_SUCCESS. STATUS_INVALID_PARAMETER: pSrq or pRecvWr is NULL, or a work request has too many
+   segments. STATUS_INSUFFICIENT_RESOURCES: the queue is full. STATUS_NOT_SUPPORTED: the HCA's
+   driver does not implement this call. STATUS_FILE_FORCED_CLOSED: there was a fatal event. Source:
+   IBA 11.4.1.2; ci_post_srq_recv of WinOF. */
+static inline NTSTATUS CiPostSrqRecv(IB_SRQ* pSrq, ib_recv_wr_t* pRecvWr, ib_recv_wr_t** ppFailed) {
+    ib_recv_wr_t* unused;
+    const HCA_SRQ_POST* post;
+    if (ppFailed == NULL) ppFailed = &unused;
+    if (pSrq == NULL || pRecvWr == NULL) {
+        *ppFailed = pRecvWr;
+        return STATUS_INVALID_PARAMETER;
+    }
+    post = (const HCA_SRQ_POST*)(const void*)(pSrq + 1);
+    return __atomic_load_n(&post->PostRecv, __ATOMIC_RELAXED)(post->Queue, pRecvWr, ppFailed);
 }
 
 /* The slow path of CiGetCqResults, which alone calls it: polls that do not call

@@ -86,6 +86,16 @@ typedef struct _HCA_QP {
     VOID* Reserved;
 } HCA_QP;
 
+/* A shared receive queue, as its driver sees it. Ownership: the common half's. */
+typedef struct _HCA_SRQ {
+    IB_SRQ Srq;        /* requested; CreateSrq and ModifySrq raise it to the granted numbers */
+    HCA_SRQ_POST Post; /* CreateSrq sets Queue, which then stays; see HcaSetSrqPost */
+    HCA_PD* Pd;
+    ib_srq_create_t Create;
+    VOID* Extension; /* SrqExtensionSize bytes, zeroed */
+    VOID* Reserved;
+} HCA_SRQ;
+
 /* The attachment of a queue pair to a multicast group, as its driver sees it. Ownership: the common
    half's. */
 typedef struct _HCA_MCAST {
@@ -96,6 +106,7 @@ typedef struct _HCA_MCAST {
 } HCA_MCAST;
 
 NT_STATIC_ASSERT(offsetof(HCA_QP, Posts) == sizeof(IB_QP), "CiPostSend finds it there");
+NT_STATIC_ASSERT(offsetof(HCA_SRQ, Post) == sizeof(IB_SRQ), "CiPostSrqRecv finds it there");
 
 /* The version of this header's tables. A new member stands at the end of its table, which grows by
    it; every other change increments the version. */
@@ -170,6 +181,13 @@ typedef struct _HCA_OPERATIONS {
 
     NTSTATUS (*AttachMcast)(HCA_MCAST* Mcast, CI_UDATA* UserData, PIRP Irp);
     NTSTATUS (*DetachMcast)(HCA_MCAST* Mcast, CI_UDATA* UserData, PIRP Irp);
+
+    NTSTATUS (*CreateSrq)(HCA_SRQ* Srq, CI_UDATA* UserData, PIRP Irp);
+    NTSTATUS (*DestroySrq)(HCA_SRQ* Srq, CI_UDATA* UserData, PIRP Irp);
+    NTSTATUS(*ModifySrq)
+    (HCA_SRQ* Srq, const ib_srq_mod_t* Modify, CI_UDATA* UserData, PIRP Irp);
+    NTSTATUS(*QuerySrq)
+    (HCA_SRQ* Srq, ib_srq_attr_t* Attr, SIZE_T AttrSize, CI_UDATA* UserData, PIRP Irp);
 } HCA_OPERATIONS;
 
 /* Initialises a table without operations. IRQL: any. */
@@ -196,6 +214,7 @@ typedef struct _HCA_DEVICE {
     SIZE_T QpExtensionSize;
     SIZE_T AvExtensionSize;
     SIZE_T McastExtensionSize;
+    SIZE_T SrqExtensionSize;
 } HCA_DEVICE;
 
 /* Initialises a description without values. IRQL: any. */
@@ -297,6 +316,10 @@ NT_API void HcaRevokeDirectPoll(HCA_CQ* Cq);
    DISPATCH_LEVEL. */
 NT_API void HcaReportQpEvent(HCA_QP* Qp, IB_ASYNC_EVENT Event);
 
+/* Reports an event of a shared receive queue, as HcaReportQpEvent; DestroySrq is not called before
+   this returns. IRQL: <= DISPATCH_LEVEL. */
+NT_API void HcaReportSrqEvent(HCA_SRQ* Srq, IB_ASYNC_EVENT Event);
+
 /* The state of a queue pair, by which modifies are checked. The driver stores each new state, also
    those that it enters by itself, IB_QPS_SQD_DRAINING before IB_QPS_SQD_DRAINED. IRQL: any. */
 static inline ib_qp_state_t HcaQpState(const HCA_QP* Qp) {
@@ -316,8 +339,12 @@ NT_API NTSTATUS HcaCheckQpModify(const HCA_QP* Qp, const ib_qp_mod_t* Modify);
    returns STATUS_NOT_SUPPORTED, as before the first call of this. A driver may have a function for
    each state. A post that began earlier may still be inside the earlier function. After a fatal
    event posts return STATUS_FILE_FORCED_CLOSED. The caller makes one call at a time for a queue
-   pair. IRQL: any. */
+   pair. PostRecv has no effect with a shared receive queue: CiPostRecv returns
+   STATUS_INVALID_DEVICE_REQUEST. IRQL: any. */
 NT_API void HcaSetQpPosts(HCA_QP* Qp, PFN_HCA_POST_SEND PostSend, PFN_HCA_POST_RECV PostRecv);
+
+/* Sets the function that CiPostSrqRecv calls with Post.Queue, as HcaSetQpPosts does. IRQL: any. */
+NT_API void HcaSetSrqPost(HCA_SRQ* Srq, PFN_HCA_POST_RECV PostRecv);
 
 /* Delivers a datagram to an agent; the datagram is copied. The caller holds no lock, makes one call
    at a time for an agent, and makes sure that DeregisterMadAgent is not called before this returns.

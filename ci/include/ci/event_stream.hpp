@@ -34,6 +34,7 @@ private:
     friend class channel_adapter;
     friend class completion_queue;
     friend class queue_pair;
+    friend class shared_receive_queue;
     using waiting_verb = NTSTATUS (*)(void* object, UCHAR port, IRP* irp);
 
     event_stream(std::weak_ptr<detail::closing_handle> source, waiting_verb verb,

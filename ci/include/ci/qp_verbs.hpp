@@ -6,6 +6,7 @@
 #include <ci/protection_domain.hpp>
 #include <ci/qp_changes.hpp>
 #include <ci/queue_pair.hpp>
+#include <ci/srq_verbs.hpp>
 #include <dispatch/status.hpp>
 
 namespace irpverbs::ci {
@@ -21,6 +22,22 @@ auto create_qp(const protection_domain& pd, const completion_queue& sends,
     wanted.h_rq_cq = receives;
     return detail::open<queue_pair>(
         1, {detail::access::held(pd), detail::access::held(sends), detail::access::held(receives)},
+        [=, pd = static_cast<IB_PD*>(pd)](IRP* irp) { CiCreateQp(pd, &wanted, nullptr, irp); },
+        std::forward<Token>(token));
+}
+
+/// As above, with a shared receive queue, which stays at least until completion, too.
+template <class Token = boost::asio::deferred_t>
+auto create_qp(const protection_domain& pd, const completion_queue& sends,
+               const completion_queue& receives, const shared_receive_queue& srq,
+               ib_qp_create_t wanted, Token&& token = {}) {
+    wanted.h_sq_cq = sends;
+    wanted.h_rq_cq = receives;
+    wanted.h_srq = srq;
+    return detail::open<queue_pair>(
+        1,
+        {detail::access::held(pd), detail::access::held(sends), detail::access::held(receives),
+         detail::access::held(srq)},
         [=, pd = static_cast<IB_PD*>(pd)](IRP* irp) { CiCreateQp(pd, &wanted, nullptr, irp); },
         std::forward<Token>(token));
 }

@@ -18,7 +18,7 @@ struct _ib_recv_wr;
    The first transfer makes the completion queue of this work queue a transfer queue, until it is
    destroyed: the library receives its completion events and polls it at DISPATCH_LEVEL. From then
    on CiPollCq and CiGetCqResults return STATUS_INVALID_DEVICE_STATE for it, and the completions of
-   work requests that CiPostSend or CiPostRecv posted are discarded.
+   work requests that CiPostSend, CiPostRecv or CiPostSrqRecv posted are discarded.
 
    Ownership: pSendWr (p_next is NULL, wr_id is free for the caller's use) and its segments are the
    HCA's until the IRP completes, and so is the memory that the segments name. With
@@ -50,7 +50,8 @@ NT_API NTSTATUS CiTransfer(struct _IB_QP* pQp, const struct _ib_send_wr* pSendWr
 /* Does with the receive queue and its completion queue what CiTransfer does with the send queue:
    the IRP completes when a message was received into the segments. STATUS_SUCCESS: Information is
    the length of the message in bytes; of an unreliable datagram it includes the 40 bytes for the
-   GRH. Other statuses: those of CiPostRecv and CiTransfer. */
+   GRH. Other statuses: those of CiPostRecv and CiTransfer. A queue pair with a shared receive
+   queue: STATUS_INVALID_DEVICE_REQUEST. */
 NT_API NTSTATUS CiTransferRecv(struct _IB_QP* pQp, const struct _ib_recv_wr* pRecvWr, IB_WC* pWc,
                                IRP* pIrp);
 

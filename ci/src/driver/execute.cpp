@@ -2,6 +2,7 @@
 #include "driver_checks.hpp"
 #include "objects/mad_agent.hpp"
 #include "objects/qp_object.hpp"
+#include "objects/srq_object.hpp"
 #include "verbs/request.hpp"
 #include "verbs/verb.hpp"
 
@@ -67,7 +68,23 @@ void HcaReportQpEvent(HCA_QP* Qp, IB_ASYNC_EVENT Event) {
 }
 
 void HcaSetQpPosts(HCA_QP* Qp, PFN_HCA_POST_SEND PostSend, PFN_HCA_POST_RECV PostRecv) {
+    if (Qp->Create.h_srq != nullptr) PostRecv = refuse_receives;
     qp_object::of(Qp).posts.set(PostSend, PostRecv, device_of(Qp->Pd->Ca->Device).failed);
+}
+
+void HcaReportSrqEvent(HCA_SRQ* Srq, IB_ASYNC_EVENT Event) {
+    const bool is_limit = Event == IB_AE_SRQ_LIMIT_REACHED;
+    const IB_ASYNC_EVENT known = is_limit ? IB_AE_SRQ_LIMIT_REACHED : IB_AE_SRQ_FATAL;
+    check_reported_event(device_of(Srq->Pd->Ca->Device), "HcaReportSrqEvent",
+                         std::bit_cast<ULONG>(Event), known, known);
+    srq_object& srq = srq_object::of(Srq);
+    if (!srq.try_reference()) return;
+    srq.signal(srq_object::async_channel, Event);
+    srq.dereference();
+}
+
+void HcaSetSrqPost(HCA_SRQ* Srq, PFN_HCA_POST_RECV PostRecv) {
+    srq_object::of(Srq).post.set(PostRecv, device_of(Srq->Pd->Ca->Device).failed);
 }
 
 void HcaReportMad(HCA_MAD_AGENT* Agent, const IB_MAD_RECEIVED* Received) {

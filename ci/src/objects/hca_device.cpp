@@ -94,13 +94,23 @@ void hca_device::unlink(ca_object& ca) {
     if (ca.device_hook::is_linked()) open.erase(open.iterator_to(ca));
 }
 
+void hca_device::add(posts& which) {
+    const spin_guard guard(lock);
+    all_posts.push_back(which);
+}
+
+void hca_device::remove(posts& which) {
+    const spin_guard guard(lock);
+    all_posts.erase(all_posts.iterator_to(which));
+}
+
 void hca_device::fail() {
     {
         const spin_guard guard(lock);
         if (failed.exchange(true)) return;
         for (direct_poll& each : polls)
             each.refuse();
-        for (qp_posts& each : posts)
+        for (posts& each : all_posts)
             each.refuse();
     }
     signal(0, IB_AE_LOCAL_FATAL);

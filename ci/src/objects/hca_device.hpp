@@ -4,7 +4,7 @@
 #include "capture/traffic_observer.hpp"
 #include "direct_poll.hpp"
 #include "object.hpp"
-#include "qp_posts.hpp"
+#include "posts.hpp"
 #include "verbs/request.hpp"
 
 #include <boost/intrusive/list.hpp>
@@ -35,7 +35,7 @@ struct hca_device {
     KSPIN_LOCK lock = 0;    // shared with its CAs: one acquisition delivers an event to all
     device_list open;       // guarded by lock: CAs that receive events
     direct_poll_list polls; // guarded by lock
-    qp_posts_list posts;    // guarded by lock
+    posts_list all_posts;   // guarded by lock
     LONG opens = 0;         // guarded by lock: open CAs, and opens under way
     bool refusing = false;  // guarded by lock
 
@@ -60,6 +60,9 @@ struct hca_device {
     void unlink(ca_object& ca);
     /// Reports the fatal event, once; verbs fail from now on.
     void fail();
+    /// After a fatal event the posts of these are refused.
+    void add(posts& which);
+    void remove(posts& which);
     /// Signals each open CA.
     void signal(unsigned channel, IB_ASYNC_EVENT event);
 

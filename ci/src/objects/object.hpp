@@ -52,7 +52,7 @@ struct notification {
 
 /// The objects that an object uses besides its parent. Each counts it as a child.
 struct used_objects {
-    std::array<object*, 2> all{}; // null: none
+    std::array<object*, 3> all{}; // null: none
 
     /// A failure changes nothing.
     NTSTATUS add_child() const;

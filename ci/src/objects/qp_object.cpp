@@ -1,5 +1,7 @@
 #include "qp_object.hpp"
 
+#include "srq_object.hpp"
+
 #include <dispatch/support/spin_lock.hpp>
 
 namespace irpverbs::ci {
@@ -9,8 +11,12 @@ namespace {
 cq_object& cq_of(IB_CQ* cq) { return cq_object::of(reinterpret_cast<HCA_CQ*>(cq)); }
 object* cq_in(IB_CQ* cq) { return cq != nullptr ? &cq_of(cq) : nullptr; }
 
+object* srq_in(IB_SRQ* srq) {
+    return srq != nullptr ? &srq_object::of(reinterpret_cast<HCA_SRQ*>(srq)) : nullptr;
+}
+
 used_objects used_of(const ib_qp_create_t& create) {
-    return {{cq_in(create.h_sq_cq), cq_in(create.h_rq_cq)}};
+    return {{cq_in(create.h_sq_cq), cq_in(create.h_rq_cq), srq_in(create.h_srq)}};
 }
 
 } // namespace
@@ -28,15 +34,12 @@ void qp_object::set_up(const create_parameters& wanted, event_channel* channels)
         0, create.sq_depth, create.rq_depth, create.sq_sge, create.rq_sge, create.sq_max_inline};
     shared.State = IB_QPS_RESET;
     channels[async_channel].has_up_call = create.dispatch.AsyncEvent != nullptr;
-    const dispatch::detail::spin_guard guard(device().lock);
-    device().posts.push_back(posts);
+    device().add(posts);
 }
 
 void qp_object::tear_down() {
     abandon_transfers();
-    hca_device& its_device = device();
-    const dispatch::detail::spin_guard guard(its_device.lock);
-    its_device.posts.erase(its_device.posts.iterator_to(posts));
+    device().remove(posts);
 }
 
 void qp_object::abandon_transfers() {

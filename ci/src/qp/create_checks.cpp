@@ -22,6 +22,13 @@ bool is_of(const HCA_CA* ca, IB_CQ* cq) {
     return cq != nullptr && reinterpret_cast<HCA_CQ*>(cq)->Ca == ca;
 }
 
+// A queue pair has a receive queue of its own, or a shared one of the same channel adapter.
+bool has_good_receives(const HCA_PD& pd, const ib_qp_create_t& create) {
+    if (create.h_srq == nullptr) return true;
+    return create.rq_depth == 0 && create.rq_sge == 0 &&
+           reinterpret_cast<HCA_SRQ*>(create.h_srq)->Pd->Ca == pd.Ca;
+}
+
 } // namespace
 
 NTSTATUS check_region(const ib_mr_create_t& create) {
@@ -40,7 +47,7 @@ bool is_way(const ib_av_attr_t& address, ULONG port_count) {
            (address.grh_valid == FALSE || address.grh.flow_label <= max_flow_label);
 }
 
-// XRC domains and shared receive queues do not exist yet.
+// XRC domains do not exist yet.
 NTSTATUS check_queue_pair(HCA_PD& pd, const ib_qp_create_t& create) {
     switch (create.qp_type) {
     case IB_QPT_RELIABLE_CONN:
@@ -58,7 +65,19 @@ NTSTATUS check_queue_pair(HCA_PD& pd, const ib_qp_create_t& create) {
     }
     if (!is_of(pd.Ca, create.h_sq_cq) || !is_of(pd.Ca, create.h_rq_cq))
         return STATUS_INVALID_PARAMETER;
-    return create.h_srq != nullptr ? STATUS_NOT_SUPPORTED : STATUS_SUCCESS;
+    return has_good_receives(pd, create) ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER;
+}
+
+NTSTATUS check_shared_queue(const ib_srq_create_t& create) {
+    return create.max_wr != 0 ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER;
+}
+
+NTSTATUS check_shared_queue(const ib_srq_mod_t& modify) {
+    constexpr ULONG known = IB_MOD_SRQ_MAX_WR | IB_MOD_SRQ_LIMIT;
+    const bool resizes = (modify.opts & IB_MOD_SRQ_MAX_WR) != 0;
+    const bool good =
+        modify.opts != 0 && (modify.opts & ~known) == 0 && (!resizes || modify.max_wr != 0);
+    return good ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER;
 }
 
 } // namespace irpverbs::ci

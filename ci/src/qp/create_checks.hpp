@@ -1,4 +1,4 @@
-// Checks of memory regions, queue pairs and addresses.
+// Checks of memory regions, queue pairs, shared receive queues and addresses.
 #pragma once
 
 #include <ci/driver.h>
@@ -7,6 +7,8 @@ namespace irpverbs::ci {
 
 NTSTATUS check_region(const ib_mr_create_t& create);
 NTSTATUS check_queue_pair(HCA_PD& pd, const ib_qp_create_t& create);
+NTSTATUS check_shared_queue(const ib_srq_create_t& create);
+NTSTATUS check_shared_queue(const ib_srq_mod_t& modify);
 
 /// True if the fields of an address of an HCA with so many ports are in their ranges.
 bool is_way(const ib_av_attr_t& address, ULONG port_count);

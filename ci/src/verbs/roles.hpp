@@ -5,6 +5,7 @@
 #include "objects/mad_agent.hpp"
 #include "objects/mcast_object.hpp"
 #include "objects/qp_object.hpp"
+#include "objects/srq_object.hpp"
 #include "qp/create_checks.hpp"
 #include "user/user_memory.hpp"
 #include "verb.hpp"
@@ -180,6 +181,9 @@ private:
     static NTSTATUS check_value(const hca_device&, void* pd, const ib_qp_create_t& create) {
         return check_queue_pair(*static_cast<HCA_PD*>(pd), create);
     }
+    static NTSTATUS check_value(const hca_device&, void*, const ib_srq_create_t& create) {
+        return check_shared_queue(create);
+    }
 };
 
 struct pd_type : role {
@@ -193,6 +197,13 @@ struct av_change : input<ib_av_attr_t> {
     static NTSTATUS check(const hca_device& device, const parameters& with) {
         const auto* attr = static_cast<const ib_av_attr_t*>(with.buffer);
         return valid(attr != nullptr && is_way(*attr, device.description.PortCount));
+    }
+};
+
+struct srq_change : input<ib_srq_mod_t> {
+    static NTSTATUS check(const hca_device&, const parameters& with) {
+        const auto* modify = static_cast<const ib_srq_mod_t*>(with.buffer);
+        return modify != nullptr ? check_shared_queue(*modify) : STATUS_INVALID_PARAMETER;
     }
 };
 
@@ -300,6 +311,13 @@ struct qp_event : role {
     static constexpr bool returns_event = true;
     static NTSTATUS wait(const hca_device& device, object& target, IRP* irp, const parameters&) {
         return target.wait(qp_object::async_channel, irp, status_unless_failed(device));
+    }
+};
+
+struct srq_event : role {
+    static constexpr bool returns_event = true;
+    static NTSTATUS wait(const hca_device& device, object& target, IRP* irp, const parameters&) {
+        return target.wait(srq_object::async_channel, irp, status_unless_failed(device));
     }
 };
 

@@ -25,6 +25,7 @@ DEVICE_OBJECT* fdo_of(IB_PD* pd) { return reinterpret_cast<HCA_PD*>(pd)->Ca->Dev
 DEVICE_OBJECT* fdo_of(IB_MR* mr) { return reinterpret_cast<HCA_MR*>(mr)->Pd->Ca->Device; }
 DEVICE_OBJECT* fdo_of(IB_AV* av) { return reinterpret_cast<HCA_AV*>(av)->Pd->Ca->Device; }
 DEVICE_OBJECT* fdo_of(IB_QP* qp) { return reinterpret_cast<HCA_QP*>(qp)->Pd->Ca->Device; }
+DEVICE_OBJECT* fdo_of(IB_SRQ* srq) { return reinterpret_cast<HCA_SRQ*>(srq)->Pd->Ca->Device; }
 DEVICE_OBJECT* fdo_of(IB_MCAST* mcast) {
     return reinterpret_cast<HCA_MCAST*>(mcast)->Qp->Pd->Ca->Device;
 }
@@ -216,6 +217,27 @@ NTSTATUS CiTransfer(IB_QP* pQp, const ib_send_wr_t* pSendWr, IB_WC* pWc, IRP* pI
 
 NTSTATUS CiTransferRecv(IB_QP* pQp, const ib_recv_wr_t* pRecvWr, IB_WC* pWc, IRP* pIrp) {
     return send(pQp, pIrp, HCA_MN_TRANSFER_RECV, pRecvWr, reinterpret_cast<ULONG_PTR>(pWc));
+}
+
+NTSTATUS CiCreateSrq(IB_PD* pPd, const ib_srq_create_t* pCreate, CI_UDATA* pUserData, IRP* pIrp) {
+    return send_create(pPd, pIrp, HCA_MN_CREATE_SRQ, pCreate, nullptr, pUserData);
+}
+
+NTSTATUS CiDestroySrq(IB_SRQ* pSrq, CI_UDATA* pUserData, IRP* pIrp) {
+    return send(pSrq, pIrp, HCA_MN_DESTROY_SRQ, pUserData);
+}
+
+NTSTATUS CiModifySrq(IB_SRQ* pSrq, const ib_srq_mod_t* pModify, CI_UDATA* pUserData, IRP* pIrp) {
+    return send(pSrq, pIrp, HCA_MN_MODIFY_SRQ, pModify, 0, word_of(pUserData));
+}
+
+NTSTATUS CiQuerySrq(IB_SRQ* pSrq, SIZE_T AttrSize, ib_srq_attr_t* pAttr, CI_UDATA* pUserData,
+                    IRP* pIrp) {
+    return send(pSrq, pIrp, HCA_MN_QUERY_SRQ, pAttr, AttrSize, word_of(pUserData));
+}
+
+NTSTATUS CiGetSrqAsyncEvent(IB_SRQ* pSrq, IRP* pIrp) {
+    return send(pSrq, pIrp, HCA_MN_GET_SRQ_ASYNC_EVENT);
 }
 
 NTSTATUS CiAttachMcast(IB_QP* pQp, const ib_gid_t* pMcastGid, ib_lid_t McastLid,

@@ -4,6 +4,7 @@
 #include "failure.hpp"
 #include "memory_verbs.hpp"
 #include "qp_operations.hpp"
+#include "shared_receives.hpp"
 #include "verbs_attributes.hpp"
 
 #include <algorithm>
@@ -92,6 +93,7 @@ NTSTATUS adapter::start(std::string& problem) {
     description.MrExtensionSize = sizeof(mr_extension);
     description.AvExtensionSize = sizeof(av_extension);
     description.QpExtensionSize = sizeof(qp_extension);
+    description.SrqExtensionSize = sizeof(srq_extension);
     DEVICE_OBJECT* made = nullptr;
     if (status = HcaCreateDevice(&description, &made); !NT_SUCCESS(status)) {
         problem = name_ + ": " +

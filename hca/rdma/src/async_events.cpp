@@ -48,6 +48,10 @@ IB_ASYNC_EVENT event_of(ibv_event_type type) {
     return IB_AE_NONE;
 }
 
+bool is_of_shared_receives(ibv_event_type type) {
+    return type == IBV_EVENT_SRQ_ERR || type == IBV_EVENT_SRQ_LIMIT_REACHED;
+}
+
 bool is_of_queue_pair(ibv_event_type type) {
     switch (type) {
     case IBV_EVENT_QP_FATAL:

@@ -5,6 +5,7 @@
 #include "address_vectors.hpp"
 #include "memory_verbs.hpp"
 #include "qp_operations.hpp"
+#include "shared_receives.hpp"
 #include "verbs_attributes.hpp"
 
 #include <hca/rdma.h>
@@ -173,6 +174,10 @@ const HCA_OPERATIONS operations = {
     .QueryAv = query_av,
     .AttachMcast = attach_mcast,
     .DetachMcast = detach_mcast,
+    .CreateSrq = create_srq,
+    .DestroySrq = destroy_srq,
+    .ModifySrq = modify_srq,
+    .QuerySrq = query_srq,
 };
 
 } // namespace irpverbs::hca_rdma

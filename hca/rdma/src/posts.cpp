@@ -128,7 +128,8 @@ int post(const post_target& to, ibv_send_wr* piece, ibv_send_wr** bad) {
 
 // ---- receive queues
 
-NTSTATUS convert(const post_target& on, const ib_recv_wr_t& from, ibv_recv_wr& to) {
+template <class Target>
+NTSTATUS convert(const Target& on, const ib_recv_wr_t& from, ibv_recv_wr& to) {
     if (from.num_ds > on.receive_segments) return STATUS_INVALID_PARAMETER;
     to.wr_id = from.wr_id;
     to.sg_list = as_libibverbs(from.ds_array);
@@ -138,6 +139,10 @@ NTSTATUS convert(const post_target& on, const ib_recv_wr_t& from, ibv_recv_wr& t
 
 int post(const post_target& to, ibv_recv_wr* piece, ibv_recv_wr** bad) {
     return ibv_post_recv(to.pair, piece, bad);
+}
+
+int post(const shared_post_target& to, ibv_recv_wr* piece, ibv_recv_wr** bad) {
+    return ibv_post_srq_recv(to.queue, piece, bad);
 }
 
 // ---- lists
@@ -150,7 +155,8 @@ NTSTATUS status_of_failed(const post_target& to, int result, const ib_send_wr_t&
     if (error == EINVAL && is_extra && to.context.is_iwarp()) return STATUS_NOT_SUPPORTED;
     return to.context.failure(error);
 }
-NTSTATUS status_of_failed(const post_target& to, int result, const ib_recv_wr_t&) {
+template <class Target>
+NTSTATUS status_of_failed(const Target& to, int result, const ib_recv_wr_t&) {
     return to.context.failure(failure_of(result));
 }
 
@@ -163,9 +169,8 @@ Request* skip(Request* from, std::ptrdiff_t count) {
 
 /// Posts the list in pieces, which are converted on the stack. `convert_one(from, to)` returns a
 /// status.
-template <class Theirs, class Request, class Convert>
-NTSTATUS post_list(void* queue, Request* list, Request** failed, const Convert& convert_one) {
-    const auto& to = *static_cast<const post_target*>(queue);
+template <class Theirs, class Target, class Request, class Convert>
+NTSTATUS post_list(const Target& to, Request* list, Request** failed, const Convert& convert_one) {
     NTSTATUS status = STATUS_SUCCESS;
     while (list != nullptr && status == STATUS_SUCCESS) {
         std::array<Theirs, piece_size> piece; // converted from `list` to `rest`
@@ -192,14 +197,16 @@ NTSTATUS post_list(void* queue, Request* list, Request** failed, const Convert& 
 
 template <ib_qp_type_t Type>
 NTSTATUS post_send(void* queue, ib_send_wr_t* list, ib_send_wr_t** failed) {
-    return post_list<ibv_send_wr>(queue, list, failed, convert<Type>);
+    const auto& to = *static_cast<const post_target*>(queue);
+    return post_list<ibv_send_wr>(to, list, failed, convert<Type>);
 }
 
-NTSTATUS post_receive(void* queue, ib_recv_wr_t* list, ib_recv_wr_t** failed) {
-    return post_list<ibv_recv_wr>(queue, list, failed,
-                                  [](const post_target& on, const ib_recv_wr_t& from,
-                                     ibv_recv_wr& to) { return convert(on, from, to); });
+template <class Target>
+NTSTATUS post_receives(void* queue, ib_recv_wr_t* list, ib_recv_wr_t** failed) {
+    const auto& to = *static_cast<const Target*>(queue);
+    return post_list<ibv_recv_wr>(to, list, failed, convert<Target>);
 }
+constexpr PFN_HCA_POST_RECV post_receive = post_receives<post_target>;
 
 template <class Request>
 NTSTATUS refuse(void*, Request* list, Request** failed) {
@@ -219,6 +226,10 @@ PFN_HCA_POST_SEND post_send_of(ib_qp_type_t type) {
 }
 
 } // namespace
+
+NTSTATUS post_shared_receive(void* queue, ib_recv_wr_t* list, ib_recv_wr_t** failed) {
+    return post_receives<shared_post_target>(queue, list, failed);
+}
 
 post_functions posts_in(ib_qp_state_t state, ib_qp_type_t type) {
     switch (state) {

@@ -17,6 +17,13 @@ struct post_target {
     ULONG receive_segments;
 };
 
+/// HCA_SRQ_POST.Queue.
+struct shared_post_target {
+    ibv_srq* queue;
+    const verbs_context& context;
+    ULONG receive_segments;
+};
+
 struct post_functions {
     PFN_HCA_POST_SEND send;
     PFN_HCA_POST_RECV receive;
@@ -25,5 +32,8 @@ struct post_functions {
 /// The functions for a state and a type: providers check neither, and accept work requests that the
 /// kernel then refuses.
 post_functions posts_in(ib_qp_state_t state, ib_qp_type_t type);
+
+/// PFN_HCA_POST_RECV of shared receive queues.
+NTSTATUS post_shared_receive(void* queue, ib_recv_wr_t* list, ib_recv_wr_t** failed);
 
 } // namespace irpverbs::hca_rdma

@@ -6,6 +6,7 @@
 #include "memory_verbs.hpp"
 #include "qp_attributes.hpp"
 #include "qp_operations.hpp"
+#include "shared_receives.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -32,6 +33,7 @@ ibv_qp_init_attr as_libibverbs(const ib_qp_create_t& wanted, void* context) {
     made.qp_context = context;
     made.send_cq = completion_queue::of(wanted.h_sq_cq).get();
     made.recv_cq = completion_queue::of(wanted.h_rq_cq).get();
+    if (wanted.h_srq != nullptr) made.srq = shared_receives::of(wanted.h_srq).get();
     made.cap = {wanted.sq_depth, wanted.rq_depth, wanted.sq_sge, wanted.rq_sge,
                 wanted.sq_max_inline};
     made.qp_type = type_of(wanted.qp_type);

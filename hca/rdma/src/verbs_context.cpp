@@ -4,6 +4,7 @@
 #include "completion_queue.hpp"
 #include "failure.hpp"
 #include "queue_pair.hpp"
+#include "shared_receives.hpp"
 
 #include <dispatch/support/spin_lock.hpp>
 
@@ -96,6 +97,8 @@ void verbs_context::notify(const ibv_async_event& event) const {
         HcaReportFatal(device_);
     } else if (what == IB_AE_CQ_ERROR) {
         static_cast<completion_queue*>(event.element.cq->cq_context)->failed();
+    } else if (is_of_shared_receives(event.event_type)) {
+        static_cast<shared_receives*>(event.element.srq->srq_context)->report(what);
     } else if (is_of_queue_pair(event.event_type)) {
         notify_queue_pair(*event.element.qp, what);
     } else if (what >= IB_AE_PORT_ACTIVE) {

@@ -57,6 +57,10 @@ constinit const verbs_library real_verbs = {
     .modify_qp = ibv_modify_qp,
     .query_qp = ibv_query_qp,
     .destroy_qp = ibv_destroy_qp,
+    .create_srq = ibv_create_srq,
+    .modify_srq = ibv_modify_srq,
+    .query_srq = ibv_query_srq,
+    .destroy_srq = ibv_destroy_srq,
     .attach_mcast = ibv_attach_mcast,
     .detach_mcast = ibv_detach_mcast,
 };

@@ -1,6 +1,6 @@
 // The functions of libibverbs that the driver calls. They are a table, so that a test can replace
-// all of them, except ibv_poll_cq, ibv_post_send and ibv_post_recv: these call the functions in the
-// context.
+// all of them, except ibv_poll_cq, ibv_post_send, ibv_post_recv and ibv_post_srq_recv: these call
+// the functions in the context.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -48,6 +48,10 @@ struct verbs_library {
     int (*modify_qp)(ibv_qp* qp, ibv_qp_attr* attr, int mask);
     int (*query_qp)(ibv_qp* qp, ibv_qp_attr* attr, int mask, ibv_qp_init_attr* init);
     int (*destroy_qp)(ibv_qp* qp);
+    ibv_srq* (*create_srq)(ibv_pd* pd, ibv_srq_init_attr* attr);
+    int (*modify_srq)(ibv_srq* srq, ibv_srq_attr* attr, int mask);
+    int (*query_srq)(ibv_srq* srq, ibv_srq_attr* attr);
+    int (*destroy_srq)(ibv_srq* srq);
     int (*attach_mcast)(ibv_qp* qp, const ibv_gid* gid, uint16_t lid);
     int (*detach_mcast)(ibv_qp* qp, const ibv_gid* gid, uint16_t lid);
 };

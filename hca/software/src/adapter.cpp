@@ -3,6 +3,7 @@
 #include "address_vectors.hpp"
 #include "memory_verbs.hpp"
 #include "queue_pair.hpp"
+#include "shared_receives.hpp"
 
 #include <dispatch/machine.hpp>
 
@@ -41,7 +42,7 @@ NTSTATUS execute_blocking(IRP* irp) {
 
 adapter::adapter(fabric& its_fabric, node& its_node)
     : fabric_(its_fabric), node_(its_node), attributes_(its_node.ports.size()), agents_(its_fabric),
-      traffic_(its_fabric, qps_) {
+      traffic_(its_fabric, qps_), pds_(max_pds), avs_(max_avs), srqs_(max_srqs) {
     HcaInitializeCommandQueue(&dpc_commands_, HcaServeByDpc, nullptr);
     HcaInitializeCommandQueue(&worker_commands_, HcaServeByWorkItem, execute_blocking);
 }
@@ -67,24 +68,13 @@ NTSTATUS adapter::start() {
     description.QpExtensionSize = sizeof(queue_pair);
     description.AvExtensionSize = av_extension_size;
     description.McastExtensionSize = sizeof(attachment);
+    description.SrqExtensionSize = sizeof(shared_receives);
     DEVICE_OBJECT* made = nullptr;
     const NTSTATUS status = HcaCreateDevice(&description, &made);
     if (!NT_SUCCESS(status)) return status;
     static_cast<device_extension*>(HcaDeviceExtension(made))->owner = this;
     device_ = made;
     return STATUS_SUCCESS;
-}
-
-bool adapter::add_pd() {
-    if (pds_.fetch_add(1) < max_pds) return true;
-    remove_pd();
-    return false;
-}
-
-bool adapter::add_av() {
-    if (avs_.fetch_add(1) < max_avs) return true;
-    remove_av();
-    return false;
 }
 
 port* adapter::find_port(ULONG number) const {

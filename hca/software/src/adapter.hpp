@@ -5,6 +5,7 @@
 #include "key_table.hpp"
 #include "mad_agents.hpp"
 #include "memory_accesses.hpp"
+#include "object_count.hpp"
 #include "port_attributes.hpp"
 #include "qp_table.hpp"
 #include "qp_traffic.hpp"
@@ -52,12 +53,9 @@ public:
     qp_traffic& traffic() { return traffic_; }
     memory_accesses& accesses() { return accesses_; }
 
-    /// Counts a protection domain. Returns false if max_pds exist.
-    bool add_pd();
-    void remove_pd() { pds_.fetch_sub(1); }
-    /// Counts an address vector. Returns false if max_avs exist.
-    bool add_av();
-    void remove_av() { avs_.fetch_sub(1); }
+    object_count& pds() { return pds_; }
+    object_count& avs() { return avs_; }
+    object_count& srqs() { return srqs_; }
 
     void set_commands(HCA_SOFTWARE_COMMANDS commands) { commands_.store(commands); }
     /// HCA_OPERATIONS.Submit: executes the command in the selected way.
@@ -81,8 +79,9 @@ private:
     qp_table qps_;
     qp_traffic traffic_;
     memory_accesses accesses_;
-    std::atomic<ULONG> pds_{0};
-    std::atomic<ULONG> avs_{0};
+    object_count pds_;
+    object_count avs_;
+    object_count srqs_;
 };
 
 /// The operations of the driver.

@@ -24,14 +24,14 @@ ib_av_attr_t way_of(const HCA_AV& av) {
 
 NTSTATUS create_av(HCA_AV* av, CI_UDATA* user, PIRP) {
     HcaCopyUserData(user, nullptr, 0);
-    if (!adapter_of(av).add_av()) return STATUS_INSUFFICIENT_RESOURCES;
+    if (!adapter_of(av).avs().add()) return STATUS_INSUFFICIENT_RESOURCES;
     extension_of(*av).way = av->Av.Attr;
     return STATUS_SUCCESS;
 }
 
 NTSTATUS destroy_av(HCA_AV* av, CI_UDATA* user, PIRP) {
     HcaCopyUserData(user, nullptr, 0);
-    adapter_of(av).remove_av();
+    adapter_of(av).avs().remove();
     return STATUS_SUCCESS;
 }
 

@@ -23,12 +23,12 @@ bool is_remote(const ib_mr_create_t& region) { return (region.access_ctrl & IB_A
 
 NTSTATUS allocate_pd(HCA_PD* pd, CI_UDATA* user, PIRP) {
     HcaCopyUserData(user, nullptr, 0);
-    return adapter_of(pd).add_pd() ? STATUS_SUCCESS : STATUS_INSUFFICIENT_RESOURCES;
+    return adapter_of(pd).pds().add() ? STATUS_SUCCESS : STATUS_INSUFFICIENT_RESOURCES;
 }
 
 NTSTATUS deallocate_pd(HCA_PD* pd, CI_UDATA* user, PIRP) {
     HcaCopyUserData(user, nullptr, 0);
-    adapter_of(pd).remove_pd();
+    adapter_of(pd).pds().remove();
     return STATUS_SUCCESS;
 }
 

@@ -4,6 +4,7 @@
 #include "completion_queue.hpp"
 #include "memory_verbs.hpp"
 #include "queue_pair.hpp"
+#include "shared_receives.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -20,11 +21,11 @@ IB_CA_ATTR attributes_of(const node& from) {
     attr.SystemImageGuid = from.system_image_guid;
     std::memcpy(attr.NodeDescription, from.description.data(),
                 std::min<std::size_t>(from.description.size(), IB_NODE_DESCRIPTION_SIZE));
-    attr.Capabilities = IB_CA_CAP_BAD_PKEY_COUNTER | IB_CA_CAP_BAD_QKEY_COUNTER |
-                        IB_CA_CAP_SHUTDOWN_PORT | IB_CA_CAP_INIT_TYPE |
-                        IB_CA_CAP_PORT_ACTIVE_EVENT | IB_CA_CAP_SYSTEM_IMAGE_GUID |
-                        IB_CA_CAP_CQ_RESIZE | IB_CA_CAP_UD_MULTICAST |
-                        IB_CA_CAP_CURRENT_QP_STATE_MODIFIER | IB_CA_CAP_ZERO_BASED_ADDRESS;
+    attr.Capabilities =
+        IB_CA_CAP_BAD_PKEY_COUNTER | IB_CA_CAP_BAD_QKEY_COUNTER | IB_CA_CAP_SHUTDOWN_PORT |
+        IB_CA_CAP_INIT_TYPE | IB_CA_CAP_PORT_ACTIVE_EVENT | IB_CA_CAP_SYSTEM_IMAGE_GUID |
+        IB_CA_CAP_CQ_RESIZE | IB_CA_CAP_UD_MULTICAST | IB_CA_CAP_CURRENT_QP_STATE_MODIFIER |
+        IB_CA_CAP_ZERO_BASED_ADDRESS | IB_CA_CAP_SRQ_RESIZE;
     attr.MaxQps = max_qps;
     attr.MaxQpWrs = max_qp_wrs;
     attr.MaxSges = attr.MaxSgesOfRead = max_sges;
@@ -35,6 +36,9 @@ IB_CA_ATTR attributes_of(const node& from) {
     attr.MaxAvs = max_avs;
     attr.MaxMulticastGroups = attr.MaxQpsOfMulticastGroup = attr.MaxMulticastAttachments =
         max_attachments;
+    attr.MaxSrqs = max_srqs;
+    attr.MaxSrqWrs = max_qp_wrs;
+    attr.MaxSrqSges = max_sges;
     attr.MaxMrs = max_mrs;
     attr.MaxMrSize = max_mr_size;
     attr.MaxCqs = attr.MaxCompletionHandlers = max_cqs; // each queue has its own up-calls
@@ -200,6 +204,10 @@ const HCA_OPERATIONS operations = {
     .QueryAv = query_av,
     .AttachMcast = attach_mcast,
     .DetachMcast = detach_mcast,
+    .CreateSrq = create_srq,
+    .DestroySrq = destroy_srq,
+    .ModifySrq = modify_srq,
+    .QuerySrq = query_srq,
 };
 
 bool is_software(const DEVICE_OBJECT* device) { return HcaDeviceOperations(device) == &operations; }

@@ -82,7 +82,7 @@ struct queue_pair final : transport::queue_pair_owner, memory_accesses::accessor
     machine_time timer = 0;       // the time for which the engine's timer is set; 0: none
     machine_time resumes_at = 0;  // nothing is sent until then; 0: packets are sent
     ULONG burst = 0;              // packets since it resumed
-    ULONG events = 0;             // bits of IB_ASYNC_EVENT
+    ULONG events = 0;             // bits of IB_ASYNC_EVENT; guarded by receive_lock
     std::atomic<bool> has_reports{false};
     qp_service service;
 
@@ -104,6 +104,7 @@ private:
     void complete(IB_CQ* to, const IB_WC& entry, cq_reports& reports);
     void fail_after_overrun();
     void request_reports();
+    void notify(IB_ASYNC_EVENT event);
 
     ib_send_wr_t* pass_straight(ib_send_wr_t* list);
     queue_pair* straight_peer();

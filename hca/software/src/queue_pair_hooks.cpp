@@ -3,6 +3,7 @@
 #include "address_vectors.hpp"
 #include "qp_attributes.hpp"
 #include "queue_pair.hpp"
+#include "shared_receives.hpp"
 
 #include "transport/packet_format.hpp"
 
@@ -14,12 +15,19 @@ namespace irpverbs::hca_software {
 namespace {
 
 HCA_CQ* driver_view(IB_CQ* of) { return reinterpret_cast<HCA_CQ*>(of); }
+HCA_SRQ* driver_view(IB_SRQ* of) { return reinterpret_cast<HCA_SRQ*>(of); }
+
+// Null: the queue pair has a receive queue of its own.
+transport::shared_receive_queue* receives_of(const ib_qp_create_t& wanted) {
+    if (wanted.h_srq == nullptr) return nullptr;
+    return &shared_receives::of(driver_view(wanted.h_srq)).queue;
+}
 
 } // namespace
 
 queue_pair::queue_pair(HCA_QP* its, adapter& in)
     : shared(its), hca(in), attr(initial_attributes(*its)), memory(in.keys(), its->Pd),
-      engine(attr, memory, *this) {}
+      engine(attr, memory, *this, receives_of(its->Create)) {}
 
 void queue_pair::request_reports() {
     if (has_reports.load(std::memory_order_relaxed)) hca.traffic().request(*this);
@@ -73,7 +81,14 @@ void queue_pair::report_pending() {
     report_cq(driver_view(shared->Create.h_sq_cq), sends);
     report_cq(driver_view(shared->Create.h_rq_cq), receives);
     for (ULONG code = 0; codes >> code != 0; ++code)
-        if ((codes >> code & 1) != 0) HcaReportQpEvent(shared, static_cast<IB_ASYNC_EVENT>(code));
+        if ((codes >> code & 1) != 0) notify(static_cast<IB_ASYNC_EVENT>(code));
+}
+
+void queue_pair::notify(IB_ASYNC_EVENT event) {
+    if (event == IB_AE_SRQ_LIMIT_REACHED)
+        HcaReportSrqEvent(driver_view(shared->Create.h_srq), event);
+    else
+        HcaReportQpEvent(shared, event);
 }
 
 transport::transmission queue_pair::transmit(const transport::packet& what) {

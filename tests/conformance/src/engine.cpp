@@ -126,6 +126,7 @@ std::vector<const test_case*> all_cases() {
                                                    memory_cases,
                                                    address_cases,
                                                    queue_pair_cases,
+                                                   shared_receive_cases,
                                                    transfer_cases,
                                                    transfer_irp_cases,
                                                    multicast_cases,

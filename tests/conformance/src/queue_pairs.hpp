@@ -91,6 +91,38 @@ private:
     IB_QP* qp_;
 };
 
+/// A shared receive queue; the destructor destroys it.
+class srq {
+public:
+    explicit srq(IB_PD* parent, ULONG depth = 4, const IB_SRQ_DISPATCH& dispatch = {},
+                 void* context = nullptr) {
+        const ib_srq_create_t wanted{context, dispatch, depth, 1};
+        srq_ = reinterpret_cast<IB_SRQ*>(must(create_srq(parent, &wanted)));
+    }
+    ~srq() {
+        if (srq_ != nullptr) {
+            EXPECT_STATUS(verb_call(destroy_srq(release())).status(), STATUS_SUCCESS);
+        }
+    }
+    srq(const srq&) = delete;
+    srq& operator=(const srq&) = delete;
+
+    operator IB_SRQ*() const { return srq_; }
+    IB_SRQ* operator->() const { return srq_; }
+    IB_SRQ* release() { return std::exchange(srq_, nullptr); }
+    ib_srq_attr_t attributes() const {
+        ib_srq_attr_t attr{};
+        EXPECT_STATUS(status_of(query_srq(srq_, &attr, sizeof(attr))), STATUS_SUCCESS);
+        return attr;
+    }
+    NTSTATUS modify(const ib_srq_mod_t& change) const {
+        return status_of(modify_srq(srq_, &change));
+    }
+
+private:
+    IB_SRQ* srq_;
+};
+
 /// An open CA with a queue pair and the objects that it needs.
 struct qp_scene {
     ca opened;

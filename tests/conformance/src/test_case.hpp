@@ -46,6 +46,7 @@ extern const std::span<const test_case> mad_route_cases;
 extern const std::span<const test_case> memory_cases;
 extern const std::span<const test_case> address_cases;
 extern const std::span<const test_case> queue_pair_cases;
+extern const std::span<const test_case> shared_receive_cases;
 extern const std::span<const test_case> transfer_cases;
 extern const std::span<const test_case> transfer_irp_cases;
 extern const std::span<const test_case> multicast_cases;

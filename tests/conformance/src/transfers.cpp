@@ -13,11 +13,13 @@ namespace {
 
 constexpr ib_access_t all_rights = IB_AC_REMOTE | IB_AC_LOCAL_WRITE;
 
-ib_qp_create_t wanted_pair(IB_CQ* queue, ib_qp_type_t type) {
+ib_qp_create_t wanted_pair(IB_CQ* queue, ib_qp_type_t type, IB_SRQ* shared) {
     ib_qp_create_t wanted = small_queue_pair(queue, queue, type);
     wanted.sq_depth = wanted.rq_depth = 8;
     wanted.sq_sge = wanted.rq_sge = 2;
     wanted.sq_max_inline = 64;
+    wanted.h_srq = shared;
+    if (shared != nullptr) wanted.rq_depth = wanted.rq_sge = 0;
     return wanted;
 }
 
@@ -36,10 +38,11 @@ void change(const qp& pair, const ib_qp_mod_t& by) {
 
 } // namespace
 
-transfer_end::transfer_end(const ca& opened, const pd& domain, ib_qp_type_t its_type)
+transfer_end::transfer_end(const ca& opened, const pd& domain, ib_qp_type_t its_type,
+                           IB_SRQ* shared)
     : type(its_type), queue(opened.get(), 32),
       region(domain, {memory.data(), memory.size(), rights_of(opened)}),
-      pair(domain, wanted_pair(queue, its_type)), ca_(opened) {}
+      pair(domain, wanted_pair(queue, its_type, shared)), ca_(opened) {}
 
 void transfer_end::connect(const transfer_end& peer, const ci::rts_attributes& with) {
     ci::rtr_attributes path;
@@ -88,6 +91,14 @@ void transfer_end::post_receive(ULONGLONG wr_id, ULONG length) {
     ib_recv_wr_t what{nullptr, wr_id, &into, 1};
     const NTSTATUS status = CiPostRecv(pair, &what, nullptr);
     if (status == STATUS_NOT_SUPPORTED) throw skipped{"CiPostRecv returns STATUS_NOT_SUPPORTED"};
+    EXPECT_STATUS(status, STATUS_SUCCESS);
+}
+
+void transfer_end::post_shared_receive(IB_SRQ* to, ULONGLONG wr_id, ULONG length) {
+    ib_local_ds_t into{address(), length, region->LKey};
+    ib_recv_wr_t what{nullptr, wr_id, &into, 1};
+    const NTSTATUS status = CiPostSrqRecv(to, &what, nullptr);
+    if (status == STATUS_NOT_SUPPORTED) throw skipped{"CiPostSrqRecv returns STATUS_NOT_SUPPORTED"};
     EXPECT_STATUS(status, STATUS_SUCCESS);
 }
 

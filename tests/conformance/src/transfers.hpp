@@ -15,7 +15,7 @@ class transfer_end {
 public:
     static constexpr ULONG size = 8192; // bytes of its memory
 
-    transfer_end(const ca& opened, const pd& domain, ib_qp_type_t type);
+    transfer_end(const ca& opened, const pd& domain, ib_qp_type_t type, IB_SRQ* shared = nullptr);
 
     /// To another of the same HCA, over its own port.
     void connect(const transfer_end& peer, const ci::rts_attributes& with = {.sq_psn = first_psn});
@@ -29,6 +29,7 @@ public:
     /// Skips the case as skip_without_posts does.
     void post(ib_send_wr_t what) const;
     void post_receive(ULONGLONG wr_id, ULONG length = 64);
+    void post_shared_receive(IB_SRQ* to, ULONGLONG wr_id, ULONG length = 64);
 
     /// Waits for the next completion.
     IB_WC next() const;

@@ -155,6 +155,23 @@ inline verb detach_mcast(IB_MCAST* mcast, CI_UDATA* data = nullptr) {
 inline verb get_qp_event(IB_QP* qp) {
     return {"CiGetQpAsyncEvent", [=](IRP* irp) { return CiGetQpAsyncEvent(qp, irp); }};
 }
+inline verb create_srq(IB_PD* pd, const ib_srq_create_t* wanted, CI_UDATA* data = nullptr) {
+    return {"CiCreateSrq", [=](IRP* irp) { return CiCreateSrq(pd, wanted, data, irp); }};
+}
+inline verb destroy_srq(IB_SRQ* srq, CI_UDATA* data = nullptr) {
+    return {"CiDestroySrq", [=](IRP* irp) { return CiDestroySrq(srq, data, irp); }};
+}
+inline verb modify_srq(IB_SRQ* srq, const ib_srq_mod_t* change, CI_UDATA* data = nullptr) {
+    return {"CiModifySrq", [=](IRP* irp) { return CiModifySrq(srq, change, data, irp); }};
+}
+inline verb query_srq(IB_SRQ* srq, void* to, SIZE_T size, CI_UDATA* data = nullptr) {
+    return {"CiQuerySrq", [=](IRP* irp) {
+                return CiQuerySrq(srq, size, static_cast<ib_srq_attr_t*>(to), data, irp);
+            }};
+}
+inline verb get_srq_event(IB_SRQ* srq) {
+    return {"CiGetSrqAsyncEvent", [=](IRP* irp) { return CiGetSrqAsyncEvent(srq, irp); }};
+}
 inline verb transfer(IB_QP* qp, const ib_send_wr_t* what, IB_WC* into) {
     return {"CiTransfer", [=](IRP* irp) { return CiTransfer(qp, what, into, irp); }};
 }

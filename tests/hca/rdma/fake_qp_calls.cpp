@@ -97,6 +97,7 @@ ibv_qp* qp_calls::create_qp(ibv_pd* with, ibv_qp_init_attr* wanted) {
         fresh->pd = with;
         fresh->send_cq = wanted->send_cq;
         fresh->recv_cq = wanted->recv_cq;
+        fresh->srq = wanted->srq;
         fresh->qp_type = wanted->qp_type;
         fresh->qp_num = now()->next_number_++;
         ++wanted->cap.max_send_wr;
@@ -161,24 +162,6 @@ int qp_calls::detach_mcast(ibv_qp* which, const ibv_gid*, std::uint16_t lid) {
     });
 }
 
-// Work requests are posted until a call is to fail, or there is no space.
-template <class Request>
-int qp_calls::post(fake_verbs::call which, std::vector<Request>& posted, Request* list,
-                   Request** bad) {
-    *bad = list;
-    return verb(which, [&] {
-        if (!now()->records_posts) return EOPNOTSUPP;
-        now()->lengths_of_lists.push_back(0);
-        for (; list != nullptr; list = list->next) {
-            *bad = list;
-            if (now()->space == 0) return ENOMEM;
-            --now()->space;
-            ++now()->lengths_of_lists.back();
-            posted.push_back(*list);
-        }
-        return 0;
-    });
-}
 int qp_calls::post_send(ibv_qp*, ibv_send_wr* list, ibv_send_wr** bad) {
     return post(fake_verbs::post_send, now()->sends, list, bad);
 }

@@ -26,9 +26,6 @@ private:
     static fake_verbs::domain& of_domain(ibv_pd* which) {
         return *static_cast<fake_verbs::domain*>(which);
     }
-    template <class Request>
-    static int post(fake_verbs::call which, std::vector<Request>& posted, Request* list,
-                    Request** bad);
 };
 
 } // namespace irpverbs::testing

@@ -51,6 +51,7 @@ fake_verbs::~fake_verbs() {
     EXPECT_TRUE(channels_.empty()) << "the driver left completion channels";
     EXPECT_TRUE(queues_.empty()) << "the driver left completion queues";
     EXPECT_TRUE(pairs_.empty()) << "the driver left queue pairs";
+    EXPECT_TRUE(shared_.empty()) << "the driver left shared receive queues";
     EXPECT_EQ(domains_ + regions_ + handles_, 0u) << "the driver left objects";
     EXPECT_TRUE(groups_.empty()) << "the driver left attachments";
     EXPECT_EQ(lists_, 0u) << "the driver left lists of devices";
@@ -74,6 +75,9 @@ fake_verbs::device& fake_verbs::add(const std::string& name, ib_guid_t guid, uns
     attr.max_pkeys = 1;
     attr.max_qp = attr.max_pd = attr.max_mr = attr.max_ah = 1 << 16;
     attr.max_qp_wr = 1024;
+    attr.max_srq = 1 << 16;
+    attr.max_srq_wr = 1024;
+    attr.max_srq_sge = 8;
     attr.max_sge = 8;
     attr.max_sge_rd = 2;
     attr.max_mr_size = ~std::uint64_t{0};
@@ -161,6 +165,19 @@ void fake_verbs::raise_for_qp(ib_qpn_t number, ibv_event_type type) {
     event.event_type = type;
     event.element.qp = find_pair(number);
     notify(static_cast<context&>(*event.element.qp->context), event);
+}
+
+const ibv_srq* fake_verbs::shared_of(ib_qpn_t number) {
+    const std::lock_guard guard(lock_);
+    return find_pair(number)->srq;
+}
+
+void fake_verbs::raise_for_srq(ibv_event_type type) {
+    const std::lock_guard guard(lock_);
+    ibv_async_event event{};
+    event.event_type = type;
+    event.element.srq = shared_.front();
+    notify(static_cast<context&>(*event.element.srq->context), event);
 }
 
 void fake_verbs::set_state(ib_qpn_t number, ibv_qp_state state) {

@@ -46,6 +46,10 @@ public:
         modify_qp,
         query_qp,
         destroy_qp,
+        create_srq,
+        modify_srq,
+        query_srq,
+        destroy_srq,
         attach_mcast,
         detach_mcast,
         post_send,
@@ -103,6 +107,8 @@ public:
     bool complete(const void* cq_context, const ibv_wc& entry, bool solicited = false);
     void raise_for(const void* cq_context, ibv_event_type type);
     void raise_for_qp(ib_qpn_t number, ibv_event_type type);
+    const ibv_srq* shared_of(ib_qpn_t number); // of a queue pair
+    void raise_for_srq(ibv_event_type type);   // of the only shared receive queue
     /// Changes the state of a queue pair as an error does.
     void set_state(ib_qpn_t number, ibv_qp_state state);
     /// Removes the device as hardware drivers do: verbs fail, and the descriptors report it. No
@@ -147,9 +153,11 @@ private:
     struct queue;
     struct domain;
     struct pair;
+    struct shared;
     friend struct verbs_calls;
     friend struct device_calls;
     friend struct qp_calls;
+    friend struct srq_calls;
 
     failure take(call which);
     void pass(call which);
@@ -167,6 +175,7 @@ private:
     std::set<channel*> channels_;
     std::vector<queue*> queues_;
     std::vector<pair*> pairs_;
+    std::vector<shared*> shared_;
     std::size_t domains_ = 0;
     std::size_t regions_ = 0;
     std::size_t handles_ = 0;

@@ -1,5 +1,6 @@
 // The fake kernel behind libibverbs' functions.
 #include "fake_qp_calls.hpp"
+#include "fake_srq_calls.hpp"
 
 #include "async_events.hpp"
 
@@ -38,6 +39,7 @@ struct device_calls : verbs_calls {
             opened->ops.poll_cq = poll_cq;
             opened->ops.post_send = qp_calls::post_send;
             opened->ops.post_recv = qp_calls::post_recv;
+            opened->ops.post_srq_recv = srq_calls::post_srq_recv;
             opened->async_fd = now()->descriptors_.open([opened] {
                 const std::lock_guard guard(now()->lock_);
                 return !opened->events.empty() || opened->of->gone;
@@ -123,6 +125,8 @@ struct device_calls : verbs_calls {
             if (event->event_type == IBV_EVENT_CQ_ERR) ++of(event->element.cq).errors_reported;
             if (hca_rdma::is_of_queue_pair(event->event_type))
                 ++of(event->element.qp).events_reported;
+            if (hca_rdma::is_of_shared_receives(event->event_type))
+                ++of(event->element.srq).events_reported;
             return 0;
         });
     }
@@ -131,6 +135,8 @@ struct device_calls : verbs_calls {
         ++now()->events_acknowledged_[event->event_type];
         if (hca_rdma::is_of_queue_pair(event->event_type))
             ++event->element.qp->events_completed;
+        else if (hca_rdma::is_of_shared_receives(event->event_type))
+            ++event->element.srq->events_completed;
         else if (event->event_type == IBV_EVENT_CQ_ERR)
             ++event->element.cq->async_events_completed;
         else
@@ -278,6 +284,10 @@ const hca_rdma::verbs_library& fake_verbs::library() {
         .modify_qp = qp_calls::modify_qp,
         .query_qp = qp_calls::query_qp,
         .destroy_qp = qp_calls::destroy_qp,
+        .create_srq = srq_calls::create_srq,
+        .modify_srq = srq_calls::modify_srq,
+        .query_srq = srq_calls::query_srq,
+        .destroy_srq = srq_calls::destroy_srq,
         .attach_mcast = qp_calls::attach_mcast,
         .detach_mcast = qp_calls::detach_mcast,
     };

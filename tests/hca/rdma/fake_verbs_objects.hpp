@@ -32,4 +32,9 @@ struct fake_verbs::pair : ibv_qp {
     unsigned events_reported = 0;
 };
 
+struct fake_verbs::shared : ibv_srq {
+    ibv_srq_attr attr{};
+    unsigned events_reported = 0;
+};
+
 } // namespace irpverbs::testing

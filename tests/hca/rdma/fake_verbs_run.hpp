@@ -15,6 +15,7 @@ struct verbs_calls {
     using channel = fake_verbs::channel;
     using queue = fake_verbs::queue;
     using pair = fake_verbs::pair;
+    using shared = fake_verbs::shared;
     using device = fake_verbs::device;
 
     static fake_verbs* now() { return fake_verbs::now_; }
@@ -23,6 +24,7 @@ struct verbs_calls {
     static queue& of(ibv_cq* which) { return *static_cast<queue*>(which); }
     static channel& of(ibv_comp_channel* which) { return *static_cast<channel*>(which); }
     static pair& of(ibv_qp* which) { return *static_cast<pair*>(which); }
+    static shared& of(ibv_srq* which) { return *static_cast<shared*>(which); }
 
     // `body()` performs the call and returns an errno, unless the test has it fail. errno is set
     // without the lock: another actor may run when the lock is released, and all actors share one
@@ -73,6 +75,25 @@ struct verbs_calls {
         return verb(which, [&] {
             const device& asked = *of(with).of;
             return asked.gone ? EIO : body(asked);
+        });
+    }
+
+    // Work requests are posted until a call is to fail, or there is no space.
+    template <class Request>
+    static int post(fake_verbs::call which, std::vector<Request>& posted, Request* list,
+                    Request** bad) {
+        *bad = list;
+        return verb(which, [&] {
+            if (!now()->records_posts) return EOPNOTSUPP;
+            now()->lengths_of_lists.push_back(0);
+            for (; list != nullptr; list = list->next) {
+                *bad = list;
+                if (now()->space == 0) return ENOMEM;
+                --now()->space;
+                ++now()->lengths_of_lists.back();
+                posted.push_back(*list);
+            }
+            return 0;
         });
     }
 

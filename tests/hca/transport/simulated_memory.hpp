@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <vector>
 
 namespace irpverbs::testing {
@@ -49,6 +50,7 @@ public:
         if (at == nullptr) ++outside;
         if (at == nullptr || !at->mapped) return false;
         std::memcpy(to, from, size);
+        if (on_copy) on_copy();
         return true;
     }
     bool compare_swap(UCHAR* at, ULONGLONG compare, ULONGLONG swap, ULONGLONG& before) override {
@@ -68,7 +70,8 @@ public:
         return found != nullptr && (found->access & IB_AC_RDMA_READ) != 0;
     }
 
-    unsigned outside = 0; // copies that do not lie in a region
+    std::function<void()> on_copy; // called after each
+    unsigned outside = 0;          // copies that do not lie in a region
 
 private:
     region* of_key(ULONG key) {

@@ -63,8 +63,17 @@ public:
         ib_local_ds_t segment{into.base + offset, length, into.key};
         ib_recv_wr_t what{nullptr, wr_id, &segment, 1};
         ib_recv_wr_t* failed = nullptr;
-        return engine->post_receive(&what, &failed);
+        return shared != nullptr ? shared->post(&what, &failed)
+                                 : engine->post_receive(&what, &failed);
     }
+    /// Gives it a shared receive queue, before it connects.
+    void share_receives(ULONG depth = 64) {
+        shared = std::make_unique<transport::shared_receive_queue>(memory);
+        ASSERT_TRUE(shared->allocate(depth, 4));
+        attr.rq_depth = attr.rq_sge = 0;
+    }
+    /// The receives in its shared queue; 0 without one.
+    ULONG receives_left() const { return shared != nullptr ? shared->count() : 0; }
     void connect();
     simulated_end& peer() const;
 
@@ -72,6 +81,7 @@ public:
     unsigned index;
     ib_qp_attr_t attr{};
     simulated_memory memory;
+    std::unique_ptr<transport::shared_receive_queue> shared; // null: it has its own receives
     std::unique_ptr<transport::queue_pair> engine;
     machine_time timer = 0;
     std::vector<IB_WC> sent;
@@ -186,7 +196,7 @@ inline bool simulated_end::pass_straight(ib_send_wr_t& what) {
 }
 
 inline void simulated_end::connect() {
-    engine = std::make_unique<transport::queue_pair>(attr, memory, *this);
+    engine = std::make_unique<transport::queue_pair>(attr, memory, *this, shared.get());
     ASSERT_TRUE(engine->allocate());
     engine->enter(IB_QPS_INIT);
     engine->enter(IB_QPS_RTR);

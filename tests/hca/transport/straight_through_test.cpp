@@ -53,11 +53,13 @@ drawn_request draw(random_choices& chance, bool is_reliable) {
 /// One of the two connections, with a region at each end.
 class half {
 public:
-    half(ib_qp_type_t type, std::uint32_t straight, ib_access_t rights) : pair_(1, type) {
+    half(ib_qp_type_t type, std::uint32_t straight, ib_access_t rights, bool shares)
+        : pair_(1, type) {
         pair_.faults.straight = straight;
         for (const auto& each : pair_.ends) {
             each->attr.access_ctrl = rights;
             each->attr.retry_cnt = each->attr.rnr_retry_cnt = 1;
+            if (shares) each->share_receives();
             regions_[each->index] = &each->memory.add(arena);
             std::iota(regions_[each->index]->bytes.begin(), regions_[each->index]->bytes.end(),
                       static_cast<UCHAR>(77 * each->index));
@@ -120,6 +122,7 @@ void compare(half& by_packets, half& straight) {
         compare(one.sent, other.sent);
         compare(one.received, other.received);
         EXPECT_EQ(one.events, other.events);
+        EXPECT_EQ(one.receives_left(), other.receives_left());
         EXPECT_EQ(one.engine->state(), other.engine->state());
         EXPECT_EQ(one.engine->next_number(), other.engine->next_number());
         EXPECT_EQ(one.engine->expected_number(), other.engine->expected_number());
@@ -137,8 +140,9 @@ TEST_P(StraightThrough, RandomProgram_HasTheResultsOfPackets) {
         random_choices chance(seed);
         const ib_access_t rights =
             chance.fires("fewer rights", 4) ? chance.pick(IB_AC_REMOTE, "rights") : IB_AC_REMOTE;
-        half by_packets(GetParam(), 0, rights);
-        half straight(GetParam(), chance.fires("mixed", 2) ? 2 : 1, rights);
+        const bool shares = chance.fires("shared receives", 3);
+        half by_packets(GetParam(), 0, rights, shares);
+        half straight(GetParam(), chance.fires("mixed", 2) ? 2 : 1, rights, shares);
         for (unsigned i = 0; i < requests && by_packets.works() && !HasFailure(); ++i) {
             SCOPED_TRACE(i);
             const drawn_request what = draw(chance, GetParam() == IB_QPT_RELIABLE_CONN);

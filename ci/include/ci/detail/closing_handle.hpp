@@ -12,7 +12,7 @@ namespace irpverbs::ci::detail {
 class closing_handle;
 
 /// The objects that an object was created with; null: none.
-using parent_handles = std::array<std::shared_ptr<closing_handle>, 3>;
+using parent_handles = std::array<std::shared_ptr<closing_handle>, 4>;
 
 /// An object with a verb that closes it. The last holder sends the verb when it releases the
 /// object, in any context and at any IRQL up to that of the verb. The IRP for the verb is allocated

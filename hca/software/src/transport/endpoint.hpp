@@ -2,6 +2,7 @@
 #pragma once
 
 #include "hooks.hpp"
+#include "shared_receive_queue.hpp"
 
 #include <bit>
 
@@ -12,6 +13,7 @@ struct endpoint {
     const ib_qp_attr_t& attr;
     memory_access& memory;
     queue_pair_owner& owner;
+    shared_receive_queue* shared_receives = nullptr; // null: the responder has a queue of its own
     ib_qp_state_t state = IB_QPS_RESET;
     bool failed = false; // it has entered an error state, and has to flush its queues
 

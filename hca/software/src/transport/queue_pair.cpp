@@ -87,12 +87,11 @@ NTSTATUS queue_pair::post_send(ib_send_wr_t* list, ib_send_wr_t** failed) {
 }
 
 NTSTATUS queue_pair::post_receive(ib_recv_wr_t* list, ib_recv_wr_t** failed) {
-    NTSTATUS status = shared_.state != IB_QPS_RESET ? STATUS_SUCCESS : STATUS_INVALID_DEVICE_STATE;
-    while (list != nullptr && NT_SUCCESS(status)) {
-        status = responder_.post(*list);
-        if (NT_SUCCESS(status)) list = list->p_next;
+    if (shared_.state == IB_QPS_RESET) {
+        *failed = list;
+        return STATUS_INVALID_DEVICE_STATE;
     }
-    if (!NT_SUCCESS(status)) *failed = list;
+    const NTSTATUS status = responder_.post(list, failed);
     if (shared_.state == IB_QPS_ERROR) responder_.flush();
     return status;
 }

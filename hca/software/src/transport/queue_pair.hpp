@@ -16,9 +16,11 @@ struct straight_traffic;
 /// they say otherwise; so either lock suffices to read the state. IRQL: <= DISPATCH_LEVEL.
 class queue_pair {
 public:
-    /// Attributes, memory and owner outlive the queue pair.
-    queue_pair(const ib_qp_attr_t& attr, memory_access& memory, queue_pair_owner& owner)
-        : shared_{attr, memory, owner}, requester_(shared_), responder_(shared_) {}
+    /// The parameters outlive the queue pair. `receives` is null if it has a receive queue of its
+    /// own.
+    queue_pair(const ib_qp_attr_t& attr, memory_access& memory, queue_pair_owner& owner,
+               shared_receive_queue* receives = nullptr)
+        : shared_{attr, memory, owner, receives}, requester_(shared_), responder_(shared_) {}
     queue_pair(const queue_pair&) = delete;
     queue_pair& operator=(const queue_pair&) = delete;
 
@@ -36,7 +38,7 @@ public:
     ib_send_wr_t* pass_straight(ib_send_wr_t* list, queue_pair& peer, straight_traffic& traffic);
     /// Posts a list, as CiPostSend does.
     NTSTATUS post_send(ib_send_wr_t* list, ib_send_wr_t** failed);
-    /// Posts a list, as CiPostRecv does. Needs the responder's lock.
+    /// Posts a list, as CiPostRecv does, to a receive queue of its own. Needs the responder's lock.
     NTSTATUS post_receive(ib_recv_wr_t* list, ib_recv_wr_t** failed);
 
     /// Receives a packet of the peer: P_Key, number of the queue pair and route are checked.

@@ -20,11 +20,13 @@ struct receive_request {
 class receive_queue {
 public:
     /// False: no memory, or more segments than max_pieces.
-    bool allocate(const ib_qp_attr_t& sizes);
+    bool allocate(ULONG depth, ULONG max_segments);
+    /// Changes the depth, which is at least count(). False: no memory; nothing changed.
+    bool resize(ULONG depth);
 
-    /// STATUS_INVALID_PARAMETER: too many segments. STATUS_INSUFFICIENT_RESOURCES: the queue is
-    /// full.
-    NTSTATUS post(const ib_recv_wr_t& what);
+    /// Posts a list, as CiPostRecv does. STATUS_INVALID_PARAMETER: too many segments.
+    /// STATUS_INSUFFICIENT_RESOURCES: the queue is full.
+    NTSTATUS post(ib_recv_wr_t* list, ib_recv_wr_t** failed);
 
     /// Takes the oldest receive. False: there is none.
     bool take(receive_request& to);
@@ -36,9 +38,12 @@ public:
     }
     void drop_oldest() { ++oldest_; }
     ULONG count() const { return end_ - oldest_; }
+    ULONG depth() const { return depth_; }
     void clear() { oldest_ = end_; }
 
 private:
+    NTSTATUS post(const ib_recv_wr_t& what);
+
     struct slot {
         ULONGLONG wr_id;
         ULONG segment_count;

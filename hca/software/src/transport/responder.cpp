@@ -57,9 +57,13 @@ bool responder::is_next(const opcode_row& row) const {
 
 void responder::execute_write_or_send(const packet& what) {
     if (!has_receive_for(what.row())) return send_rnr_nak();
+    const message before = message_;
     const outcome result = execute(what);
     if (result.nak != 0) return send_nak(result.nak, result.of_receive);
-    finish(what);
+    if (!finish(what)) {
+        message_ = before;
+        return send_rnr_nak();
+    }
     if (!shared_.failed) accept(what);
 }
 

@@ -19,17 +19,19 @@ public:
     explicit responder(endpoint& shared) : shared_(shared) {}
 
     bool allocate(ULONG most_reads) {
-        return queue_.allocate(shared_.attr) && resources_.allocate(most_reads);
+        return queue_.allocate(shared_.attr.rq_depth, shared_.attr.rq_sge) &&
+               resources_.allocate(most_reads);
     }
 
     /// Begins with the packet number of the attributes.
     void start();
-    NTSTATUS post(const ib_recv_wr_t& what) { return queue_.post(what); }
+    NTSTATUS post(ib_recv_wr_t* list, ib_recv_wr_t** failed) { return queue_.post(list, failed); }
     /// Receives a request.
     void receive(const packet& what);
     /// Transmits responses until all are sent, or the carrier is full.
     void run();
-    /// Completes all receives IB_WC_FLUSHED, beginning with the one of the current message.
+    /// Completes all receives IB_WC_FLUSHED, beginning with the one of the current message. Those
+    /// of a shared queue stay there: IB_AE_LAST_WQE_REACHED is reported instead.
     void flush();
     /// Drops all receives.
     void reset();
@@ -42,7 +44,8 @@ private:
 
     /// True if a request whose first packet has this number can be executed at once.
     bool is_idle_at(psn number) const;
-    /// Completes the oldest receive for a message that was executed without packets.
+    /// Completes the receive of a message that was executed without packets: the one that is taken,
+    /// or the oldest.
     void passed_straight(const ib_send_wr_t& what, ULONG length);
 
     /// A response without data; acknowledgements coalesce into the newest.
@@ -86,17 +89,22 @@ private:
         UCHAR nak = 0; // 0: executed
         IB_WC_STATUS of_receive = IB_WC_SUCCESS;
     };
+    bool shares_receives() const { return shared_.shared_receives != nullptr; }
     bool ensure_receive();
+    bool take_shared();
+    bool has_receive() const;
+    memory_access& receive_memory() const;
     bool has_receive_for(const opcode_row& row);
     bool has_right_length(const packet& what) const;
     outcome execute(const packet& what);
     outcome execute_send(const packet& what);
     outcome execute_write(const packet& what);
-    void finish(const packet& what);
+    bool finish(const packet& what);
     void complete_receive(const packet& what);
     void complete_receive(IB_WC_STATUS status);
     IB_WC completion_of(ULONGLONG wr_id, operation what, ULONG length) const;
     void report_established();
+    void report_last();
 
     // ---- responses
     bool send_read_packet(read_resource& from);
@@ -114,6 +122,7 @@ private:
     ULONG messages_ = 0;    // MSN
     bool nak_sent_ = false; // the expected packet has been requested again
     bool established_ = false;
+    bool reported_last_ = false; // IB_AE_LAST_WQE_REACHED
     bool all_sent_ = true;       // no response has to be sent
     std::optional<reply> reply_; // to be sent, after the responses of reads and atomics
 };
@@ -123,6 +132,10 @@ inline bool responder::is_granted(operation what) const {
     if (what == operation::write) return (granted & IB_AC_RDMA_WRITE) != 0;
     if (what == operation::read) return (granted & IB_AC_RDMA_READ) != 0;
     return !is_atomic(what) || (granted & IB_AC_ATOMIC) != 0;
+}
+
+inline memory_access& responder::receive_memory() const {
+    return shares_receives() ? shared_.shared_receives->memory() : shared_.memory;
 }
 
 inline IB_WC responder::completion_of(ULONGLONG wr_id, operation what, ULONG length) const {

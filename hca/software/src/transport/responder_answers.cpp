@@ -13,7 +13,7 @@ void responder::run() {
 }
 
 acknowledge_header responder::acknowledgement() const {
-    return {credit_code(queue_.count()), messages_};
+    return {shares_receives() ? no_credits : credit_code(queue_.count()), messages_};
 }
 
 bool responder::send_read_packet(read_resource& from) {

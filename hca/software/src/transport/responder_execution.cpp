@@ -3,6 +3,8 @@
 #include "acknowledgement.hpp"
 #include "responder.hpp"
 
+#include <utility>
+
 namespace irpverbs::hca_software::transport {
 
 namespace {
@@ -26,7 +28,7 @@ void responder::receive_unreliable(const packet& what) {
         if (row.is_last()) message_ = {};
         return;
     }
-    finish(what);
+    if (!finish(what)) message_ = {};
 }
 
 // False: the message is dropped.
@@ -41,15 +43,20 @@ bool responder::begin_unreliable(const packet& what) {
 }
 
 // The first 40 bytes of a datagram's receive are those of a global route header; without one they
-// keep their content. The links have checked the MTU. Source: IBA 11.4.1.2.
+// keep their content. The links have checked the MTU. A receive of a shared queue is not kept for
+// the next datagram. Source: IBA 11.4.1.2.
 void responder::receive_datagram(const packet& what) {
     constexpr ULONG route_size = std::tuple_size_v<decltype(arrival::route)>;
     if (what.row().what != operation::send || what.datagram.qkey != shared_.attr.qkey) return;
     if (what.content.size() > shared_.mtu() || !ensure_receive()) return;
-    if (receive_.length < route_size + what.content.size()) return;
+    if (receive_.length < route_size + what.content.size()) {
+        if (shares_receives()) complete_receive(IB_WC_REMOTE_ABORTED);
+        return;
+    }
     const bool has_route = what.arrived != nullptr && what.arrived->global;
-    if ((has_route && !scatter(shared_.memory, receive_.list(), 0, payload(what.arrived->route))) ||
-        !scatter(shared_.memory, receive_.list(), route_size, what.content)) {
+    if ((has_route &&
+         !scatter(receive_memory(), receive_.list(), 0, payload(what.arrived->route))) ||
+        !scatter(receive_memory(), receive_.list(), route_size, what.content)) {
         complete_receive(IB_WC_LOCAL_PROTECTION_ERROR);
         return shared_.fail(IB_QPS_ERROR);
     }
@@ -61,15 +68,27 @@ void responder::receive_datagram(const packet& what) {
 // ---- all services
 
 bool responder::ensure_receive() {
-    if (!has_receive_) has_receive_ = queue_.take(receive_);
+    if (!has_receive_) has_receive_ = shares_receives() ? take_shared() : queue_.take(receive_);
     return has_receive_;
+}
+
+bool responder::take_shared() {
+    bool reached_limit = false;
+    const bool taken = shared_.shared_receives->take(receive_, reached_limit);
+    if (reached_limit) shared_.owner.report(IB_AE_SRQ_LIMIT_REACHED);
+    return taken;
+}
+
+bool responder::has_receive() const {
+    if (has_receive_) return true;
+    return (shares_receives() ? shared_.shared_receives->count() : queue_.count()) != 0;
 }
 
 // A write with immediate takes its receive when it has succeeded: one that fails consumes none.
 // Source: IBA C10-87.
 bool responder::has_receive_for(const opcode_row& row) {
     if (row.what == operation::send) return !row.is_first() || ensure_receive();
-    return !row.has(has_immediate) || has_receive_ || queue_.count() != 0;
+    return !row.has(has_immediate) || has_receive();
 }
 
 bool responder::has_right_length(const packet& what) const {
@@ -94,7 +113,7 @@ responder::outcome responder::execute_send(const packet& what) {
     const ULONGLONG end = message_.received + what.content.size();
     if (end > max_message || end > receive_.length)
         return {invalid_request, IB_WC_LOCAL_LENGTH_ERROR};
-    if (!scatter(shared_.memory, receive_.list(), message_.received, what.content))
+    if (!scatter(receive_memory(), receive_.list(), message_.received, what.content))
         return {failed_operation, IB_WC_LOCAL_PROTECTION_ERROR};
     message_.received = end;
     return {};
@@ -119,12 +138,15 @@ responder::outcome responder::execute_write(const packet& what) {
     return {};
 }
 
-void responder::finish(const packet& what) {
-    if (!what.row().is_last()) return;
-    messages_ = (messages_ + 1) & psn::mask;
+// False: the message needs a receive, and other queue pairs have taken those that there were.
+bool responder::finish(const packet& what) {
+    if (!what.row().is_last()) return true;
     const bool consumes = what.row().what == operation::send || what.row().has(has_immediate);
-    if (consumes && ensure_receive()) complete_receive(what);
+    if (consumes && !ensure_receive()) return false;
+    messages_ = (messages_ + 1) & psn::mask;
+    if (consumes) complete_receive(what);
     message_ = {};
+    return true;
 }
 
 void responder::complete_receive(const packet& what) {
@@ -168,14 +190,21 @@ void responder::complete_receive(IB_WC_STATUS status) {
 
 void responder::flush() {
     if (has_receive_) complete_receive(IB_WC_FLUSHED);
+    message_ = {};
+    if (shares_receives()) return report_last();
     while (ensure_receive())
         complete_receive(IB_WC_FLUSHED);
-    message_ = {};
+}
+
+// Source: IBA 11.6.3.1 (last WQE reached).
+void responder::report_last() {
+    if (std::exchange(reported_last_, true)) return;
+    shared_.owner.report(IB_AE_LAST_WQE_REACHED);
 }
 
 void responder::reset() {
     queue_.clear();
-    has_receive_ = false;
+    has_receive_ = reported_last_ = false;
     message_ = {};
     drop_responses();
 }

@@ -1,5 +1,7 @@
 #include "straight_through.hpp"
 
+#include <utility>
+
 namespace irpverbs::hca_software::transport {
 
 namespace {
@@ -42,14 +44,14 @@ inline bool responder::is_idle_at(psn number) const {
 
 inline void responder::passed_straight(const ib_send_wr_t& what, ULONG length) {
     const bool writes = what.wr_type == WR_RDMA_WRITE;
-    IB_WC entry =
-        completion_of(queue_.oldest_id(), writes ? operation::write : operation::send, length);
+    IB_WC entry = completion_of(has_receive_ ? receive_.wr_id : queue_.oldest_id(),
+                                writes ? operation::write : operation::send, length);
     if ((what.send_opt & IB_SEND_OPT_IMMEDIATE) != 0) {
         entry.Flags |= IB_WC_IMMEDIATE_PRESENT;
         entry.Immediate = what.immediate_data;
     }
     if ((what.send_opt & IB_SEND_OPT_SOLICITED) != 0) entry.Flags |= IB_WC_SOLICITED;
-    queue_.drop_oldest();
+    if (!std::exchange(has_receive_, false)) queue_.drop_oldest();
     shared_.owner.complete_receive(entry);
 }
 
@@ -67,6 +69,7 @@ ib_send_wr_t* straight_through::pass(ib_send_wr_t* list) {
     if (messages_ == 0) return list;
     to_.expected_ = to_.expected_ + packets_;
     to_.messages_ = (to_.messages_ + messages_) & psn::mask;
+    if (to_.shares_receives()) from_.unlimited_ = true;
     from_.passed_straight(messages_, packets_, to_.messages_ + to_.queue_.count());
     return list;
 }
@@ -137,9 +140,20 @@ inline bool straight_through::copy_to_receive(const ib_send_wr_t& what, ULONG le
            scatter(memory, into, 0, content);
 }
 
+// The receive is taken when the message could be sent, as by its first packet: if the receive does
+// not fit, it stays the message's.
+bool straight_through::copy_to_shared_receive(const ib_send_wr_t& what, ULONG length) {
+    payload content;
+    if (!gather_local(what, length, content) || !to_.ensure_receive()) return false;
+    return to_.receive_.length >= length &&
+           scatter(to_.receive_memory(), to_.receive_.list(), 0, content);
+}
+
 inline bool straight_through::send(const ib_send_wr_t& what, ULONG length) {
-    if (is_option(what, IB_SEND_OPT_INVALIDATE) || to_.queue_.count() == 0) return false;
-    if (!copy_to_receive(what, length)) return false;
+    if (is_option(what, IB_SEND_OPT_INVALIDATE) || !to_.has_receive()) return false;
+    const bool copied = to_.shares_receives() ? copy_to_shared_receive(what, length)
+                                              : copy_to_receive(what, length);
+    if (!copied) return false;
     count_message(what, length, 0);
     to_.passed_straight(what, length);
     return true;
@@ -157,8 +171,9 @@ inline bool straight_through::copy_to_region(const ib_send_wr_t& what, ULONG len
 
 inline bool straight_through::write(const ib_send_wr_t& what, ULONG length) {
     if (!to_.is_granted(operation::write)) return false;
-    if (brings_immediate(what) && to_.queue_.count() == 0) return false;
+    if (brings_immediate(what) && !to_.has_receive()) return false;
     if (length != 0 && !copy_to_region(what, length)) return false;
+    if (brings_immediate(what) && to_.shares_receives() && !to_.ensure_receive()) return false;
     count_message(what, length, rdma_words);
     if (brings_immediate(what)) to_.passed_straight(what, length);
     return true;

@@ -41,6 +41,7 @@ private:
     bool gather_local(const ib_send_wr_t& what, ULONG length, payload& content) const;
     const UCHAR* only_source(const ib_send_wr_t& what) const;
     bool copy_to_receive(const ib_send_wr_t& what, ULONG length);
+    bool copy_to_shared_receive(const ib_send_wr_t& what, ULONG length);
     bool copy_to_region(const ib_send_wr_t& what, ULONG length);
     bool send(const ib_send_wr_t& what, ULONG length);
     bool write(const ib_send_wr_t& what, ULONG length);

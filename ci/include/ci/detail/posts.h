@@ -1,7 +1,8 @@
-/* The functions that CiPostSend and CiPostRecv call. They lie directly behind each IB_QP, in its
-   HCA_QP (ci/driver.h). A driver sets them by HcaSetQpPosts. */
-#ifndef IRPVERBS_CI_DETAIL_QP_POSTS_H
-#define IRPVERBS_CI_DETAIL_QP_POSTS_H
+/* The functions that CiPostSend, CiPostRecv and CiPostSrqRecv call. They lie directly behind each
+   IB_QP or IB_SRQ, in its HCA_QP or HCA_SRQ (ci/driver.h). A driver sets them by HcaSetQpPosts and
+   HcaSetSrqPost. */
+#ifndef IRPVERBS_CI_DETAIL_POSTS_H
+#define IRPVERBS_CI_DETAIL_POSTS_H
 
 #include <dispatch/ntdef.h>
 
@@ -20,5 +21,10 @@ typedef struct _HCA_QP_POSTS {
     PFN_HCA_POST_RECV PostRecv;
     VOID* Queue; /* the driver's */
 } HCA_QP_POSTS;
+
+typedef struct _HCA_SRQ_POST {
+    PFN_HCA_POST_RECV PostRecv;
+    VOID* Queue; /* the driver's */
+} HCA_SRQ_POST;
 
 #endif

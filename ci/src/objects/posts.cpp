@@ -1,4 +1,4 @@
-#include "qp_posts.hpp"
+#include "posts.hpp"
 
 namespace irpverbs::ci {
 
@@ -20,7 +20,7 @@ void qp_posts::store(PFN_HCA_POST_SEND send, PFN_HCA_POST_RECV receive) {
 }
 
 // The device sets `failed` before it calls refuse(), and this function stores before it reads
-// `failed`, so one of the two stores the refusing functions last.
+// `failed`, so one of the two stores the refusing functions last. The same holds for srq_post.
 void qp_posts::set(PFN_HCA_POST_SEND send, PFN_HCA_POST_RECV receive,
                    const std::atomic<bool>& failed) {
     store(send, receive);
@@ -28,5 +28,22 @@ void qp_posts::set(PFN_HCA_POST_SEND send, PFN_HCA_POST_RECV receive,
 }
 
 void qp_posts::refuse() { store(fail<STATUS_FILE_FORCED_CLOSED>, fail<STATUS_FILE_FORCED_CLOSED>); }
+
+NTSTATUS refuse_receives(VOID*, ib_recv_wr_t* first, ib_recv_wr_t** failed) {
+    *failed = first;
+    return STATUS_INVALID_DEVICE_REQUEST;
+}
+
+void srq_post::store(PFN_HCA_POST_RECV receive) {
+    if (receive == nullptr) receive = fail<STATUS_NOT_SUPPORTED>;
+    __atomic_store_n(&function_.PostRecv, receive, __ATOMIC_SEQ_CST);
+}
+
+void srq_post::set(PFN_HCA_POST_RECV receive, const std::atomic<bool>& failed) {
+    store(receive);
+    if (failed.load()) refuse();
+}
+
+void srq_post::refuse() { store(fail<STATUS_FILE_FORCED_CLOSED>); }
 
 } // namespace irpverbs::ci

@@ -1,0 +1,56 @@
+// The functions that CiPostSend, CiPostRecv and CiPostSrqRecv call.
+#pragma once
+
+#include <ci/driver.h>
+
+#include <boost/intrusive/list.hpp>
+
+#include <atomic>
+
+namespace irpverbs::ci {
+
+/// The posts of a queue pair or shared receive queue. A null function stands for one that returns
+/// STATUS_NOT_SUPPORTED; after a fatal event every function returns STATUS_FILE_FORCED_CLOSED.
+class posts : public boost::intrusive::list_base_hook<> {
+public:
+    virtual void refuse() = 0;
+
+protected:
+    ~posts() = default;
+};
+
+class qp_posts final : public posts {
+public:
+    explicit qp_posts(HCA_QP_POSTS& functions) : functions_(functions) { store(nullptr, nullptr); }
+
+    /// Callable from any context; the caller makes one call at a time.
+    void set(PFN_HCA_POST_SEND send, PFN_HCA_POST_RECV receive, const std::atomic<bool>& failed);
+    void refuse() override;
+
+private:
+    void store(PFN_HCA_POST_SEND send, PFN_HCA_POST_RECV receive);
+
+    HCA_QP_POSTS& functions_;
+};
+
+/// PFN_HCA_POST_RECV of queue pairs with a shared receive queue.
+NTSTATUS refuse_receives(VOID*, ib_recv_wr_t* first, ib_recv_wr_t** failed);
+
+class srq_post final : public posts {
+public:
+    explicit srq_post(HCA_SRQ_POST& function) : function_(function) { store(nullptr); }
+
+    /// As qp_posts::set.
+    void set(PFN_HCA_POST_RECV receive, const std::atomic<bool>& failed);
+    void refuse() override;
+
+private:
+    void store(PFN_HCA_POST_RECV receive);
+
+    HCA_SRQ_POST& function_;
+};
+
+/// Those of a device.
+using posts_list = boost::intrusive::list<posts, boost::intrusive::constant_time_size<false>>;
+
+} // namespace irpverbs::ci
