@@ -9,6 +9,7 @@ RESPONDER, EXECUTION, ANSWERS = (HERE + name for name in
                                  ("responder.cpp", "responder_execution.cpp", "responder_answers.cpp"))
 QUEUE_PAIR, STRAIGHT, FORMAT = (HERE + name for name in
                                 ("queue_pair.cpp", "straight_through.cpp", "packet_format.cpp"))
+SHARED, RECEIVES = (HERE + name for name in ("shared_receive_queue.cpp", "receive_queue.cpp"))
 SCATTER = HERE + "scatter_gather.cpp"
 RESOURCES = HERE + "read_resources.cpp"
 
@@ -102,11 +103,11 @@ MISTAKES = [
     ("send_longer_than_the_receive", EXECUTION,
      [("    if (end > max_message || end > receive_.length)", "    if (end > max_message)")]),
     ("message_number_forgotten", EXECUTION,
-     [("    messages_ = (messages_ + 1) & psn::mask;\n    const bool consumes", "    const bool consumes")]),
+     [("    messages_ = (messages_ + 1) & psn::mask;\n    if (consumes)", "    if (consumes)")]),
     ("read_counts_no_message", RESPONDER,
      [("    messages_ = (messages_ + 1) & psn::mask;\n    nak_sent_ = false;", "    nak_sent_ = false;")]),
     ("write_with_immediate_needs_no_receive", EXECUTION,
-     [("return !row.has(has_immediate) || has_receive_ || queue_.count() != 0;", "return true;")]),
+     [("return !row.has(has_immediate) || has_receive();", "return true;")]),
     ("immediate_lost", EXECUTION,
      [("        entry.Immediate = what.immediate;\n", "")]),
     ("full_packets_may_be_short", EXECUTION,
@@ -117,10 +118,42 @@ MISTAKES = [
     ("wrong_q_key_accepted", EXECUTION,
      [(" || what.datagram.qkey != shared_.attr.qkey) return;", ") return;")]),
     ("receives_flushed_out_of_order", EXECUTION,
-     [("    if (has_receive_) complete_receive(IB_WC_FLUSHED);\n    while (ensure_receive())\n        complete_receive(IB_WC_FLUSHED);\n",
+     [("    if (has_receive_) complete_receive(IB_WC_FLUSHED);\n    message_ = {};\n    if (shares_receives()) return report_last();\n"
+       "    while (ensure_receive())\n        complete_receive(IB_WC_FLUSHED);\n",
        "    const receive_request active = receive_;\n    const bool had = has_receive_;\n    has_receive_ = false;\n"
        "    while (ensure_receive())\n        complete_receive(IB_WC_FLUSHED);\n"
        "    if (had) {\n        receive_ = active;\n        complete_receive(IB_WC_FLUSHED);\n    }\n")]),
+    # ---- shared receive queues
+    ("shared_receives_flushed", EXECUTION,
+     [("    if (shares_receives()) return report_last();\n", "")]),
+    ("last_receive_reported_again", EXECUTION,
+     [("    if (std::exchange(reported_last_, true)) return;\n", "")]),
+    ("last_receive_reported_once_for_all", EXECUTION,
+     [("has_receive_ = reported_last_ = false;", "has_receive_ = false;")]),
+    ("credits_of_shared_receives", ANSWERS,
+     [("shares_receives() ? no_credits : credit_code(queue_.count())", "credit_code(queue_.count())")]),
+    ("write_completes_without_its_receive", EXECUTION,
+     [("    if (consumes && !ensure_receive()) return false;\n", "")]),
+    ("write_goes_on_behind_its_lost_receive", RESPONDER,
+     [("        message_ = before;\n", "")]),
+    ("shared_receives_by_the_keys_of_the_queue_pair", HERE + "responder.hpp",
+     [("return shares_receives() ? shared_.shared_receives->memory() : shared_.memory;", "return shared_.memory;")]),
+    ("long_datagram_keeps_its_shared_receive", EXECUTION,
+     [("        if (shares_receives()) complete_receive(IB_WC_REMOTE_ABORTED);\n", "")]),
+    ("limit_is_reached_with_it", SHARED, [("queue_.count() >= limit_", "queue_.count() > limit_")]),
+    ("limit_stays", SHARED, [("    limit_ = 0;\n    return true;", "    return true;")]),
+    ("limit_not_compared_when_set", SHARED,
+     [("    reached_limit = reach_limit();\n    return STATUS_SUCCESS;", "    return STATUS_SUCCESS;")]),
+    ("limit_beyond_the_queue", SHARED, [(" || limit > depth) return", ") return")]),
+    ("smaller_than_its_receives", SHARED, [("depth < queue_.count() || ", "")]),
+    ("resize_forgets_the_segments", RECEIVES,
+     [("        std::ranges::copy(list, &made.segments_[std::size_t{made.end_} * max_segments_]);\n", "")]),
+    ("straight_takes_a_receive_for_nothing", STRAIGHT,
+     [("!gather_local(what, length, content) || !to_.ensure_receive()", "!to_.ensure_receive() || !gather_local(what, length, content)")]),
+    ("straight_write_without_a_shared_receive", STRAIGHT,
+     [("    if (brings_immediate(what) && to_.shares_receives() && !to_.ensure_receive()) return false;\n", "")]),
+    ("straight_with_shared_receives_keeps_credits", STRAIGHT,
+     [("    if (to_.shares_receives()) from_.unlimited_ = true;\n", "")]),
     ("acknowledgement_overtakes_a_read", ANSWERS,
      [("    while (read_resource* pending = resources_.oldest_pending())\n"
        "        if (!(pending->reads() ? send_read_packet(*pending) : send_atomic(*pending))) return;\n"

@@ -50,7 +50,7 @@ private:
     HCA_SRQ_POST& function_;
 };
 
-/// Those of a device.
+/// The posts of the objects of a device.
 using posts_list = boost::intrusive::list<posts, boost::intrusive::constant_time_size<false>>;
 
 } // namespace irpverbs::ci

@@ -94,6 +94,55 @@ TEST_P(SharedReceives, Acknowledgements_GiveNoCredits) {
     EXPECT_EQ(two.received.size(), 20u);
 }
 
+// A queue that was used straight through gives no credits either.
+TEST_P(SharedReceives, SeveralMessages_AreSentAtOnce) {
+    connect();
+    for (ULONGLONG id = 1; id <= 4; ++id)
+        EXPECT_EQ(two.receive(id, remote, 1000), STATUS_SUCCESS);
+    send(1);
+    pair.run();
+    pair.faults.straight = 0;
+    const unsigned before = pair.packets;
+    for (ULONGLONG id = 2; id <= 4; ++id)
+        send(id);
+    EXPECT_EQ(pair.packets, before + 3);
+    pair.run();
+    EXPECT_EQ(two.received.size(), 4u);
+}
+
+// The queue's protection domain may be another than the queue pair's.
+TEST_P(SharedReceives, Receive_UsesTheMemoryOfTheQueue) {
+    simulated_memory memory;
+    region& into = memory.add(5000);
+    std::ranges::fill(local.bytes, UCHAR{0x5A});
+    pair.faults.straight = GetParam();
+    two.share_receives(4, memory);
+    pair.connect();
+    into.key = remote.key + 1; // no key of the queue pair's memory
+    EXPECT_EQ(two.receive(1, into, 1000), STATUS_SUCCESS);
+    send(1, 700);
+    pair.run();
+    ASSERT_EQ(two.received.size(), 1u);
+    EXPECT_EQ(two.received[0].Status, ULONG{IB_WC_SUCCESS});
+    EXPECT_EQ(into.bytes[699], 0x5A);
+    EXPECT_EQ(into.bytes[700], 0);
+}
+
+TEST_P(SharedReceives, WriteWithoutReceive_WritesNothingYet) {
+    connect();
+    std::ranges::fill(local.bytes, UCHAR{0x5A});
+    ib_local_ds_t segment = segment_of(local, 100);
+    ib_send_wr_t write = remote_request(WR_RDMA_WRITE, segment, remote);
+    write.send_opt |= IB_SEND_OPT_IMMEDIATE;
+    EXPECT_EQ(one.send(write), STATUS_SUCCESS);
+    pair.run(2);
+    EXPECT_EQ(remote.bytes[0], 0);
+    EXPECT_EQ(two.receive(1, remote, 10), STATUS_SUCCESS);
+    pair.run();
+    EXPECT_EQ(remote.bytes[99], 0x5A);
+    EXPECT_EQ(two.received.size(), 1u);
+}
+
 TEST_P(SharedReceives, Limit_IsReportedOnceAndThenZero) {
     connect();
     for (ULONGLONG id = 1; id <= 5; ++id)
@@ -147,6 +196,8 @@ TEST_P(SharedReceives, Error_LeavesReceivesAndReportsLast) {
     two.engine->enter(IB_QPS_ERROR);
     EXPECT_TRUE(two.received.empty());
     EXPECT_EQ(two.receives_left(), 2u);
+    EXPECT_EQ(count(IB_AE_LAST_WQE_REACHED), 1u);
+    two.engine->run();
     EXPECT_EQ(count(IB_AE_LAST_WQE_REACHED), 1u);
     two.engine->enter(IB_QPS_RESET);
     two.engine->enter(IB_QPS_INIT);

@@ -67,8 +67,9 @@ public:
                                  : engine->post_receive(&what, &failed);
     }
     /// Gives it a shared receive queue, before it connects.
-    void share_receives(ULONG depth = 64) {
-        shared = std::make_unique<transport::shared_receive_queue>(memory);
+    void share_receives(ULONG depth = 64) { share_receives(depth, memory); }
+    void share_receives(ULONG depth, transport::memory_access& of_receives) {
+        shared = std::make_unique<transport::shared_receive_queue>(of_receives);
         ASSERT_TRUE(shared->allocate(depth, 4));
         attr.rq_depth = attr.rq_sge = 0;
     }

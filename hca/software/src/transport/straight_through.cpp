@@ -125,6 +125,7 @@ inline const UCHAR* straight_through::only_source(const ib_send_wr_t& what) cons
 }
 
 inline bool straight_through::copy_to_receive(const ib_send_wr_t& what, ULONG length) {
+    if (to_.queue_.count() == 0) return false;
     memory_access& memory = to_.shared_.memory;
     const segments into = to_.queue_.oldest_segments();
     if (into.size() == 1 && length != 0) {
@@ -150,7 +151,7 @@ bool straight_through::copy_to_shared_receive(const ib_send_wr_t& what, ULONG le
 }
 
 inline bool straight_through::send(const ib_send_wr_t& what, ULONG length) {
-    if (is_option(what, IB_SEND_OPT_INVALIDATE) || !to_.has_receive()) return false;
+    if (is_option(what, IB_SEND_OPT_INVALIDATE)) return false;
     const bool copied = to_.shares_receives() ? copy_to_shared_receive(what, length)
                                               : copy_to_receive(what, length);
     if (!copied) return false;
