@@ -13,10 +13,12 @@ namespace irpverbs::ci {
 /// STATUS_NOT_SUPPORTED; after a fatal event every function returns STATUS_FILE_FORCED_CLOSED.
 class posts : public boost::intrusive::list_base_hook<> {
 public:
-    virtual void refuse() = 0;
+    posts() = default;
+    posts(const posts&) = delete;
+    posts& operator=(const posts&) = delete;
+    virtual ~posts() = default;
 
-protected:
-    ~posts() = default;
+    virtual void refuse() = 0;
 };
 
 class qp_posts final : public posts {
