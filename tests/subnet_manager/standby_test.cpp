@@ -18,6 +18,8 @@ using namespace irpverbs::testing;
 using irpverbs::subnet_manager::manager_options;
 using irpverbs::subnet_manager::manager_state;
 
+constexpr std::size_t master_sm_lid = 18; // within PortInfo
+
 class Standby : public BothMachines {};
 
 manager_options quick(ib_guid_t hca, std::uint8_t priority = 0) {
@@ -45,6 +47,12 @@ void set_faults(const attached& hcas, ULONG once_in) {
     faults.ReorderingTime = once_in != 0 ? 100 : 0;
     for (std::size_t i = 0; i < hcas.count(); ++i)
         EXPECT_EQ(HcaSoftwareSetFaults(hcas.guid(i), 1, &faults), STATUS_SUCCESS);
+}
+
+void sleep_seconds(unsigned time) {
+    LARGE_INTEGER due;
+    due.QuadPart = -10'000'000LL * time;
+    KeDelayExecutionThread(KernelMode, FALSE, &due);
 }
 
 ib_gid_t gid(const attached& hcas, std::size_t which) {
@@ -212,6 +220,57 @@ TEST_P(Standby, DisableFromMaster_StandbyBecomesNotActive) {
     EXPECT_FALSE(eventually([&] { return is_master(second); }));
     EXPECT_EQ(master.send_command(stand_by).status(), 0);
     EXPECT_TRUE(eventually([&] { return is_master(second); })); // no master answers its polls
+}
+
+// A manager of the third host that responds to Get(SMInfo) only when respond() is called.
+struct reticent_manager {
+    explicit reticent_manager(const attached& hcas)
+        : ca(hcas.fdo(3)), agent(ca, agent_of(directed_class, {get_method})) {
+        IB_MODIFY_PORT change{};
+        change.SetCapabilities = IB_PORT_CAP_IS_SM;
+        verb_call show([&](IRP* irp) {
+            return CiModifyPort(ca, 1, IB_MODIFY_PORT_CAPABILITIES, &change, irp);
+        });
+        EXPECT_EQ(show.status(), STATUS_SUCCESS);
+    }
+
+    /// Responds to the next request, as a manager on standby.
+    void respond() {
+        received_mad asked = agent.receive();
+        asked.data[3] = 0x81;
+        asked.data[4] |= 0x80; // sent back as a response
+        asked.data.put<8>(smp_data, 0xFFFF).put<8>(smp_data + 8, 0);
+        asked.data[smp_data + 20] = SM_STATE_STANDBY;
+        EXPECT_EQ(agent.send(asked.from, asked.data), STATUS_SUCCESS);
+    }
+
+    open_hca ca;
+    mad_client agent;
+};
+
+// The earlier master writes until it has the Acknowledge, and is too busy to respond.
+TEST_P(Standby, EarlierMasterWritesUnseen_NewMasterWritesAnew) {
+    constexpr ULONG hand_over = 1;
+    const attached hcas(unmanaged());
+    running_manager manager(quick(hcas.guid(0)));
+    manager.wait_until_up();
+    reticent_manager earlier(hcas);
+    other_master commands(hcas, open_hca(hcas.fdo(0)).lid());
+    EXPECT_EQ(commands.send_command(hand_over).status(), 0);
+    sleep_seconds(60); // the sweeps after the hand-over have ended
+    const open_hca host(hcas.fdo(1));
+    subnet_client writer(host);
+    const ib_lid_t lid = earlier.ca.lid();
+    EXPECT_EQ(writer
+                  .modify({}, sm_port_info, 1,
+                          [&](mad& info) { info.put<2>(smp_data + master_sm_lid, lid); })
+                  .status(),
+              0);
+    EXPECT_FALSE(all_ports_are_managed_by(hcas, 0));
+    for (int i = 0; i < 1000 && !all_ports_are_managed_by(hcas, 0); ++i)
+        earlier.respond(); // the first requests have been given up
+    EXPECT_TRUE(all_ports_are_managed_by(hcas, 0));
+    EXPECT_TRUE(is_master(manager));
 }
 
 // Managers find each other by IsSM. A process that has set it for a port keeps this manager off the

@@ -106,9 +106,12 @@ bool mastership::compete(const sm_discovery& seen) {
 }
 
 // Hands over to a higher-ranking manager. A lower-ranking master hands over to this one by itself.
+// A silent manager may still be a master that writes settings.
 void mastership::defend(const sm_discovery& seen) {
-    const bool other = best(seen, is_master_now) != nullptr;
-    if (std::exchange(contested_, other) && !other) callbacks_.invalidate_programmed_state();
+    if (best(seen, is_master_now) != nullptr)
+        contested_ = true;
+    else if (seen.complete && std::exchange(contested_, false))
+        callbacks_.invalidate_programmed_state();
     const remote_sm* const higher = best(seen, [&](const sm_sminfo_t& each) {
         return is_active(each) && trusts(each) && outranks(each, info());
     });
@@ -229,14 +232,14 @@ void mastership::take_over(const message_parts& from) {
     const bool was_master = is_master();
     IRPVERBS_PROBE("mastership.handed_over");
     state_ = SM_STATE_MASTER;
-    recheck_pending_ = handover_pending_ = false;
+    handover_pending_ = false;
+    recheck_pending_ = contested_ = true; // the other writes until it has the Acknowledge
     if (const auto route = route_to_sender(from))
         smps_.send(set_smp(*route, sm_info, sm_acknowledge, info()), [](const smp_response&) {});
     if (was_master)
         callbacks_.invalidate_programmed_state();
     else
         callbacks_.sweep();
-    contested_ = false;
 }
 
 void mastership::acknowledged(const sm_sminfo_t& by) {
