@@ -35,6 +35,8 @@ EXPLAINED = {
         ("CiResizeCq returns STATUS_NOT_SUPPORTED", "ResizeCq.Success_ReturnsNewSize",
          "siw does not resize"),
         ("CiCreateQp returns STATUS_NOT_SUPPORTED", "*", "siw has RC only"),
+        ("the HCA resizes no shared receive queue", "ModifySrq.*", "siw does not resize"),
+        ("CiQuerySrq returns STATUS_NOT_SUPPORTED", "*", "siw has no query of shared receive queues"),
         ("CiCreateAv returns STATUS_NOT_SUPPORTED", "*", "siw has no datagrams"),
         ("CiModifyQp returns STATUS_NOT_SUPPORTED", "*",
          "iWARP connects queue pairs by its own connection management"),

@@ -40,6 +40,7 @@ NTSTATUS shared_receives::make(verbs_context& context, HCA_SRQ& owner,
     return STATUS_SUCCESS;
 }
 
+// soft-RoCE reports the size of the queue by a query only.
 int shared_receives::create() {
     ibv_srq_init_attr attr{};
     attr.srq_context = this;
@@ -49,6 +50,7 @@ int shared_receives::create() {
     target_.queue = made;
     target_.receive_segments = attr.attr.max_sge;
     owner_.Srq = {attr.attr.max_wr, attr.attr.max_sge};
+    if (ibv_srq_attr seen{}; read(seen) == 0) owner_.Srq.MaxWr = seen.max_wr;
     return 0;
 }
 
