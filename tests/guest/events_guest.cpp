@@ -73,7 +73,25 @@ TEST_F(RaisedEvents, EventOfForeignQueuePair_IsAcknowledgedOnce) {
     expect_no_other(ca);
 }
 
-TEST_F(RaisedEvents, SharedReceiveQueueEvent_Raised_IsAcknowledgedOnce) {
+TEST_F(RaisedEvents, SharedReceiveQueueEvent_Raised_IsReportedOnce) {
+    const device hca("rxe0");
+    const open_hca ca(hca.fdo());
+    const destroyed_at_the_end cq{create_cq(ca, 16)};
+    IB_PD* domain = allocate_pd(ca);
+    IB_SRQ* queue = create_srq(domain, {nullptr, {}, 4, 1});
+    for (const ibv_event_type each : {IBV_EVENT_SRQ_ERR, IBV_EVENT_SRQ_LIMIT_REACHED}) {
+        verb_call waits([=](IRP* irp) { return CiGetSrqAsyncEvent(queue, irp); });
+        raise_event("rxe0", "srq", 0, each);
+        EXPECT_STREQ(name_of(waits.status()), "STATUS_SUCCESS");
+        EXPECT_EQ(waits.information(), static_cast<ULONG_PTR>(hca_rdma::event_of(each)));
+    }
+    expect_no_other(ca);
+    EXPECT_EQ(destroy_srq(queue), STATUS_SUCCESS);
+    EXPECT_EQ(deallocate_pd(domain), STATUS_SUCCESS);
+}
+
+// The driver's context may have shared receive queues that are not the driver's.
+TEST_F(RaisedEvents, EventOfForeignSharedReceiveQueue_IsAcknowledgedOnce) {
     const device hca("rxe0");
     const open_hca ca(hca.fdo());
     const destroyed_at_the_end cq{create_cq(ca, 16)};

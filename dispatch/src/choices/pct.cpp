@@ -1,4 +1,4 @@
-#include <dispatch/testing/schedule.hpp>
+#include "seed_line.hpp"
 
 #include <algorithm>
 
@@ -19,11 +19,12 @@ void pct_choices::restart(std::uint64_t seed) {
     plan();
 }
 
-std::string pct_choices::line() const {
-    return replay_line(schedule_options{.strategy = strategy::pct,
-                                        .seed = seed_,
-                                        .depth = depth_,
-                                        .expected_steps = expected_steps_});
+std::string_view pct_choices::line(line_buffer& into) const {
+    return seed_line({.strategy = strategy::pct,
+                      .seed = seed_,
+                      .depth = depth_,
+                      .expected_steps = expected_steps_},
+                     into);
 }
 
 // A change's priority depends on when it was drawn, not on its step: a later change may put an

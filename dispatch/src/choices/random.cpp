@@ -1,4 +1,4 @@
-#include <dispatch/testing/schedule.hpp>
+#include "seed_line.hpp"
 
 namespace irpverbs::dispatch {
 
@@ -8,8 +8,8 @@ void random_choices::restart(std::uint64_t seed) {
     random_ = detail::generator(seed);
 }
 
-std::string random_choices::line() const {
-    return replay_line(schedule_options{.strategy = strategy::random, .seed = seed_});
+std::string_view random_choices::line(line_buffer& into) const {
+    return seed_line({.strategy = strategy::random, .seed = seed_}, into);
 }
 
 std::uint32_t random_choices::choose_actor(std::span<const actor_id> runnable, bool, bool) {

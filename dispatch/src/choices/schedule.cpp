@@ -1,6 +1,8 @@
-#include <dispatch/testing/schedule.hpp>
+#include "seed_line.hpp"
 
 #include <charconv>
+#include <cinttypes>
+#include <cstdio>
 #include <limits>
 #include <utility>
 
@@ -130,15 +132,23 @@ std::unique_ptr<choices> make_choices(const schedule_options& options) {
     throw std::invalid_argument("schedule_options: no such strategy");
 }
 
+std::string_view seed_line(const schedule_options& options, choices::line_buffer& into) {
+    const int length =
+        options.strategy == strategy::random
+            ? std::snprintf(into.data(), into.size(),
+                            "IRPVERBS_SEED=%" PRIu64 " IRPVERBS_STRATEGY=random", options.seed)
+            : std::snprintf(into.data(), into.size(),
+                            "IRPVERBS_SEED=%" PRIu64 " IRPVERBS_STRATEGY=pct:%" PRIu32 ":%" PRIu32,
+                            options.seed, options.depth, options.expected_steps);
+    return {into.data(), static_cast<std::size_t>(length)};
+}
+
 std::string replay_line(const schedule_options& options) {
-    const std::string seed =
-        "IRPVERBS_SEED=" + std::to_string(options.seed) + " IRPVERBS_STRATEGY=";
+    choices::line_buffer line;
     switch (options.strategy) {
     case strategy::random:
-        return seed + "random";
     case strategy::pct:
-        return seed + "pct:" + std::to_string(options.depth) + ":" +
-               std::to_string(options.expected_steps);
+        return std::string(seed_line(options, line));
     case strategy::exhaustive:
         return "IRPVERBS_STRATEGY=exhaustive" +
                (options.preemption_bound ? ":" + std::to_string(*options.preemption_bound) : "");
@@ -153,7 +163,9 @@ std::string replay_line(std::span<const std::uint32_t> trace) {
 }
 
 std::string replay_line_of(const choices& source) {
-    return source.trace().size() <= max_replay_length ? replay_line(source.trace()) : source.line();
+    choices::line_buffer line;
+    return source.trace().size() <= max_replay_length ? replay_line(source.trace())
+                                                      : std::string(source.line(line));
 }
 
 } // namespace irpverbs::dispatch

@@ -1,4 +1,5 @@
 #include "explored_run.hpp"
+#include "fatal_signals.hpp"
 
 #include <dispatch/testing/explore.hpp>
 #include <dispatch/testing/probe.hpp>
@@ -35,6 +36,7 @@ private:
     void run_exhaustive();
     std::uint32_t expected_steps();
     run_result run_with(choices& source) const {
+        const fatal_signals::run under_way(source);
         return explored_run(program_, source, options_.machine).run();
     }
     /// False: no more runs are needed.
@@ -114,6 +116,7 @@ void exploration::assign_runs(strategy named) {
 }
 
 explore_summary exploration::run() {
+    const fatal_signals reported;
     read_environment();
     std::vector<std::uint64_t> hits;
     for (const std::string_view name : options_.required_probes)

@@ -98,7 +98,7 @@ void verbs_context::notify(const ibv_async_event& event) const {
     } else if (what == IB_AE_CQ_ERROR) {
         static_cast<completion_queue*>(event.element.cq->cq_context)->failed();
     } else if (is_of_shared_receives(event.event_type)) {
-        static_cast<shared_receives*>(event.element.srq->srq_context)->report(what);
+        notify_shared_receives(*event.element.srq, what);
     } else if (is_of_queue_pair(event.event_type)) {
         notify_queue_pair(*event.element.qp, what);
     } else if (what >= IB_AE_PORT_ACTIVE) {
@@ -111,6 +111,12 @@ void verbs_context::notify(const ibv_async_event& event) const {
 // A queue pair without a context is not the driver's.
 void verbs_context::notify_queue_pair(const ibv_qp& pair, IB_ASYNC_EVENT what) {
     if (pair.qp_context != nullptr) static_cast<queue_pair*>(pair.qp_context)->report(what);
+}
+
+// As above.
+void verbs_context::notify_shared_receives(const ibv_srq& queue, IB_ASYNC_EVENT what) {
+    if (queue.srq_context != nullptr)
+        static_cast<shared_receives*>(queue.srq_context)->report(what);
 }
 
 bool verbs_context::read_completions() {

@@ -54,6 +54,7 @@ private:
     bool read_completions();
     void notify(const ibv_async_event& event) const;
     static void notify_queue_pair(const ibv_qp& pair, IB_ASYNC_EVENT what);
+    static void notify_shared_receives(const ibv_srq& queue, IB_ASYNC_EVENT what);
 
     const os_interface& os_;
     const verbs_library& verbs_;

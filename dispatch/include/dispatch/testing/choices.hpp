@@ -7,11 +7,13 @@
 
 #include <dispatch/ntdef.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -89,9 +91,12 @@ public:
     /// All choices so far, in order. A replay needs nothing else.
     const std::vector<std::uint32_t>& trace() const { return trace_; }
 
-    /// The line that makes the same decisions again from the start (see schedule.hpp); empty when
-    /// only the trace can repeat them.
-    virtual std::string line() const { return {}; }
+    /// Memory for a line.
+    using line_buffer = std::array<char, 96>;
+    /// Writes the line that makes the same decisions again from the start (see schedule.hpp);
+    /// empty when only the trace can repeat them. Allocates nothing: a handler of fatal signals
+    /// calls it.
+    virtual std::string_view line(line_buffer&) const { return {}; }
 
     /// The number of calls of pick_actor that had more than one actor to choose from: the
     /// schedule's length for PCT.
@@ -179,7 +184,7 @@ public:
 
     /// Restarts as if newly constructed, but keeps the memory.
     void restart(std::uint64_t seed);
-    std::string line() const override;
+    std::string_view line(line_buffer& into) const override;
 
 private:
     std::uint32_t choose_actor(std::span<const actor_id> runnable, bool, bool) override;
@@ -204,7 +209,7 @@ public:
 
     /// Restarts as if newly constructed with that seed, but keeps the memory.
     void restart(std::uint64_t seed);
-    std::string line() const override;
+    std::string_view line(line_buffer& into) const override;
 
     /// The number of the depth-1 priority changes that have happened so far.
     std::size_t priority_changes() const { return changes_done_; }

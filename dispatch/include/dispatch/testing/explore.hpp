@@ -121,7 +121,9 @@ NT_API explore_summary explore_input(const explore_options& options, const explo
 /// (bug check), or when run() does not finish; in that last case run() does not return: the body
 /// stops there for good and nothing of its world is destroyed. Every 64th seed runs twice, and runs
 /// that differ fail: the body must depend on the machine alone, and keep no state from one run to
-/// the next. The failing schedule is shrunk and run once more with its log written.
+/// the next. The failing schedule is shrunk and run once more with its log written. A fatal signal
+/// inside a run (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT), or an error that a sanitizer reports,
+/// ends the process as ever, but the line that repeats the run is printed first, to stderr.
 template <class Body>
 explore_summary explore(const explore_options& options, const Body& body) {
     // The lambda admits a body that is a plain function.
@@ -130,7 +132,7 @@ explore_summary explore(const explore_options& options, const Body& body) {
 }
 
 /// Makes one run whose decisions are a fuzzer's input (byte_choices), under the rules of explore().
-/// The environment and the numbers of runs have no effect.
+/// The environment and the numbers of runs have no effect, and fatal signals are the fuzzer's.
 template <class Body>
 explore_summary explore_input(const explore_options& options, std::span<const std::uint8_t> input,
                               const Body& body) {
