@@ -8,9 +8,9 @@
 namespace irpverbs::dispatch::sim {
 
 /// While an object of this class exists, SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT inside a run
-/// print to stderr what happened, the line that repeats the run and the call stack. What the
-/// program had set for the signal then decides, as if this class did not exist. A sanitizer that
-/// ends the process prints the line, too.
+/// print the signal, the line that repeats the run and the call stack to stderr. The handler that
+/// the program had set runs afterwards, or the process dies. A sanitizer that ends the process
+/// prints the line, too.
 class fatal_signals {
 public:
     fatal_signals();
