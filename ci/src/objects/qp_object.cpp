@@ -68,7 +68,9 @@ NTSTATUS qp_object::start_send(IRP* irp, const ib_send_wr_t& request) {
     return start(cq_of(shared.Create.h_sq_cq), irp, post, signaled);
 }
 
+// The completion queue does not become a transfer queue by a mistake.
 NTSTATUS qp_object::start_receive(IRP* irp, const ib_recv_wr_t& request) {
+    if (shared.Create.h_srq != nullptr) return complete(irp, STATUS_INVALID_DEVICE_REQUEST, 0);
     const auto post = __atomic_load_n(&shared.Posts.PostRecv, __ATOMIC_RELAXED);
     return start(cq_of(shared.Create.h_rq_cq), irp, post, request);
 }

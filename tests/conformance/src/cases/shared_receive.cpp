@@ -94,6 +94,10 @@ void queue_pair_has_one_kind_of_receives(world& here) {
     ib_recv_wr_t* failed = nullptr;
     EXPECT_STATUS(CiPostRecv(pair, &receive, &failed), STATUS_INVALID_DEVICE_REQUEST);
     EXPECT_EQ(failed, &receive);
+    EXPECT_STATUS(status_of(transfer_recv(pair, &receive, nullptr)), STATUS_INVALID_DEVICE_REQUEST);
+    IB_WC none{};
+    EXPECT_STATUS(verb_call(poll_cq(queue, 1, &none)).status(), STATUS_SUCCESS)
+        << "it is no transfer queue";
 }
 
 void modify_changes_size_and_limit(world& here) {
