@@ -46,6 +46,15 @@ struct connected_end {
         co_await ci::modify_qp(qp, ci::to_rtr(IB_QPT_RELIABLE_CONN, path));
         co_await ci::modify_qp(qp, ci::to_rts(IB_QPT_RELIABLE_CONN));
     }
+    /// Afterwards the memory may be freed, and the HCA can be detached: handles that are dropped
+    /// close a moment later.
+    asio::awaitable<void> close() {
+        co_await qp.async_close();
+        co_await mr.async_close();
+        co_await cq.async_close();
+        co_await pd.async_close();
+        co_await ca.async_close();
+    }
     ci::registered_buffer buffer(std::size_t count = 64) {
         return {mr, std::span(bytes).first(count)};
     }

@@ -45,9 +45,9 @@ asio::awaitable<int> pull_and_plug_in(ib_guid_t first, ib_guid_t second) {
     std::printf("   connected: queue pairs 0x%x and 0x%x\n", one.qp.number(), two.qp.number());
     if (co_await write("first", one, two)) ++failures;
 
-    std::printf("   the cable is pulled for 100 ms: retries\n");
+    std::printf("   the cable is pulled for 20 ms: retries\n");
     set_link(second, false);
-    asio::co_spawn(co_await asio::this_coro::executor, plug_in_after(second, 100ms),
+    asio::co_spawn(co_await asio::this_coro::executor, plug_in_after(second, 20ms),
                    asio::detached);
     if (co_await write("second", one, two)) ++failures;
 
@@ -60,6 +60,8 @@ asio::awaitable<int> pull_and_plug_in(ib_guid_t first, ib_guid_t second) {
     co_await one.connect(two);
     co_await two.connect(one);
     if (co_await write("fourth", one, two)) ++failures;
+    co_await one.close();
+    co_await two.close();
     co_return failures;
 }
 

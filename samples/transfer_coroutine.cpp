@@ -44,6 +44,8 @@ asio::awaitable<int> transfer(ib_guid_t first, ib_guid_t second) {
     const auto [error, none] = co_await two.qp.recv(
         two.buffer(), irpverbs::irp::within(1ms, asio::as_tuple(asio::use_awaitable)));
     std::printf("%s\n", error.message().c_str());
+    co_await one.close();
+    co_await two.close();
     co_return error == boost::system::errc::timed_out&& before == 40 ? 0 : 1;
 }
 
