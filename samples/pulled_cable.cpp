@@ -47,8 +47,7 @@ asio::awaitable<int> pull_and_plug_in(ib_guid_t first, ib_guid_t second) {
 
     std::printf("   the cable is pulled for 20 ms: retries\n");
     set_link(second, false);
-    asio::co_spawn(co_await asio::this_coro::executor, plug_in_after(second, 20ms),
-                   asio::detached);
+    asio::co_spawn(co_await asio::this_coro::executor, plug_in_after(second, 20ms), asio::detached);
     if (co_await write("second", one, two)) ++failures;
 
     std::printf("   the cable is pulled\n");
