@@ -1,5 +1,6 @@
 // Shared receive queues on the fabric: several senders, one queue.
 #include "connected_end.hpp"
+#include "datagram_end.hpp"
 
 #include <support/both_machines.hpp>
 #include <support/explore_gtest.hpp>
@@ -35,13 +36,15 @@ struct shared_end {
         KeReleaseSemaphore(&end.noted, IO_NO_INCREMENT, 1, FALSE);
     }
     void await_up_call() { KeWaitForSingleObject(&noted, Executive, KernelMode, FALSE, nullptr); }
-    /// A queue pair that is connected to the peer.
-    IB_QP* add(connected_end& peer) {
-        ib_qp_create_t wanted = small_qp(cq);
+    IB_QP* add(ib_qp_type_t type) {
+        ib_qp_create_t wanted = small_qp(cq, type);
         wanted.h_srq = srq;
         wanted.rq_depth = wanted.rq_sge = 0;
-        IB_QP* made = pairs.emplace_back(create_qp(pd, wanted));
-        const ib_qp_type_t type = IB_QPT_RELIABLE_CONN;
+        return pairs.emplace_back(create_qp(pd, wanted));
+    }
+    /// A queue pair that is connected to the peer, which has the same type.
+    IB_QP* add(connected_end& peer, ib_qp_type_t type = IB_QPT_RELIABLE_CONN) {
+        IB_QP* made = add(type);
         EXPECT_EQ(modify_qp(made, ci::to_init(type, {.access = IB_AC_REMOTE})), STATUS_SUCCESS);
         ci::rtr_attributes path;
         path.av.port_num = 1;
@@ -53,6 +56,14 @@ struct shared_end {
         EXPECT_EQ(modify_qp(made, ci::to_rts(type, {.sq_psn = connected_end::first_psn})),
                   STATUS_SUCCESS);
         peer.connect(ca.lid(), made->Num);
+        return made;
+    }
+    /// A queue pair that receives datagrams.
+    IB_QP* add_datagrams() {
+        const ib_qp_type_t type = IB_QPT_UNRELIABLE_DGRM;
+        IB_QP* made = add(type);
+        EXPECT_EQ(modify_qp(made, ci::to_init(type, {.qkey = datagram_end::qkey})), STATUS_SUCCESS);
+        EXPECT_EQ(modify_qp(made, ci::to_rtr(type)), STATUS_SUCCESS);
         return made;
     }
     NTSTATUS post(ULONGLONG wr_id, ULONG length = 100) {
@@ -106,7 +117,6 @@ TEST_P(SharedReceiveTraffic, TwoSenders_TakeReceivesInTheOrderOfArrival) {
 // The receives' keys are those of the queue's domain, which the queue pair need not have.
 TEST_P(SharedReceiveTraffic, OtherDomain_ReceivesUseTheKeysOfTheQueue) {
     connected_end sender(hcas.fdo(0));
-    connected_end receiver(hcas.fdo(1));
     shared_end shared(hcas.fdo(1));
     EXPECT_EQ(shared.post(1), STATUS_SUCCESS);
     IB_PD* other = allocate_pd(shared.ca);
@@ -118,6 +128,33 @@ TEST_P(SharedReceiveTraffic, OtherDomain_ReceivesUseTheKeysOfTheQueue) {
     EXPECT_EQ(destroy_qp(shared.pairs.back()), STATUS_SUCCESS);
     shared.pairs.clear();
     EXPECT_EQ(deallocate_pd(other), STATUS_SUCCESS);
+}
+
+TEST_P(SharedReceiveTraffic, EachService_TakesReceivesOfOneQueue) {
+    connected_end reliable(hcas.fdo(0));
+    connected_end unreliable(hcas.fdo(0), IB_QPT_UNRELIABLE_CONN);
+    datagram_end datagrams(hcas.fdo(0));
+    shared_end shared(hcas.fdo(1));
+    const ib_qpn_t by_reliable = shared.add(reliable)->Num;
+    const ib_qpn_t by_unreliable = shared.add(unreliable, IB_QPT_UNRELIABLE_CONN)->Num;
+    const ib_qpn_t by_datagrams = shared.add_datagrams()->Num;
+    datagrams.start();
+    for (ULONGLONG id = 0; id < 3; ++id)
+        EXPECT_EQ(shared.post(id), STATUS_SUCCESS);
+    const auto receives = [&](ULONGLONG id, ib_qpn_t by, ULONG length) {
+        const IB_WC received = shared.next();
+        EXPECT_EQ(received.WrId, id);
+        EXPECT_EQ(received.Status, ULONG{IB_WC_SUCCESS});
+        EXPECT_EQ(received.QpNumber, by);
+        EXPECT_EQ(received.ByteCount, length);
+    };
+    EXPECT_EQ(reliable.post(reliable.send(1, 50)), STATUS_SUCCESS);
+    receives(0, by_reliable, 50);
+    EXPECT_EQ(unreliable.post(unreliable.send(1, 60)), STATUS_SUCCESS);
+    receives(1, by_unreliable, 60);
+    IB_AV* way = datagrams.vector(datagrams.way_to(shared.ca.lid()));
+    EXPECT_EQ(datagrams.post(datagrams.send(1, 20, way, by_datagrams)), STATUS_SUCCESS);
+    receives(2, by_datagrams, datagram_end::route_size + 20);
 }
 
 TEST_P(SharedReceiveTraffic, LimitReached_UpCallAndIrp) {
@@ -139,23 +176,41 @@ TEST_P(SharedReceiveTraffic, LimitReached_UpCallAndIrp) {
 
 IRPVERBS_ON_BOTH_MACHINES(SharedReceiveTraffic);
 
-// Two senders race for the receives, of which there are fewer than messages at first; the rest
-// arrive after retries. No receive serves two messages, and no message is lost.
-TEST(SharedReceiveRaces, FewerReceivesThanMessages_EachServesOne) {
-    constexpr ULONGLONG messages = 3; // of each sender
+/// Two senders, and a queue of three receives that both queue pairs of a third HCA share.
+struct two_senders {
+    attached hcas;
+    connected_end one{hcas.fdo(0)};
+    connected_end two{hcas.fdo(1)};
+    shared_end shared{hcas.fdo(2)};
+
+    two_senders() {
+        shared.add(one);
+        shared.add(two);
+        for (ULONGLONG id = 0; id < 3; ++id)
+            EXPECT_EQ(shared.post(id), STATUS_SUCCESS);
+    }
+};
+
+template <class Body>
+void explore_senders(const Body& body) {
     dispatch::explore_options options;
     options.random_runs = 200;
     options.pct_runs = 200;
     options.machine.step_limit = 1'000'000;
     expect_explored(options, [&](dispatch::sim_machine& sim) {
-        const attached hcas;
-        connected_end one(hcas.fdo(0));
-        connected_end two(hcas.fdo(1));
-        shared_end shared(hcas.fdo(2));
-        shared.add(one);
-        shared.add(two);
-        for (ULONGLONG id = 0; id < messages; ++id)
-            EXPECT_EQ(shared.post(id), STATUS_SUCCESS);
+        two_senders world;
+        body(sim, world);
+    });
+}
+
+// Two senders race for the receives, of which there are fewer than messages at first; the rest
+// arrive after retries. No receive serves two messages, and no message is lost.
+TEST(SharedReceiveRaces, FewerReceivesThanMessages_EachServesOne) {
+    constexpr ULONGLONG messages = 3; // of each sender
+    explore_senders([](dispatch::sim_machine& sim, two_senders& world) {
+        connected_end& one = world.one;
+        connected_end& two = world.two;
+        shared_end& shared = world.shared;
         const auto send = [&](connected_end& by) {
             for (ULONGLONG id = 0; id < messages; ++id)
                 EXPECT_EQ(by.post(by.send(id, 90)), STATUS_SUCCESS);
@@ -176,22 +231,13 @@ TEST(SharedReceiveRaces, FewerReceivesThanMessages_EachServesOne) {
     });
 }
 
-// The queue pairs end while messages arrive: the receives that they have taken are flushed or
-// complete, the others stay, and the queue can be destroyed.
+// A queue pair ends while messages arrive: the other one receives its messages all the same, and
+// the queue can be destroyed.
 TEST(SharedReceiveRaces, QueuePairDestroyed_OthersKeepTheReceives) {
-    dispatch::explore_options options;
-    options.random_runs = 200;
-    options.pct_runs = 200;
-    options.machine.step_limit = 1'000'000;
-    expect_explored(options, [&](dispatch::sim_machine& sim) {
-        const attached hcas;
-        connected_end one(hcas.fdo(0));
-        connected_end two(hcas.fdo(1));
-        shared_end shared(hcas.fdo(2));
-        shared.add(one);
-        shared.add(two);
-        for (ULONGLONG id = 0; id < 3; ++id)
-            EXPECT_EQ(shared.post(id), STATUS_SUCCESS);
+    explore_senders([](dispatch::sim_machine& sim, two_senders& world) {
+        connected_end& one = world.one;
+        connected_end& two = world.two;
+        shared_end& shared = world.shared;
         EXPECT_EQ(modify_srq(shared.srq, {IB_MOD_SRQ_LIMIT, 0, 3}), STATUS_SUCCESS);
         EXPECT_EQ(one.post(one.send(1, 90)), STATUS_SUCCESS);
         EXPECT_EQ(two.post(two.send(1, 90)), STATUS_SUCCESS);

@@ -65,8 +65,7 @@ typedef struct _ib_qp_create {
     IB_QP_DISPATCH dispatch; /* its members may be NULL */
     struct _IB_CQ* h_sq_cq;
     struct _IB_CQ* h_rq_cq;
-    struct _IB_SRQ*
-        h_srq; /* NULL: it has a receive queue of its own; else rq_depth and rq_sge are 0 */
+    struct _IB_SRQ* h_srq; /* NULL: it has a receive queue; else rq_depth and rq_sge are 0 */
     ib_qp_type_t qp_type;
     ULONG sq_depth; /* work requests, at least */
     ULONG rq_depth;
@@ -182,9 +181,8 @@ typedef struct _ib_qp_attr {
    STATUS_SUCCESS: Information is the IB_QP*. STATUS_INVALID_PARAMETER: also a completion queue that
    is NULL or of another IB_CA, a shared receive queue of another IB_CA or together with a receive
    queue, an unknown type, or more work requests, data segments or inline bytes than the HCA
-   supports. STATUS_NOT_SUPPORTED: also a type that the HCA does not support, or
-   that clients do not own. STATUS_INSUFFICIENT_RESOURCES: also IB_CA_ATTR.MaxQps queue pairs
-   exist. */
+   supports. STATUS_NOT_SUPPORTED: also a type that the HCA does not support, or that clients do not
+   own. STATUS_INSUFFICIENT_RESOURCES: also IB_CA_ATTR.MaxQps queue pairs exist. */
 NT_API NTSTATUS CiCreateQp(IB_PD* pPd, const ib_qp_create_t* pCreate, struct _CI_UDATA* pUserData,
                            IRP* pIrp);
 

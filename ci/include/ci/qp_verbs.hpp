@@ -2,12 +2,12 @@
 #pragma once
 
 #include <ci/completion_queue.hpp>
+#include <ci/detail/post_call.hpp>
 #include <ci/detail/query.hpp>
 #include <ci/protection_domain.hpp>
 #include <ci/qp_changes.hpp>
 #include <ci/queue_pair.hpp>
 #include <ci/srq_verbs.hpp>
-#include <dispatch/status.hpp>
 
 namespace irpverbs::ci {
 
@@ -80,27 +80,15 @@ auto get_qp_async_event(IB_QP* qp, Token&& token = {}) {
 /// CiPostSend: returns the first work request that was not posted, with the status in `error`; null
 /// when all were.
 inline ib_send_wr_t* post_send(IB_QP* qp, ib_send_wr_t* list, boost::system::error_code& error) {
-    ib_send_wr_t* failed = nullptr;
-    const NTSTATUS status = CiPostSend(qp, list, &failed);
-    error = dispatch::make_error_code(status);
-    return NT_SUCCESS(status) ? nullptr : failed;
+    return detail::post<CiPostSend>(qp, list, error);
 }
 /// CiPostSend, which throws dispatch::status_error when it fails.
-inline void post_send(IB_QP* qp, ib_send_wr_t* list) {
-    const NTSTATUS status = CiPostSend(qp, list, nullptr);
-    if (!NT_SUCCESS(status)) throw dispatch::status_error(status);
-}
+inline void post_send(IB_QP* qp, ib_send_wr_t* list) { detail::post<CiPostSend>(qp, list); }
 
 /// CiPostRecv, as post_send.
 inline ib_recv_wr_t* post_recv(IB_QP* qp, ib_recv_wr_t* list, boost::system::error_code& error) {
-    ib_recv_wr_t* failed = nullptr;
-    const NTSTATUS status = CiPostRecv(qp, list, &failed);
-    error = dispatch::make_error_code(status);
-    return NT_SUCCESS(status) ? nullptr : failed;
+    return detail::post<CiPostRecv>(qp, list, error);
 }
-inline void post_recv(IB_QP* qp, ib_recv_wr_t* list) {
-    const NTSTATUS status = CiPostRecv(qp, list, nullptr);
-    if (!NT_SUCCESS(status)) throw dispatch::status_error(status);
-}
+inline void post_recv(IB_QP* qp, ib_recv_wr_t* list) { detail::post<CiPostRecv>(qp, list); }
 
 } // namespace irpverbs::ci

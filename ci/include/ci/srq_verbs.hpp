@@ -1,10 +1,10 @@
 /// A shared receive queue that destroys itself, the async wrappers of its verbs, and its post.
 #pragma once
 
+#include <ci/detail/post_call.hpp>
 #include <ci/detail/query.hpp>
 #include <ci/event_stream.hpp>
 #include <ci/protection_domain.hpp>
-#include <dispatch/status.hpp>
 
 namespace irpverbs::ci {
 
@@ -81,14 +81,10 @@ auto get_srq_async_event(IB_SRQ* srq, Token&& token = {}) {
 /// CiPostSrqRecv, as post_recv of a queue pair (ci/qp_verbs.hpp).
 inline ib_recv_wr_t* post_srq_recv(IB_SRQ* srq, ib_recv_wr_t* list,
                                    boost::system::error_code& error) {
-    ib_recv_wr_t* failed = nullptr;
-    const NTSTATUS status = CiPostSrqRecv(srq, list, &failed);
-    error = dispatch::make_error_code(status);
-    return NT_SUCCESS(status) ? nullptr : failed;
+    return detail::post<CiPostSrqRecv>(srq, list, error);
 }
 inline void post_srq_recv(IB_SRQ* srq, ib_recv_wr_t* list) {
-    const NTSTATUS status = CiPostSrqRecv(srq, list, nullptr);
-    if (!NT_SUCCESS(status)) throw dispatch::status_error(status);
+    detail::post<CiPostSrqRecv>(srq, list);
 }
 
 } // namespace irpverbs::ci

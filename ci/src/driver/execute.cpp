@@ -10,6 +10,17 @@
 
 using namespace irpverbs::ci;
 
+namespace {
+
+// An object that is being closed has no events.
+void report(object& of, unsigned channel, IB_ASYNC_EVENT event) {
+    if (!of.try_reference()) return;
+    of.signal(channel, event);
+    of.dereference();
+}
+
+} // namespace
+
 extern "C" {
 
 NTSTATUS HcaExecute(PIRP Irp) {
@@ -39,19 +50,13 @@ void HcaReportPortEvent(PDEVICE_OBJECT Device, UCHAR PortNumber, IB_ASYNC_EVENT 
 void HcaReportFatal(PDEVICE_OBJECT Device) { device_of(Device).fail(); }
 
 void HcaReportCqCompletion(HCA_CQ* Cq) {
-    cq_object& cq = cq_object::of(Cq);
-    if (!cq.try_reference()) return;
-    cq.signal(cq_object::completion_channel, IB_AE_NONE);
-    cq.dereference();
+    report(cq_object::of(Cq), cq_object::completion_channel, IB_AE_NONE);
 }
 
 void HcaReportCqEvent(HCA_CQ* Cq, IB_ASYNC_EVENT Event) {
     check_reported_event(device_of(Cq->Ca->Device), "HcaReportCqEvent", std::bit_cast<ULONG>(Event),
                          IB_AE_CQ_ERROR, IB_AE_CQ_ERROR);
-    cq_object& cq = cq_object::of(Cq);
-    if (!cq.try_reference()) return;
-    cq.signal(cq_object::async_channel, Event);
-    cq.dereference();
+    report(cq_object::of(Cq), cq_object::async_channel, Event);
 }
 
 void HcaReportQpEvent(HCA_QP* Qp, IB_ASYNC_EVENT Event) {
@@ -61,10 +66,7 @@ void HcaReportQpEvent(HCA_QP* Qp, IB_ASYNC_EVENT Event) {
                          std::bit_cast<ULONG>(Event),
                          is_early ? IB_AE_PATH_MIGRATED : IB_AE_LAST_WQE_REACHED,
                          is_early ? IB_AE_SQ_DRAINED : IB_AE_PATH_MIGRATION_ERROR);
-    qp_object& qp = qp_object::of(Qp);
-    if (!qp.try_reference()) return;
-    qp.signal(qp_object::async_channel, Event);
-    qp.dereference();
+    report(qp_object::of(Qp), qp_object::async_channel, Event);
 }
 
 void HcaSetQpPosts(HCA_QP* Qp, PFN_HCA_POST_SEND PostSend, PFN_HCA_POST_RECV PostRecv) {
@@ -77,10 +79,7 @@ void HcaReportSrqEvent(HCA_SRQ* Srq, IB_ASYNC_EVENT Event) {
     const IB_ASYNC_EVENT known = is_limit ? IB_AE_SRQ_LIMIT_REACHED : IB_AE_SRQ_FATAL;
     check_reported_event(device_of(Srq->Pd->Ca->Device), "HcaReportSrqEvent",
                          std::bit_cast<ULONG>(Event), known, known);
-    srq_object& srq = srq_object::of(Srq);
-    if (!srq.try_reference()) return;
-    srq.signal(srq_object::async_channel, Event);
-    srq.dereference();
+    report(srq_object::of(Srq), srq_object::async_channel, Event);
 }
 
 void HcaSetSrqPost(HCA_SRQ* Srq, PFN_HCA_POST_RECV PostRecv) {

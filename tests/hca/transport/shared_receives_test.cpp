@@ -51,14 +51,6 @@ TEST_P(SharedReceives, Message_TakesOldestReceive) {
     EXPECT_EQ(one.sent.size(), 2u);
 }
 
-TEST_P(SharedReceives, OwnReceive_IsNotUsed) {
-    connect();
-    ib_recv_wr_t what{};
-    ib_recv_wr_t* failed = nullptr;
-    EXPECT_EQ(two.engine->post_receive(&what, &failed), STATUS_INSUFFICIENT_RESOURCES);
-    EXPECT_EQ(failed, &what);
-}
-
 TEST_P(SharedReceives, EmptyQueue_SenderRetriesUntilReceive) {
     connect();
     send(1);
