@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <csignal>
 #include <exception>
 #include <linux/futex.h>
 #include <list>
@@ -52,6 +53,26 @@ long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value,
 
 } // namespace
 
+/// Blocks signals of the calling thread, and so of the threads that it starts, for the life of the
+/// scope: a program's handlers run on the program's own threads. Signals of a thread's own faults
+/// stay open.
+class blocked_signals {
+public:
+    blocked_signals() {
+        sigset_t blocked;
+        sigfillset(&blocked);
+        for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS})
+            sigdelset(&blocked, fault);
+        pthread_sigmask(SIG_SETMASK, &blocked, &before_);
+    }
+    ~blocked_signals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+    blocked_signals(const blocked_signals&) = delete;
+    blocked_signals& operator=(const blocked_signals&) = delete;
+
+private:
+    sigset_t before_{};
+};
+
 /// Threads of the operating system. Each is joined after its end: by the next thread that ends, or
 /// by join_all().
 class thread_group {
@@ -61,6 +82,7 @@ public:
         const std::lock_guard guard(lock_);
         try {
             std::list<std::thread> fresh(1);
+            const blocked_signals while_starting;
             const auto place = fresh.begin();
             *place = std::thread([=, this] {
                 body(context);

@@ -4,6 +4,7 @@
 #include "machine_state.hpp"
 #include "verify/hooks.hpp"
 
+#include <dispatch/default_machine.hpp>
 #include <dispatch/support/checks.hpp>
 #include <dispatch/support/machine_hooks.hpp>
 
@@ -74,7 +75,10 @@ struct thread_attachment {
 };
 thread_local thread_attachment attachment;
 
-asio_machine& default_machine() {
+std::atomic<machine*> chosen_default{nullptr};
+
+machine& default_machine() {
+    if (machine* chosen = chosen_default.load(std::memory_order_acquire)) return *chosen;
     static asio_machine only;
     return only;
 }
@@ -245,6 +249,16 @@ machine::~machine() {
 }
 
 machine& machine::current() { return *detail::this_processor().owner; }
+
+void set_default_machine(machine& chosen) noexcept {
+    detail::chosen_default.store(&chosen, std::memory_order_release);
+}
+
+void leave_machine_after_fork() noexcept {
+    detail::chosen_default.store(nullptr, std::memory_order_release);
+    detail::attachment.self = nullptr;
+    detail::current = nullptr;
+}
 
 std::uint32_t machine::processor_count() const noexcept { return state_->processor_count; }
 

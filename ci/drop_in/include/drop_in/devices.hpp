@@ -1,0 +1,44 @@
+/// The HCAs that a program sees through the drop-in libraries.
+#pragma once
+
+#include <ci/ib_types.h>
+#include <irp/wdm.h>
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace irpverbs::drop_in {
+
+struct device {
+    std::string name; // "irpverbs0", the same in all drop-in libraries
+    std::string host; // the HCA's own name, as HcaName
+    ib_guid_t guid;
+    DEVICE_OBJECT* fdo;
+};
+
+/// The HCAs of the program's host. The first call starts the process's machine and attaches the URI
+/// of the environment variable IRPVERBS_HCA; the list then stays as it is, and belongs to the
+/// process. Without IRPVERBS_HCA, when its HCAs can't be attached, and in the child of a fork whose
+/// parent has attached them, the list is empty: errno is ENODEV, and the first such call writes the
+/// reason to standard error, in one line. Calls until the first success try again. IRQL:
+/// PASSIVE_LEVEL.
+std::span<const device> devices() noexcept;
+
+/// The device of that name, or null. IRQL: PASSIVE_LEVEL.
+const device* find_device(std::string_view name) noexcept;
+
+/// True in the child of a fork whose parent has attached HCAs: it has their memory, and none of the
+/// threads that serve them. A call that would use an object of the parent fails with EIO. IRQL:
+/// any.
+bool is_forked_child() noexcept;
+
+/// The error number that a system call of the kernel's drivers returns in such a case. IRQL: any.
+int error_of(NTSTATUS status) noexcept;
+
+/// Sets the function that runs the subnet manager of a fabric inside the process, once its HCAs are
+/// attached. It is called with the URI, and throws std::exception when it fails. A composition of
+/// the libraries sets it before main. IRQL: any.
+void set_subnet_manager(void (*start)(const std::string& uri)) noexcept;
+
+} // namespace irpverbs::drop_in

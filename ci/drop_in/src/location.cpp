@@ -1,0 +1,25 @@
+#include "location.hpp"
+
+namespace irpverbs::drop_in {
+
+location parse_location(std::string_view text) {
+    constexpr std::string_view key = "?host=";
+    const std::size_t begin = text.rfind(key);
+    if (begin == std::string_view::npos) return {std::string(text), {}};
+    const std::size_t end = text.find('?', begin + 1);
+    std::string_view names = text.substr(begin + key.size(), end - begin - key.size());
+    location parsed{std::string(text.substr(0, begin)), {}};
+    if (end != std::string_view::npos) parsed.uri += text.substr(end);
+    while (!names.empty()) {
+        const std::size_t comma = names.find(',');
+        if (comma != 0) parsed.hosts.emplace_back(names.substr(0, comma));
+        names.remove_prefix(comma == std::string_view::npos ? names.size() : comma + 1);
+    }
+    return parsed;
+}
+
+bool belongs_to(std::string_view hca, std::string_view host) {
+    return hca.starts_with(host) && (hca.size() == host.size() || hca[host.size()] == ' ');
+}
+
+} // namespace irpverbs::drop_in
