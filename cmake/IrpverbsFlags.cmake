@@ -55,6 +55,22 @@ if(PROJECT_IS_TOP_LEVEL)
     endif()
 endif()
 
+# clang-tidy on a target's sources. With ccache it runs in front of the compiler and the cache keeps its
+# verdict with the object; the key has its version and options, and, in depend mode, the comments too.
 if(IRPVERBS_CLANG_TIDY)
     find_program(IRPVERBS_CLANG_TIDY_PROGRAM clang-tidy REQUIRED)
+    execute_process(COMMAND ${IRPVERBS_CLANG_TIDY_PROGRAM} --version
+                    OUTPUT_VARIABLE tidy_version COMMAND_ERROR_IS_FATAL ANY)
+    string(MD5 tidy_version "${tidy_version}")
 endif()
+function(irpverbs_use_clang_tidy target)
+    if(NOT IRPVERBS_CCACHE)
+        set_target_properties(${target} PROPERTIES
+            CXX_CLANG_TIDY "${IRPVERBS_CLANG_TIDY_PROGRAM};--quiet;--warnings-as-errors=*")
+        return()
+    endif()
+    set(prefix ${PROJECT_SOURCE_DIR}/cmake/compile-after-tidy)
+    list(POP_BACK CMAKE_CXX_COMPILER_LAUNCHER ccache)
+    set_target_properties(${target} PROPERTIES CXX_COMPILER_LAUNCHER
+        "${CMAKE_CXX_COMPILER_LAUNCHER};CLANG_TIDY=${IRPVERBS_CLANG_TIDY_PROGRAM};CCACHE_PREFIX=${prefix};CCACHE_DEPEND=1;CCACHE_NAMESPACE=${tidy_version};CCACHE_EXTRAFILES=${PROJECT_SOURCE_DIR}/.clang-tidy:${prefix};${ccache}")
+endfunction()
