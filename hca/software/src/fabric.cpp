@@ -109,6 +109,16 @@ node* fabric::find_node(ib_guid_t guid) {
     return place == nodes_.end() ? nullptr : &*place;
 }
 
+namespace {
+
+// A vendor's id is the first part of the GUIDs that it gives its nodes. Source: IBA 14.2.5.3.
+ULONG vendor_of(const node_plan& plan) {
+    constexpr unsigned own_bits = 40;
+    return plan.vendor_id != 0 ? plan.vendor_id : static_cast<ULONG>(plan.guid >> own_bits);
+}
+
+} // namespace
+
 void fabric::add_node(const node_plan& plan) {
     node& made = nodes_.emplace_back();
     made.type = plan.type;
@@ -116,7 +126,7 @@ void fabric::add_node(const node_plan& plan) {
     made.description = plan.description;
     made.guid = plan.guid;
     made.system_image_guid = plan.system_image_guid;
-    made.vendor_id = plan.vendor_id;
+    made.vendor_id = vendor_of(plan);
     made.device_id = plan.device_id;
     for (std::size_t i = 0; i < plan.ports.size(); ++i)
         made.ports.emplace_back(make_port(made, static_cast<UCHAR>(i), plan.ports[i]));
