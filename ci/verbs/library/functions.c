@@ -1,0 +1,11 @@
+/* The functions that the core implements. */
+#include <verbs/library.h>
+
+#define IBV_FUNCTION(result_type, name, parameters, arguments)                                     \
+    result_type name parameters {                                                                  \
+        const int before = irpverbs_enter();                                                       \
+        result_type result = irpverbs_##name arguments;                                            \
+        irpverbs_leave(before);                                                                    \
+        return result;                                                                             \
+    }
+#include <verbs/functions.def>

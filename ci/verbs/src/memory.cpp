@@ -1,0 +1,195 @@
+#include "memory.hpp"
+
+#include "open_device.hpp"
+#include "verb_call.hpp"
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <new>
+#include <utility>
+
+namespace irpverbs::verbs {
+
+namespace {
+
+struct right {
+    unsigned shown;
+    ib_access_t own;
+};
+constexpr std::array rights{
+    right{IBV_ACCESS_LOCAL_WRITE, IB_AC_LOCAL_WRITE},
+    right{IBV_ACCESS_REMOTE_WRITE, IB_AC_RDMA_WRITE},
+    right{IBV_ACCESS_REMOTE_READ, IB_AC_RDMA_READ},
+    right{IBV_ACCESS_REMOTE_ATOMIC, IB_AC_ATOMIC},
+    right{IBV_ACCESS_MW_BIND, IB_AC_MW_BIND},
+    right{IBV_ACCESS_ZERO_BASED, IB_AC_ZERO_BASED},
+    right{IBV_ACCESS_ON_DEMAND, IB_AC_ON_DEMAND},
+};
+
+// Rights that change nothing here: pages of any size are used, and a provider may ignore those of
+// the optional range.
+constexpr unsigned ignored_rights =
+    unsigned{IBV_ACCESS_HUGETLB} | unsigned{IBV_ACCESS_OPTIONAL_RANGE};
+
+std::uint32_t next_handle() {
+    static std::atomic<std::uint32_t> last{0};
+    return ++last;
+}
+
+/// The parameters of a registration.
+struct region_attributes {
+    ibv_pd* pd;
+    void* address;
+    std::size_t length;
+    unsigned access;
+};
+
+IB_MR* register_region(const region_attributes& wanted) {
+    const ib_mr_create_t create{wanted.address, wanted.length,
+                                from_libibverbs_access(wanted.access)};
+    outcome made = call(CiRegisterMr, protection_domain::of(wanted.pd).own(), &create,
+                        static_cast<CI_UDATA*>(nullptr));
+    // The kernel calls rights that contradict one another an invalid argument.
+    if (made.status == STATUS_ACCESS_DENIED) made.status = STATUS_INVALID_PARAMETER;
+    return made.object<IB_MR>();
+}
+
+int deregister(IB_MR* mr) {
+    return call(CiDeregisterMr, mr, static_cast<CI_UDATA*>(nullptr)).error();
+}
+
+void describe(memory_region& made, IB_MR* mr, const region_attributes& with) {
+    made.mr = mr;
+    made.access = with.access;
+    made.context = with.pd->context;
+    made.pd = with.pd;
+    made.addr = with.address;
+    made.length = with.length;
+    made.lkey = mr->LKey;
+    made.rkey = mr->RKey;
+}
+
+constexpr unsigned known_rights() {
+    unsigned made = ignored_rights;
+    for (const right& each : rights)
+        made |= each.shown;
+    return made;
+}
+
+ibv_mr* register_new(const region_attributes& wanted) {
+    if ((wanted.access & ~known_rights()) != 0) {
+        errno = EINVAL;
+        return nullptr;
+    }
+    std::unique_ptr<memory_region> made(new (std::nothrow) memory_region{});
+    if (made == nullptr) return nullptr;
+    IB_MR* mr = register_region(wanted);
+    if (mr == nullptr) return nullptr;
+    describe(*made, mr, wanted);
+    made->handle = next_handle();
+    return made.release();
+}
+
+constexpr int rereg_flags = IBV_REREG_MR_FLAGS_SUPPORTED;
+
+// The new region exists before the earlier one ends, so that a failure changes nothing.
+int reregister(memory_region& changed, const region_attributes& wanted) {
+    IB_MR* fresh = register_region(wanted);
+    if (fresh == nullptr) return IBV_REREG_MR_ERR_INPUT;
+    if (const int error = deregister(changed.mr); error != 0) {
+        deregister(fresh);
+        errno = error;
+        return IBV_REREG_MR_ERR_INPUT;
+    }
+    describe(changed, fresh, wanted);
+    return 0;
+}
+
+} // namespace
+
+ib_access_t from_libibverbs_access(unsigned access) {
+    ib_access_t made = 0;
+    for (const right& each : rights)
+        if ((access & each.shown) != 0) made |= each.own;
+    return made;
+}
+
+unsigned as_libibverbs_access(ib_access_t access) {
+    unsigned made = 0;
+    for (const right& each : rights)
+        if ((access & each.own) != 0) made |= each.shown;
+    return made;
+}
+
+} // namespace irpverbs::verbs
+
+using namespace irpverbs::verbs;
+
+extern "C" {
+
+ibv_pd* irpverbs_ibv_alloc_pd(ibv_context* of) {
+    std::unique_ptr<protection_domain> made(new (std::nothrow) protection_domain{});
+    if (made == nullptr) return nullptr;
+    made->pd = call(CiAllocatePd, open_device::of(of).ca, ULONG{IB_PDT_NORMAL},
+                    static_cast<CI_UDATA*>(nullptr))
+                   .object<IB_PD>();
+    if (made->pd == nullptr) return nullptr;
+    made->context = of;
+    made->handle = next_handle();
+    return made.release();
+}
+
+int irpverbs_ibv_dealloc_pd(ibv_pd* shown) {
+    auto& ended = protection_domain::of(shown);
+    const outcome done = call(CiDeallocatePd, ended.pd, static_cast<CI_UDATA*>(nullptr));
+    if (done) delete &ended;
+    return done.error();
+}
+
+ibv_mr* irpverbs_ibv_reg_mr_iova2(ibv_pd* pd, void* address, std::size_t length, std::uint64_t iova,
+                                  unsigned access) {
+    const bool is_zero_based = iova == 0 && address != nullptr;
+    if (!is_zero_based && iova != reinterpret_cast<ULONG_PTR>(address)) {
+        errno = EOPNOTSUPP;
+        return nullptr;
+    }
+    if (is_zero_based) access |= IBV_ACCESS_ZERO_BASED;
+    return register_new({pd, address, length, access});
+}
+
+// The next two are the functions behind the macros of the header.
+ibv_mr* irpverbs_ibv_reg_mr(ibv_pd* pd, void* address, std::size_t length, int access) {
+    return register_new({pd, address, length, static_cast<unsigned>(access)});
+}
+
+ibv_mr* irpverbs_ibv_reg_mr_iova(ibv_pd* pd, void* address, std::size_t length, std::uint64_t iova,
+                                 int access) {
+    return irpverbs_ibv_reg_mr_iova2(pd, address, length, iova, static_cast<unsigned>(access));
+}
+
+int irpverbs_ibv_rereg_mr(ibv_mr* shown, int flags, ibv_pd* pd, void* address, std::size_t length,
+                          int access) {
+    auto& changed = memory_region::of(shown);
+    if (flags == 0 || (flags & ~rereg_flags) != 0) {
+        errno = EINVAL;
+        return IBV_REREG_MR_ERR_INPUT;
+    }
+    region_attributes wanted{changed.pd, changed.addr, changed.length, changed.access};
+    if ((flags & IBV_REREG_MR_CHANGE_PD) != 0) wanted.pd = pd;
+    if ((flags & IBV_REREG_MR_CHANGE_ACCESS) != 0) wanted.access = static_cast<unsigned>(access);
+    if ((flags & IBV_REREG_MR_CHANGE_TRANSLATION) != 0) {
+        wanted.address = address;
+        wanted.length = length;
+    }
+    return reregister(changed, wanted);
+}
+
+int irpverbs_ibv_dereg_mr(ibv_mr* shown) {
+    auto& ended = memory_region::of(shown);
+    const int error = deregister(ended.mr);
+    if (error == 0) delete &ended;
+    return error;
+}
+
+} // extern "C"

@@ -1,0 +1,52 @@
+// Attachments of queue pairs to multicast groups.
+#include "address.hpp"
+#include "queue_pair.hpp"
+#include "verb_call.hpp"
+
+#include <algorithm>
+#include <new>
+
+namespace irpverbs::verbs {
+
+namespace {
+
+auto find(queue_pair& in, const ib_gid_t& gid, ib_lid_t lid) {
+    return std::ranges::find_if(in.groups, [&](const IB_MCAST* each) {
+        return IbSameGid(each->Gid, gid) && each->Lid == lid;
+    });
+}
+
+} // namespace
+
+} // namespace irpverbs::verbs
+
+using namespace irpverbs::verbs;
+
+extern "C" {
+
+// A second attachment to the same group has no effect, as in the kernel.
+int irpverbs_ibv_attach_mcast(ibv_qp* shown, const ibv_gid* gid, std::uint16_t lid) try {
+    auto& self = queue_pair::of(shown);
+    const ib_gid_t group = from_libibverbs(*gid);
+    const std::lock_guard guard(self.groups_lock);
+    if (find(self, group, lid) != self.groups.end()) return 0;
+    self.groups.reserve(self.groups.size() + 1);
+    const outcome done =
+        call(CiAttachMcast, self.qp, &group, ib_lid_t{lid}, static_cast<CI_UDATA*>(nullptr));
+    if (done) self.groups.push_back(reinterpret_cast<IB_MCAST*>(done.information));
+    return done.error();
+} catch (const std::bad_alloc&) {
+    return ENOMEM;
+}
+
+int irpverbs_ibv_detach_mcast(ibv_qp* shown, const ibv_gid* gid, std::uint16_t lid) {
+    auto& self = queue_pair::of(shown);
+    const std::lock_guard guard(self.groups_lock);
+    const auto place = find(self, from_libibverbs(*gid), lid);
+    if (place == self.groups.end()) return EINVAL;
+    const outcome done = call(CiDetachMcast, *place, static_cast<CI_UDATA*>(nullptr));
+    if (done) self.groups.erase(place);
+    return done.error();
+}
+
+} // extern "C"

@@ -1,0 +1,31 @@
+// The tables of functions that the inline functions of the header call.
+#include "attributes.hpp"
+#include "completion_queue.hpp"
+#include "open_device.hpp"
+#include "posts.hpp"
+#include "queue_pair.hpp"
+#include "shared_receive_queue.hpp"
+
+namespace irpverbs::verbs {
+
+// Programs of rdma-core 44 look for a function by its distance from the end of the structure. Later
+// releases put new functions in front.
+static_assert(sizeof(verbs_context) == 648);
+
+void fill_tables(open_device& made) {
+    made.sz = sizeof(verbs_context);
+    made.shown()->abi_compat = __VERBS_ABI_IS_EXTENDED;
+    made.query_port = query_port;
+    made.query_device_ex = query_device_ex;
+    made.create_cq_ex = create_cq_ex;
+    made.create_qp_ex = create_qp_ex;
+    made.create_srq_ex = create_srq_ex;
+    ibv_context_ops& called = made.shown()->ops;
+    called.poll_cq = poll_cq;
+    called.req_notify_cq = request_notification;
+    called.post_send = post_send;
+    called.post_recv = post_recv;
+    called.post_srq_recv = post_srq_recv;
+}
+
+} // namespace irpverbs::verbs

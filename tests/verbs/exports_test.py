@@ -1,0 +1,71 @@
+"""The drop-in libibverbs exports what the library of the distribution exports, and nothing else."""
+import pathlib
+import subprocess
+import sys
+import unittest
+
+FOLDER = pathlib.Path(sys.argv.pop(1))
+OURS = FOLDER / "libibverbs.so.1"
+
+# Names of 2006, which programs that were linked since then do not use, and what went with them.
+LEFT_OUT = "@IBVERBS_1.0"
+OBSOLETE = {"ibv_register_driver@IBVERBS_1.1"}
+
+
+def symbols(library):
+    """The defined dynamic symbols with their versions: T function, B data, A version."""
+    lines = subprocess.run(["nm", "-D", "--defined-only", "--with-symbol-versions", library],
+                           capture_output=True, text=True, check=True).stdout.splitlines()
+    return {line.split()[2]: line.split()[1] for line in lines}
+
+
+def of_distribution():
+    """The path of the library that programs load without us."""
+    lines = subprocess.run(["ldconfig", "-p"], capture_output=True, text=True, check=True).stdout
+    return next(line.split()[-1] for line in lines.splitlines() if "libibverbs.so.1 " in line)
+
+
+def is_wanted(name):
+    return name not in OBSOLETE and not ("@@" not in name and name.endswith(LEFT_OUT))
+
+
+class Exports(unittest.TestCase):
+    def test_symbols_and_versions_are_those_of_the_distribution(self):
+        theirs = symbols(of_distribution())
+        wanted = {name: kind for name, kind in theirs.items() if is_wanted(name)}
+        self.assertEqual(symbols(OURS), wanted)
+
+    def test_core_exports_its_border_only(self):
+        exported = symbols(FOLDER / "libirpverbs-drop-in.so")
+        strange = [name for name in exported if not name.startswith(("irpverbs_", "IRPVERBS_"))]
+        self.assertEqual(strange, [])
+
+    def test_libraries_have_no_constructors_that_act(self):
+        """A process that loads the library has no more threads, descriptors or output."""
+        code = ("import ctypes, os\n"
+                "before = sorted(os.listdir('/proc/self/fd'))\n"
+                f"ctypes.CDLL('{OURS}')\n"
+                "assert sorted(os.listdir('/proc/self/fd')) == before\n"
+                "assert len(os.listdir('/proc/self/task')) == 1\n")
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+
+    def test_names_and_rates_are_those_of_the_distribution(self):
+        code = ("import ctypes, sys\n"
+                "library = ctypes.CDLL(sys.argv[1])\n"
+                "for name in ('node_type', 'port_state', 'event_type', 'wc_status'):\n"
+                "    function = getattr(library, f'ibv_{name}_str')\n"
+                "    function.restype = ctypes.c_char_p\n"
+                "    print([function(value) for value in range(-1, 40)])\n"
+                "print([(library.ibv_rate_to_mult(r), library.ibv_rate_to_mbps(r)) for r in range(40)])\n"
+                "print([library.mult_to_ibv_rate(m) for m in range(600)])\n"
+                "print([library.mbps_to_ibv_rate(library.ibv_rate_to_mbps(r) + more)\n"
+                "       for r in range(40) for more in (-1, 0, 1)])\n")
+        outputs = [subprocess.run([sys.executable, "-c", code, library], capture_output=True,
+                                  text=True, check=True).stdout
+                   for library in (str(OURS), of_distribution())]
+        self.assertEqual(outputs[0], outputs[1])
+
+
+if __name__ == "__main__":
+    unittest.main()
