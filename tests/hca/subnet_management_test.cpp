@@ -82,6 +82,15 @@ TEST_P(SubnetManagement, PartlyDirectedRoute_ReachesNode) {
     EXPECT_EQ(same.data.get<8>(smp_data + 12), hcas.guid(2));
 }
 
+// The response enters the switch by the port that its route by LIDs leaves by: ibportstate asks so.
+TEST_P(SubnetManagement, PartlyDirectedRouteBackToItself_ReturnsThroughOnePort) {
+    configure();
+    mad own = directed_smp(get_method, sm_node_info, 0, {1});
+    own.put<2>(32, 1); // DrSLID
+    const received_mad response = manager.agent().ask(to_subnet(11), own);
+    EXPECT_EQ(response.data.get<8>(smp_data + 12), hcas.guid(0));
+}
+
 // The loop ends: later requests are answered.
 TEST_P(SubnetManagement, LoopInForwardingTables_DatagramIsLost) {
     configure();

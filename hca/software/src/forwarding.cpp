@@ -36,7 +36,7 @@ public:
 private:
     void follow(hop at);
     decision decide(const hop& at);
-    decision decide_by_lid(const hop& at);
+    decision decide_by_lid(const hop& at, bool first);
     bool traverse(hop& at, port& out);
     bool apply_link_faults(hop& at, port& out);
     void branch(const hop& at);
@@ -119,15 +119,14 @@ decision packet_walk::decide(const hop& at) {
         case directed_step::route:
             what_.from = here.owner->end_port(here).lid;
             what_.to = step.lid;
-            break;
+            return decide_by_lid(at, true); // sent anew: the way may be the one that it came
         }
     }
-    return decide_by_lid(at);
+    return decide_by_lid(at, first);
 }
 
-decision packet_walk::decide_by_lid(const hop& at) {
+decision packet_walk::decide_by_lid(const hop& at, bool first) {
     port& here = *at.at;
-    const bool first = at.links == 0;
     if (what_.to == IB_LID_PERMISSIVE) {
         if (!what_.is_smp()) return {};
         return first && here.number != 0 ? decision{verdict::forwarded, &here}

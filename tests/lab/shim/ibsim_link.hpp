@@ -1,13 +1,15 @@
 // The connection to ibsim: packets and control messages over abstract unix sockets.
 #pragma once
 
-#include "mad.hpp"
+#include <mad.hpp>
 
 #include <deque>
 #include <span>
 #include <string>
 
 namespace shim {
+
+using namespace irpverbs::umad; // fields of datagrams, RMPP
 
 /// ibsim's layout; integers are in network order unless noted.
 struct packet {

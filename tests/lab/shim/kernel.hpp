@@ -3,10 +3,11 @@
 
 #include "ibsim_link.hpp"
 #include "lab_options.hpp"
-#include "rmpp_in.hpp"
-#include "rmpp_out.hpp"
 #include "sysfs.hpp"
 #include "timers.hpp"
+
+#include <rmpp_in.hpp>
+#include <rmpp_out.hpp>
 
 #include <bitset>
 #include <deque>

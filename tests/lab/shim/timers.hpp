@@ -1,44 +1,33 @@
 // Timers on the monotonic clock.
 #pragma once
 
+#include <deadlines.hpp>
+
 #include <algorithm>
 #include <cstdint>
 #include <ctime>
 #include <functional>
-#include <limits>
-#include <map>
 #include <utility>
 
 namespace shim {
 
 class timers {
 public:
-    using ticket = std::pair<std::int64_t, std::uint64_t>;
+    using ticket = irpverbs::umad::deadlines::ticket;
 
     ticket set(std::int64_t in_ms, std::function<void()> what) {
-        const ticket place{now_ms() + in_ms, ++count_};
-        waiting_.emplace(place, std::move(what));
-        return place;
+        return all_.set(now_ms() + in_ms, std::move(what));
     }
-    void cancel(const ticket& which) { waiting_.erase(which); }
-
+    void cancel(const ticket& which) { all_.cancel(which); }
     /// Runs the callbacks that are due, which may set and cancel timers.
-    void run() {
-        const std::int64_t now = now_ms();
-        while (!waiting_.empty() && waiting_.begin()->first.first <= now) {
-            const auto what = std::move(waiting_.begin()->second);
-            waiting_.erase(waiting_.begin());
-            what();
-        }
-    }
+    void run() { all_.run(now_ms()); }
     /// The time of the next one.
-    std::int64_t next() const { return waiting_.empty() ? never : waiting_.begin()->first.first; }
+    std::int64_t next() const { return all_.next(); }
     /// Milliseconds until the next one; -1 if there is none.
     int next_in() const {
-        if (waiting_.empty()) return -1;
+        if (next() == irpverbs::umad::deadlines::never) return -1;
         return static_cast<int>(std::max<std::int64_t>(next() - now_ms(), 0));
     }
-    static constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 
 private:
     static std::int64_t now_ms() {
@@ -47,8 +36,7 @@ private:
         return static_cast<std::int64_t>(now.tv_sec) * 1000 + now.tv_nsec / 1'000'000;
     }
 
-    std::map<ticket, std::function<void()>> waiting_;
-    std::uint64_t count_ = 0;
+    irpverbs::umad::deadlines all_;
 };
 
 } // namespace shim

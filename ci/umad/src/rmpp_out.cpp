@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-namespace shim {
+namespace irpverbs::umad {
 rmpp_out::rmpp_out(std::span<const std::uint8_t> message, int timeout_ms, int longest_wait_ms,
                    int retries, emit out)
     : message_(message.begin(), message.end()), head_(data_offset(class_of(message.data()))),
@@ -86,4 +86,4 @@ rmpp_out::state rmpp_out::expired() {
     return state::going;
 }
 
-} // namespace shim
+} // namespace irpverbs::umad

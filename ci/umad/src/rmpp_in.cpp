@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace shim {
+namespace irpverbs::umad {
 namespace {
 
 mad reply_to(const std::uint8_t* m) {
@@ -88,4 +88,4 @@ std::optional<std::vector<std::uint8_t>> rmpp_in::data(const std::uint8_t* m) {
     return std::nullopt;
 }
 
-} // namespace shim
+} // namespace irpverbs::umad

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-namespace shim {
+namespace irpverbs::umad {
 
 class rmpp_out {
 public:
@@ -48,4 +48,4 @@ private:
     emit emit_;
 };
 
-} // namespace shim
+} // namespace irpverbs::umad

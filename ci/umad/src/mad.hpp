@@ -1,11 +1,12 @@
-// Fields of a management datagram that the kernel's MAD layer reads.
+// Fields of a management datagram that the kernel's MAD layer reads. Source: IBA 13.4.3, 13.6.2.1;
+// include/rdma/ib_mad.h of Linux for the classes with RMPP and the sizes of their headers.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 
-namespace shim {
+namespace irpverbs::umad {
 
 inline constexpr std::size_t mad_size = 256;
 inline constexpr std::size_t mad_header = 24;
@@ -40,11 +41,16 @@ inline std::uint16_t agent_of(const std::uint8_t* m) { return get16(m + 10); }
 inline std::uint32_t low_tid(const std::uint8_t* m) { return get32(m + 12); }
 
 inline bool has_oui(std::uint8_t mad_class) { return mad_class >= 0x30 && mad_class <= 0x4f; }
-inline bool may_segment(std::uint8_t mad_class) { return mad_class == 0x03 || has_oui(mad_class); }
+inline bool may_segment(std::uint8_t mad_class) {
+    constexpr std::uint8_t subnet_administration = 0x03, device_management = 0x06, bis = 0x12;
+    return mad_class == subnet_administration || mad_class == device_management ||
+           mad_class == bis || has_oui(mad_class);
+}
 /// The offset of the data of a class; the bytes before it are repeated in each segment.
 inline std::size_t data_offset(std::uint8_t mad_class) {
     if (mad_class == 0x03) return 56;
-    return has_oui(mad_class) ? 40 : rmpp_body;
+    if (has_oui(mad_class)) return 40;
+    return may_segment(mad_class) ? 64 : rmpp_body;
 }
 
 namespace rmpp {
@@ -83,4 +89,4 @@ inline void set(std::uint8_t* m, type what, std::uint8_t its_flags, std::uint8_t
 }
 } // namespace rmpp
 
-} // namespace shim
+} // namespace irpverbs::umad

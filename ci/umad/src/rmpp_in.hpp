@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-namespace shim {
+namespace irpverbs::umad {
 
 class rmpp_in {
 public:
@@ -41,4 +41,4 @@ private:
     emit emit_;
 };
 
-} // namespace shim
+} // namespace irpverbs::umad

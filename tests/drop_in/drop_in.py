@@ -1,0 +1,22 @@
+"""Programs of rdma-core on the drop-in libraries. The build passes the libraries' folder."""
+import os
+import subprocess
+from pathlib import Path
+
+LIBRARIES = Path(os.environ["IRPVERBS_DROP_IN"])
+TOPOLOGIES = Path(__file__).resolve().parent.parent / "hca/topologies"
+
+
+def environment(hca, **more):
+    """The environment of a program on that fabric; without a variable when hca is None."""
+    made = {**os.environ, "LD_LIBRARY_PATH": str(LIBRARIES), "LC_ALL": "C", **more}
+    made.pop("IRPVERBS_HCA", None)
+    if hca is not None:
+        made["IRPVERBS_HCA"] = hca
+    return made
+
+
+def run(*words, hca="software:", timeout=60, **more):
+    """Runs a program; standard error goes to standard output."""
+    return subprocess.run(words, env=environment(hca, **more), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, errors="backslashreplace", timeout=timeout, check=False)
