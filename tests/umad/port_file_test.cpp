@@ -79,7 +79,7 @@ protected:
         EXPECT_EQ(file.add_agent(parsed, id), 0);
         return id;
     }
-    static int refusal(port_file& file, const umad_reg_attr& wanted) {
+    static int error_of_adding(port_file& file, const umad_reg_attr& wanted) {
         registration parsed;
         std::uint32_t id = 0;
         if (const int error = parse_registration(wanted, parsed); error != 0) return error;
@@ -148,7 +148,7 @@ TEST_P(UmadPort, LongMessage_IsReadAfterItsSizeWasFound) {
     EXPECT_EQ(client.read(header_size + size, whole), EAGAIN);
 }
 
-TEST_P(UmadPort, RequestToNobody_ComesBackWithItsTimeOut) {
+TEST_P(UmadPort, RequestWithoutReceiver_ComesBackWithItsTimeOut) {
     const std::uint32_t asks = add(client, vendor_agent(false));
     ASSERT_EQ(client.write(request(asks, 0xBFF0, 7, 50)), 0);
     inbox::message got = next(client);
@@ -172,16 +172,16 @@ TEST_P(UmadPort, TwoFilesOfOnePort_HaveAgentsAndMessagesOfTheirOwn) {
 TEST_P(UmadPort, MethodOfAnotherAgent_IsRefusedUntilThatIsRemoved) {
     const std::uint32_t serves = add(server, vendor_agent(true));
     port_file other(two, 1);
-    EXPECT_EQ(refusal(other, vendor_agent(true)), EINVAL);
+    EXPECT_EQ(error_of_adding(other, vendor_agent(true)), EINVAL);
     EXPECT_EQ(server.remove_agent(serves), 0);
     EXPECT_EQ(server.remove_agent(serves), EINVAL);
-    EXPECT_EQ(refusal(other, vendor_agent(true)), 0);
+    EXPECT_EQ(error_of_adding(other, vendor_agent(true)), 0);
 }
 
 TEST_P(UmadPort, ThirtyThirdAgent_IsRefused) {
     for (std::uint32_t id = 0; id < UMAD_CA_MAX_AGENTS; ++id)
         EXPECT_EQ(add(client, vendor_agent(false)), id);
-    EXPECT_EQ(refusal(client, vendor_agent(false)), ENOMEM);
+    EXPECT_EQ(error_of_adding(client, vendor_agent(false)), ENOMEM);
     EXPECT_EQ(client.remove_agent(5), 0);
     EXPECT_EQ(add(client, vendor_agent(false)), 5u);
 }

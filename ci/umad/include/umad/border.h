@@ -1,5 +1,5 @@
-/* The functions of the core that libibumad.so.3 calls (drop_in/border.h). Those that return int
-   return 0 or more, or a negative error number. They may wait for verbs, never for a peer. IRQL:
+/* The functions of the core that libibumad.so.3 calls (drop_in/border.h). An int result is 0 or
+   more, or a negative error number. The functions may wait for verbs, never for a peer. IRQL:
    PASSIVE_LEVEL. */
 #ifndef IRPVERBS_UMAD_BORDER_H
 #define IRPVERBS_UMAD_BORDER_H
