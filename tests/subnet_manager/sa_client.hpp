@@ -11,6 +11,7 @@
 #include <dispatch/ke.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <deque>
 #include <vector>
 
@@ -39,7 +40,7 @@ struct sa_response {
     }
 };
 
-/// A client of class SUBN_ADM_MANAGER; answers Reports and keeps them.
+/// A client of class SUBN_ADM_MANAGER; responds to Reports and keeps them.
 class sa_client {
 public:
     sa_client(ib_guid_t hca, ib_lid_t sa) : sa_(sa) {
@@ -61,6 +62,7 @@ public:
     sa_client& operator=(const sa_client&) = delete;
 
     std::uint64_t key = 0;
+    std::atomic<bool> ignores_reports{false}; // neither responds to Reports nor keeps them
     std::uint8_t class_version = 2;
     ibmf_retrans_t times{saa::default_retrans.retrans_retries, 100'000, 10'000, 0};
 
@@ -134,6 +136,7 @@ private:
     }
     static void reported(ibmf_handle_t client, ibmf_msg_t* message, void* context) {
         auto& self = *static_cast<sa_client*>(context);
+        if (self.ignores_reports) return static_cast<void>(ibmf_free_msg(client, &message));
         sa_response report;
         take(message->im_msgbufs_recv, report);
         KIRQL before = KeAcquireSpinLockRaiseToDpc(&self.lock_);

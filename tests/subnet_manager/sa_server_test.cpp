@@ -12,6 +12,7 @@ namespace {
 using namespace irpverbs::testing;
 
 class SaServer : public AdministeredSubnet {};
+class SaServerTimes : public AdministeredSubnet {};
 
 TEST_P(SaServer, TableOfEachAttribute_CoversWholeFabric) {
     EXPECT_EQ(client.table<sa_node_record_t>().size(), 7u);
@@ -325,6 +326,25 @@ TEST_P(SaServer, TrapsOfNodes_ForwardedToSubscribers) {
     EXPECT_NE(changed.IssuerLID, lid(3));
 }
 
+// A slow subscriber would not learn otherwise that events are missing.
+TEST_P(SaServerTimes, ReportGetsNoResponse_SubscriptionEndsAndPortIsAskedToReregister) {
+    const std::uint16_t trap = SM_GID_OUT_OF_SERVICE_TRAP;
+    EXPECT_EQ(client.ask(SA_SUBN_ADM_SET, SA_INFORMINFO_ATTRID, subscription_to(trap), 0).status,
+              0);
+    const open_hca host(hcas.fdo(2));
+    const auto next_event = [&](verb_call& call) {
+        call.send([&](IRP* irp) { return CiGetCaPortEvent(host, 1, irp); });
+    };
+    verb_call reregister;
+    next_event(reregister);
+    client.ignores_reports = true;
+    EXPECT_EQ(HcaSoftwareSetLink(hcas.guid(3), 1, FALSE), STATUS_SUCCESS);
+    EXPECT_EQ(reregister.status(), STATUS_SUCCESS);
+    EXPECT_EQ(reregister.information(), static_cast<ULONG_PTR>(IB_AE_CLIENT_REREGISTER));
+    EXPECT_TRUE(client.table<sa_informinfo_record_t>().empty());
+}
+
 IRPVERBS_ON_BOTH_MACHINES(SaServer);
+IRPVERBS_ON_THE_SIMULATED_MACHINE(SaServerTimes);
 
 } // namespace

@@ -126,6 +126,18 @@ TEST(Subscriptions, SecurityTraps_RequireTrustedSubscriber) {
     EXPECT_EQ(set(table, host, info, true), SA_STATUS_ERR_REQ_INVALID);
 }
 
+TEST(Subscriptions, SubscriberRemoved_OthersOfItsPortAreKept) {
+    subscription_table table;
+    set(table, host, all_of(4), false);
+    subscriber other = host;
+    other.qpn = 9;
+    set(table, other, all_of(4), false);
+    EXPECT_EQ(table.remove(host), host.gid);
+    EXPECT_EQ(table.remove(host), ib_gid_t{});
+    EXPECT_EQ(table.size(), 1u);
+    EXPECT_EQ(table.remove(other), host.gid);
+}
+
 TEST(Subscriptions, PortRemoved_ItsSubscriptionsAreDeleted) {
     subscription_table table;
     set(table, host, all_of(4), false);

@@ -225,7 +225,8 @@ void manager_core::make_parts() {
         *smps_, *plan_, rules(), options_.light_sweep_ms * ticks_per_millisecond, observer());
     router_ = std::make_unique<multicast_router>(*smps_, sweeper_->programmed(),
                                                  [this] { sweeper_->schedule_retry(); });
-    sa_ = std::make_unique<sa_server>(*sa_port_, *router_, options_.sa_key, plan_->partitions);
+    sa_ = std::make_unique<sa_server>(*sa_port_, *router_, options_.sa_key, plan_->partitions,
+                                      [this](ib_guid_t port) { sweeper_->reregister(port); });
 }
 
 void manager_core::open_ports() {

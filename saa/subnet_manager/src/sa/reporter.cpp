@@ -11,7 +11,7 @@ namespace {
 constexpr std::uint8_t sa_class_version = 2;
 constexpr std::size_t sa_data_size = 200;
 
-// The retries are many, since a subscriber never learns of an event whose Report fails.
+// The retries are many, since all clients of the port register again after a Report that fails.
 constexpr ibmf_retrans_t report_times{
     .retrans_retries = 15, .retrans_rtv = 200'000, .retrans_rttv = 100'000, .retrans_trans_to = 0};
 
@@ -24,7 +24,7 @@ bool was_not_sent(int status) {
 void reporter::send(const subscription& to, const ib_mad_notice_t& notice) {
     const destination who{to.from.lid, to.from.qpn, to.from.pkey, to.from.sl};
     report_queue& queue = queues_[who];
-    if (queue.waiting.size() >= max_waiting) return;
+    if (queue.waiting.size() >= max_waiting) return static_cast<void>(queue.overflowed = true);
     queue.waiting.push_back(notice);
     if (!queue.in_flight && !queue.must_resend) send_next(who);
 }
@@ -65,12 +65,12 @@ void reporter::drop(lid_range lids) {
          at != queues_.end() && std::get<0>(at->first) < end;) {
         report_queue& queue = at->second;
         queue.waiting.clear();
-        queue.first_in_flight = queue.must_resend = false;
+        queue.first_in_flight = queue.must_resend = queue.overflowed = false;
         at = queue.in_flight ? std::next(at) : queues_.erase(at);
     }
 }
 
-// A Report without a response is finished; a Report that was not sent waits for the next attempt.
+// A Report that was not sent waits for the next attempt.
 void reporter::on_sent(const destination& to, int status) {
     const auto at = queues_.find(to);
     report_queue& queue = at->second;
@@ -79,11 +79,17 @@ void reporter::on_sent(const destination& to, int status) {
         queue.must_resend = true;
         return;
     }
+    if (queue.overflowed || (queue.first_in_flight && status != IBMF_SUCCESS)) return lose(to);
     if (queue.first_in_flight) queue.waiting.pop_front();
     if (queue.waiting.empty())
         queues_.erase(at);
     else
         send_next(to);
+}
+
+void reporter::lose(const destination& to) {
+    queues_.erase(to);
+    lost_({{}, std::get<0>(to), std::get<1>(to), std::get<2>(to), std::get<3>(to)});
 }
 
 } // namespace irpverbs::subnet_manager

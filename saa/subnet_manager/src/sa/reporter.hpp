@@ -6,6 +6,7 @@
 #include <model/lids.hpp>
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <tuple>
@@ -15,10 +16,13 @@ namespace irpverbs::subnet_manager {
 /// Runs in tasks of the queue.
 class reporter {
 public:
-    explicit reporter(message_port& port) : port_(port) {}
+    using lost_handler = std::function<void(const subscriber& whose)>;
 
-    /// Queues a Report. Drops it when `max_waiting` earlier Reports wait for the subscriber's
-    /// responses. Source: IBA 13.4.11.
+    /// `lost` is called when Reports to a subscriber are lost: it did not respond to one, or more
+    /// than `max_waiting` waited. The Reports that wait are dropped then.
+    reporter(message_port& port, lost_handler lost) : port_(port), lost_(std::move(lost)) {}
+
+    /// Queues a Report. Source: IBA 13.4.11.
     void send(const subscription& to, const ib_mad_notice_t& notice);
 
     /// Sends the Reports that were not sent because the port was down or memory was short.
@@ -34,15 +38,18 @@ private:
 
     void send_next(const destination& to);
     void on_sent(const destination& to, int status);
+    void lose(const destination& to);
 
     struct report_queue {
         std::deque<ib_mad_notice_t> waiting;
         bool in_flight = false; // one Report is in transport, perhaps one that was dropped since
         bool first_in_flight = false; // the Report in transport is the first in `waiting`
         bool must_resend = false;     // the first Report must be sent again
+        bool overflowed = false;      // a Report was not queued
     };
 
     message_port& port_;
+    const lost_handler lost_;
     std::map<destination, report_queue> queues_;
     std::uint64_t sent_ = 0;
     // Expires with the reporter, so that a later completion of a Report has no effect.

@@ -53,8 +53,10 @@ ib_mad_notice_t notice_about(const subnet& net, std::uint16_t trap, const ib_gid
 } // namespace
 
 sa_server::sa_server(message_port& port, multicast_router& router, std::uint64_t key,
-                     const partition_table& partitions)
-    : port_(port), router_(router), key_(key), reporter_(port) {
+                     const partition_table& partitions,
+                     std::function<void(ib_guid_t port)> reregister)
+    : port_(port), router_(router), key_(key), reregister_(std::move(reregister)),
+      reporter_(port, [this](const subscriber& whose) { on_reports_lost(whose); }) {
     for (const partition& each : partitions.partitions())
         for (const planned_group& group : each.groups)
             groups_.plan(group);
@@ -240,6 +242,13 @@ void sa_server::notify_subscribers(const ib_mad_notice_t& notice, const subnet& 
                                    const std::function<bool(const pkey_access&)>& may_see) {
     for (const subscription* each : subscriptions_.matching(notice))
         if (may_see({net, net.port_of(each->from.gid.gid_guid)})) reporter_.send(*each, notice);
+}
+
+// The subscriber may only be slow. It subscribes again then, and knows that events are missing.
+// Source: IBA 13.4.11 (a Report without a response may end the subscription).
+void sa_server::on_reports_lost(const subscriber& whose) {
+    const ib_gid_t gid = subscriptions_.remove(whose);
+    if (gid != ib_gid_t{}) reregister_(gid.gid_guid);
 }
 
 void sa_server::subnet_changed(const subnet* before, const subnet& now) {

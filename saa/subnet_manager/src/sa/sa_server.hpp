@@ -15,9 +15,10 @@ namespace irpverbs::subnet_manager {
 class sa_server {
 public:
     /// Drops requests with a key other than `key` and 0; requests with `key` are trusted. The
-    /// groups of `partitions` exist from the start.
+    /// groups of `partitions` exist from the start. `reregister` requests the clients of a port to
+    /// register again.
     sa_server(message_port& port, multicast_router& router, std::uint64_t key,
-              const partition_table& partitions);
+              const partition_table& partitions, std::function<void(ib_guid_t port)> reregister);
 
     /// Answers a request from the subnet and its subnet managers. While the subnet is null, the
     /// response asks the requester to repeat the request.
@@ -88,12 +89,14 @@ private:
                              const subnet& net);
     void send(message_parts response, std::uint16_t status, record_list found);
     void remove_port(port_ref port, const subnet& net);
+    void on_reports_lost(const subscriber& whose);
     void notify_subscribers(const ib_mad_notice_t& notice, const subnet& net,
                             const std::function<bool(const pkey_access&)>& may_see);
 
     message_port& port_;
     multicast_router& router_;
     const std::uint64_t key_;
+    const std::function<void(ib_guid_t port)> reregister_;
     reporter reporter_;
     service_registry services_;
     multicast_groups groups_;

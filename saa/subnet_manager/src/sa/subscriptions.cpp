@@ -71,6 +71,15 @@ std::size_t subscription_table::remove(const ib_gid_t& gid) {
     return std::erase_if(table_, [&](const subscription& s) { return s.from.gid == gid; });
 }
 
+ib_gid_t subscription_table::remove(const subscriber& whose) {
+    ib_gid_t gid{};
+    std::erase_if(table_, [&](const subscription& s) {
+        if (s.from == whose) gid = s.from.gid;
+        return s.from == whose;
+    });
+    return gid;
+}
+
 std::vector<const subscription*> subscription_table::matching(const ib_mad_notice_t& notice) const {
     std::vector<const subscription*> found;
     for (const subscription& s : table_)

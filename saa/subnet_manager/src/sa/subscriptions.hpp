@@ -44,6 +44,9 @@ public:
     /// Removes the subscriptions of an unreachable port; returns their number.
     std::size_t remove(const ib_gid_t& gid);
 
+    /// Removes the subscriptions of a subscriber; returns its GID, or zeros if there was none.
+    ib_gid_t remove(const subscriber& whose);
+
     /// Returns the subscriptions that cover the event, in order of subscription; one Report each.
     /// Valid until the next change.
     std::vector<const subscription*> matching(const ib_mad_notice_t& notice) const;

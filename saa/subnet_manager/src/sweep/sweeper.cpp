@@ -106,6 +106,11 @@ void sweeper::begin_light_sweep() {
     if (activity_ == activity::none && !stopped_ && sweeps_ != 0) light_sweep();
 }
 
+void sweeper::reregister(ib_guid_t port) {
+    programmed_.known_ports.erase(port);
+    request_heavy_sweep();
+}
+
 void sweeper::schedule_retry() {
     retry_pending_ = true;
     if (std::exchange(incomplete_, true)) return;

@@ -47,6 +47,9 @@ public:
     /// Invalidates the programmed state after another manager's writes, and begins a sweep.
     void invalidate_programmed_state();
 
+    /// Begins a sweep that requests the clients of the port to register again.
+    void reregister(ib_guid_t port);
+
     /// Schedules a sweep after a refused table, as after an incomplete sweep.
     void schedule_retry();
 
