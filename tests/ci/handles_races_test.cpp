@@ -210,6 +210,19 @@ TEST(CiHandleRaces, AdapterAndQueuesReleasedTogether_LastOneClosesCa) {
     });
 }
 
+TEST(CiHandleRaces, HandlesDropped_DetachWaitsForTheirEnds) {
+    expect_explored(few_actors(), [](sim_machine& sim) {
+        capricious_hca world(sim);
+        {
+            const ci::channel_adapter ca = world.open();
+            const ci::completion_queue cq = world.create(ca);
+        }
+        EXPECT_EQ(HcaRefuseOpen(world.hca.fdo), STATUS_SUCCESS);
+        EXPECT_EQ(world.hca.closed, 1);
+        HcaAllowOpen(world.hca.fdo);
+    });
+}
+
 TEST(CiHandleRaces, AdapterReleasedDuringQueueDestroy_ClosesAfterQueue) {
     expect_explored(few_actors(), [](sim_machine& sim) {
         capricious_hca world(sim);

@@ -214,6 +214,45 @@ TEST_P(CiHandles, AdapterDestroyedInsideUpCall_ClosesCa) {
     EXPECT_EQ(hca.closed, 1);
 }
 
+TEST_P(CiHandles, QueueDroppedWhileAdapterIsOpen_DetachReturnsBusyAfterItsEnd) {
+    slow = true;
+    const ci::channel_adapter ca = open();
+    { const ci::completion_queue cq = create(ca); }
+    EXPECT_EQ(HcaRefuseOpen(hca.fdo), STATUS_DEVICE_BUSY);
+    EXPECT_EQ(hca.queues, 0);
+}
+
+/// Detaches in the completion routine of a pended wait.
+struct detaching_wait {
+    explicit detaching_wait(DEVICE_OBJECT* its_fdo) : fdo(its_fdo) {
+        IoSetCompletionRoutine(irp, detach, this, TRUE, TRUE, TRUE);
+    }
+    ~detaching_wait() { IoFreeIrp(irp); }
+    detaching_wait(const detaching_wait&) = delete;
+    detaching_wait& operator=(const detaching_wait&) = delete;
+
+    static NTSTATUS detach(DEVICE_OBJECT*, IRP*, void* self) {
+        auto& wait = *static_cast<detaching_wait*>(self);
+        wait.status = HcaRefuseOpen(wait.fdo);
+        return STATUS_MORE_PROCESSING_REQUIRED;
+    }
+
+    DEVICE_OBJECT* fdo;
+    IRP* irp = IoAllocateIrp(1, FALSE);
+    NTSTATUS status = STATUS_PENDING;
+};
+
+// The wait completes in the middle of the close, which can't go on before the routine has returned.
+TEST_P(CiHandles, DetachInCompletionRoutineOfACancelledWait_ReturnsBusyAtOnce) {
+    ci::channel_adapter ca = open();
+    detaching_wait wait(hca.fdo);
+    EXPECT_EQ(CiGetCaPortEvent(ca, 1, wait.irp), STATUS_PENDING);
+    ca = {};
+    EXPECT_EQ(wait.status, STATUS_DEVICE_BUSY);
+    EXPECT_EQ(HcaRefuseOpen(hca.fdo), STATUS_SUCCESS);
+    HcaAllowOpen(hca.fdo);
+}
+
 asio::awaitable<void> open_wait_and_leave(DEVICE_OBJECT* fdo, fake_hca& hca) {
     constexpr auto as_tuple = asio::as_tuple(asio::use_awaitable);
     {

@@ -253,17 +253,7 @@ public:
         guids_.resize(count);
         EXPECT_EQ(HcaEnumerate(guids_.data(), &count), STATUS_SUCCESS);
     }
-    /// C++ handles that were dropped may still be closing, on another thread.
-    ~attached() {
-        NTSTATUS status = HcaDetach(uri_.c_str());
-        for (int tries = 0; tries < 10'000 && status == STATUS_DEVICE_BUSY; ++tries) {
-            LARGE_INTEGER millisecond;
-            millisecond.QuadPart = -10'000;
-            KeDelayExecutionThread(KernelMode, FALSE, &millisecond);
-            status = HcaDetach(uri_.c_str());
-        }
-        EXPECT_EQ(status, STATUS_SUCCESS);
-    }
+    ~attached() { EXPECT_EQ(HcaDetach(uri_.c_str()), STATUS_SUCCESS); }
     attached(const attached&) = delete;
     attached& operator=(const attached&) = delete;
 

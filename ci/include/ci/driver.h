@@ -146,6 +146,7 @@ typedef struct _HCA_OPERATIONS {
     NTSTATUS (*CreateCq)(HCA_CQ* Cq, CI_UDATA* UserData, PIRP Irp);
     NTSTATUS (*DestroyCq)(HCA_CQ* Cq, CI_UDATA* UserData, PIRP Irp);
     NTSTATUS (*QueryCq)(HCA_CQ* Cq, IB_CQ_ATTR* Attr, SIZE_T AttrSize, PIRP Irp);
+    /* ResizeCq of a completion queue is called one at a time. */
     NTSTATUS (*ResizeCq)(HCA_CQ* Cq, ULONG NumCqes, CI_UDATA* UserData, PIRP Irp);
     /* Has no IRP, and neither pends nor blocks. *Taken: the number of entries; 0 on entry. */
     NTSTATUS (*PollCq)(HCA_CQ* Cq, ULONG NumEntries, IB_WC* Entries, ULONG* Taken);
@@ -184,6 +185,7 @@ typedef struct _HCA_OPERATIONS {
 
     NTSTATUS (*CreateSrq)(HCA_SRQ* Srq, CI_UDATA* UserData, PIRP Irp);
     NTSTATUS (*DestroySrq)(HCA_SRQ* Srq, CI_UDATA* UserData, PIRP Irp);
+    /* ModifySrq of a queue is called one at a time. */
     NTSTATUS(*ModifySrq)
     (HCA_SRQ* Srq, const ib_srq_mod_t* Modify, CI_UDATA* UserData, PIRP Irp);
     NTSTATUS(*QuerySrq)
@@ -232,9 +234,11 @@ static inline void HCA_DEVICE_INIT(HCA_DEVICE* Description) {
    STATUS_INVALID_PARAMETER: Operations or Name is NULL. STATUS_INSUFFICIENT_RESOURCES. */
 NT_API NTSTATUS HcaCreateDevice(const HCA_DEVICE* Description, PDEVICE_OBJECT* Device);
 
-/* Makes every later CiOpenCa complete STATUS_DELETE_PENDING, until HcaAllowOpen. STATUS_SUCCESS.
-   STATUS_DEVICE_BUSY: the device is open; nothing changed. IRQL: <= DISPATCH_LEVEL. */
+/* Makes every later CiOpenCa complete STATUS_DELETE_PENDING, until HcaAllowOpen. Waits first for
+   the ends of objects whose C++ handles were destroyed. STATUS_SUCCESS. STATUS_DEVICE_BUSY: the
+   device is open; nothing changed. IRQL: PASSIVE_LEVEL. */
 NT_API NTSTATUS HcaRefuseOpen(PDEVICE_OBJECT Device);
+/* IRQL: <= DISPATCH_LEVEL. */
 NT_API void HcaAllowOpen(PDEVICE_OBJECT Device);
 
 /* Removes the device from the registry and deletes it. The caller makes sure that it is not open

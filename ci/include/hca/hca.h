@@ -16,17 +16,19 @@ NT_EXTERN_C_BEGIN
 NT_API NTSTATUS HcaAttach(const char* uri, ULONG* count);
 
 /* Does what HcaAttach does, and writes the reason of a failure to message as a sentence for people
-   ("fabric.net:12: ..."), ended by NUL and cut to size bytes. Statuses and IRQL as for
-   HcaAttach. */
+   ("fabric.net:12: ..."), ended by NUL and cut to size bytes; message may be NULL. Statuses and
+   IRQL as for HcaAttach. */
 NT_API NTSTATUS HcaAttachEx(const char* uri, ULONG* count, char* message, SIZE_T size);
 
-/* Detaches the HCAs that HcaAttach attached. STATUS_SUCCESS. STATUS_OBJECT_NAME_NOT_FOUND.
-   STATUS_DEVICE_BUSY: one of the HCAs is open; nothing changed. IRQL: PASSIVE_LEVEL. */
+/* Detaches the HCAs that HcaAttach attached. Waits first for the ends of objects whose C++ handles
+   were destroyed. STATUS_SUCCESS. STATUS_OBJECT_NAME_NOT_FOUND. STATUS_DEVICE_BUSY: one of the HCAs
+   is open; nothing changed. IRQL: PASSIVE_LEVEL. */
 NT_API NTSTATUS HcaDetach(const char* uri);
 
 /* Writes the node GUIDs of the HCAs, in the order of attaching. *count: on entry the elements of
    guids, on return the number of HCAs. STATUS_SUCCESS. STATUS_BUFFER_OVERFLOW: guids has room for
-   the first ones only. IRQL: <= DISPATCH_LEVEL. */
+   the first ones only. STATUS_INVALID_PARAMETER: count is NULL, or guids is NULL and *count is not
+   0. IRQL: <= DISPATCH_LEVEL. */
 NT_API NTSTATUS HcaEnumerate(ib_guid_t* guids, ULONG* count);
 
 /* The FDO for CiOpenCa, or NULL. Ownership: the registry's; it lives until HcaDetach.
@@ -35,7 +37,7 @@ NT_API DEVICE_OBJECT* HcaFromGuid(ib_guid_t guid);
 
 /* The HCA's name ("mlx5_0", "host1"), ended by NUL. STATUS_SUCCESS. STATUS_OBJECT_NAME_NOT_FOUND.
    STATUS_BUFFER_OVERFLOW: cut to size bytes. STATUS_BUFFER_TOO_SMALL: size is 0.
-   IRQL: <= DISPATCH_LEVEL. */
+   STATUS_INVALID_PARAMETER: name is NULL and size is not 0. IRQL: <= DISPATCH_LEVEL. */
 NT_API NTSTATUS HcaName(ib_guid_t guid, char* name, SIZE_T size);
 
 NT_EXTERN_C_END

@@ -13,7 +13,8 @@ class NT_API attachment {
 public:
     /// Throws dispatch::status_error with the message of HcaAttachEx.
     explicit attachment(std::string uri);
-    /// While one of its HCAs is open, the URI stays attached, until the machine ends.
+    /// Waits for the ends of objects whose C++ handles were destroyed, as HcaDetach does. While one
+    /// of its HCAs is open, the URI stays attached, until the machine ends.
     ~attachment();
     attachment(attachment&& other) noexcept;
     attachment& operator=(attachment&&) = delete;

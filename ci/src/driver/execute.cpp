@@ -115,9 +115,9 @@ const HCA_OPERATIONS* HcaDeviceOperations(const DEVICE_OBJECT* Device) NT_NOEXCE
 }
 
 NTSTATUS HcaRefuseOpen(PDEVICE_OBJECT Device) {
-    return device_of(Device).refuse(true) ? STATUS_SUCCESS : STATUS_DEVICE_BUSY;
+    return device_of(Device).refuse_opens() ? STATUS_SUCCESS : STATUS_DEVICE_BUSY;
 }
 
-void HcaAllowOpen(PDEVICE_OBJECT Device) { device_of(Device).refuse(false); }
+void HcaAllowOpen(PDEVICE_OBJECT Device) { device_of(Device).allow_opens(); }
 
 } // extern "C"

@@ -1,5 +1,7 @@
 #include <ci/detail/closing_handle.hpp>
 
+#include "hca_device.hpp"
+
 #include <new>
 
 namespace irpverbs::ci::detail {
@@ -7,6 +9,7 @@ namespace irpverbs::ci::detail {
 /// The state that outlives an object until its closing verb has completed.
 struct closing_handle::close_request {
     IRP* irp = IoAllocateIrp(1, FALSE);
+    DEVICE_OBJECT* fdo = nullptr;
     parent_handles parents;
 
     close_request() = default;
@@ -25,13 +28,22 @@ std::shared_ptr<closing_handle> closing_handle::reserve(closing_verb close,
         std::shared_ptr<closing_handle> made(new closing_handle(close));
         made->close_request_ = std::make_unique<close_request>();
         if (made->close_request_->irp == nullptr) return nullptr;
-        for (const auto& parent : parents)
-            if (parent != nullptr) parent->children_.fetch_add(1, std::memory_order_relaxed);
+        for (const auto& parent : parents) {
+            if (parent == nullptr) continue;
+            parent->children_.fetch_add(1, std::memory_order_relaxed);
+            made->fdo_ = parent->fdo_;
+        }
         made->close_request_->parents = std::move(parents);
         return made;
     } catch (const std::bad_alloc&) {
         return nullptr;
     }
+}
+
+// An object without parents is a channel adapter.
+void closing_handle::set_object(void* object) noexcept {
+    object_ = object;
+    if (fdo_ == nullptr) fdo_ = static_cast<HCA_CA*>(object)->Device;
 }
 
 parent_handles closing_handle::close_with(IRP* irp) noexcept {
@@ -49,12 +61,19 @@ closing_handle::~closing_handle() {
         return;
     }
     close_request* last = close_request_.release();
+    last->fdo = fdo_;
+    const deferred_end_frame frame(device_of(fdo_));
+    device_of(fdo_).begin_deferred_end();
     IoSetCompletionRoutine(last->irp, close_completed, last, TRUE, TRUE, TRUE);
     close_(object_, last->irp);
 }
 
+// The release of the parents may begin their ends, so this one ends after it.
 NTSTATUS closing_handle::close_completed(DEVICE_OBJECT*, IRP*, void* context) {
-    delete static_cast<close_request*>(context);
+    auto* const last = static_cast<close_request*>(context);
+    hca_device& device = device_of(last->fdo);
+    delete last;
+    device.end_deferred_end();
     return STATUS_MORE_PROCESSING_REQUIRED;
 }
 

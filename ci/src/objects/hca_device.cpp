@@ -5,6 +5,7 @@
 
 #include <dispatch/support/spin_lock.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace irpverbs::ci {
@@ -50,6 +51,7 @@ hca_device::hca_device(const HCA_DEVICE& its_description, DEVICE_OBJECT* its_fdo
     : operations(sized_copy(*its_description.Operations)), description(its_description),
       name(its_description.Name), fdo(its_fdo), driver(std::move(its_driver)) {
     complete_operations(operations);
+    KeInitializeEvent(&no_deferred_end, NotificationEvent, TRUE);
 }
 
 NTSTATUS hca_device::add_child() {
@@ -73,11 +75,57 @@ bool hca_device::agents_have_qps() const {
     return operations.ModifyMadAgent != not_supported;
 }
 
-bool hca_device::refuse(bool on) {
+bool hca_device::refuse_opens() {
+    const auto is_own = [thread = KeGetCurrentThread()](const deferred_end_frame& each) {
+        return each.is_of(thread);
+    };
+    for (;;) {
+        {
+            const spin_guard guard(lock);
+            if (deferred_ends == 0) {
+                refusing = refusing || opens == 0;
+                return opens == 0;
+            }
+            if (std::ranges::any_of(beginning, is_own)) return false;
+        }
+        KeWaitForSingleObject(&no_deferred_end, Executive, KernelMode, FALSE, nullptr);
+    }
+}
+
+void hca_device::allow_opens() {
     const spin_guard guard(lock);
-    if (on && opens != 0) return false;
-    refusing = on;
-    return true;
+    refusing = false;
+}
+
+void hca_device::begin_deferred_end() {
+    const spin_guard guard(lock);
+    add_deferred_end();
+}
+
+// The device may be deleted as soon as the lock is released.
+void hca_device::end_deferred_end() {
+    const spin_guard guard(lock);
+    remove_deferred_end();
+}
+
+void hca_device::add_deferred_end() {
+    if (deferred_ends++ == 0) KeClearEvent(&no_deferred_end);
+}
+
+void hca_device::remove_deferred_end() {
+    if (--deferred_ends == 0) KeSetEvent(&no_deferred_end, IO_NO_INCREMENT, FALSE);
+}
+
+deferred_end_frame::deferred_end_frame(hca_device& device) : device_(device) {
+    const spin_guard guard(device_.lock);
+    device_.beginning.push_back(*this);
+    device_.add_deferred_end();
+}
+
+deferred_end_frame::~deferred_end_frame() {
+    const spin_guard guard(device_.lock);
+    device_.beginning.erase(device_.beginning.iterator_to(*this));
+    device_.remove_deferred_end();
 }
 
 // After a fatal event the CA stays out of the list: fail() signals each CA that it finds in the

@@ -15,10 +15,30 @@
 namespace irpverbs::ci {
 
 struct ca_object;
+struct hca_device;
 
 using device_hook = boost::intrusive::list_base_hook<boost::intrusive::tag<struct device_tag>>;
 using device_list = boost::intrusive::list<ca_object, boost::intrusive::base_hook<device_hook>,
                                            boost::intrusive::constant_time_size<false>>;
+
+/// The frame of a call that begins a deferred end, and is a part of it. Pended waits complete in
+/// it, and their completion routines are code of a client.
+class deferred_end_frame : public boost::intrusive::list_base_hook<> {
+public:
+    explicit deferred_end_frame(hca_device& device);
+    ~deferred_end_frame();
+    deferred_end_frame(const deferred_end_frame&) = delete;
+    deferred_end_frame& operator=(const deferred_end_frame&) = delete;
+
+    bool is_of(PKTHREAD thread) const { return thread == thread_; }
+
+private:
+    hca_device& device_;
+    const PKTHREAD thread_ = KeGetCurrentThread();
+};
+
+using deferred_end_list =
+    boost::intrusive::list<deferred_end_frame, boost::intrusive::constant_time_size<false>>;
 
 struct hca_device {
     hca_device(const HCA_DEVICE& its_description, DEVICE_OBJECT* its_fdo,
@@ -32,12 +52,15 @@ struct hca_device {
     std::atomic<bool> failed{false};             // set under lock; read from anywhere
     traffic_observer_slot observer;
 
-    KSPIN_LOCK lock = 0;    // shared with its CAs: one acquisition delivers an event to all
-    device_list open;       // guarded by lock: CAs that receive events
-    direct_poll_list polls; // guarded by lock
-    posts_list all_posts;   // guarded by lock
-    LONG opens = 0;         // guarded by lock: open CAs, and opens under way
-    bool refusing = false;  // guarded by lock
+    KSPIN_LOCK lock = 0;         // shared with its CAs: one acquisition delivers an event to all
+    device_list open;            // guarded by lock: CAs that receive events
+    direct_poll_list polls;      // guarded by lock
+    posts_list all_posts;        // guarded by lock
+    LONG opens = 0;              // guarded by lock: open CAs, and opens under way
+    LONG deferred_ends = 0;      // guarded by lock: see closing_handle
+    KEVENT no_deferred_end;      // set while there is none
+    deferred_end_list beginning; // guarded by lock
+    bool refusing = false;       // guarded by lock
 
     /// Executes the verb where and when the driver decides.
     NTSTATUS submit(IRP* irp) const {
@@ -52,8 +75,15 @@ struct hca_device {
     static void dereference() {}
     NTSTATUS add_child();
     void remove_child();
-    /// Returns false without effect if the device is open.
-    bool refuse(bool on);
+    /// Waits for the deferred ends, and refuses opens from then on. Returns false without effect if
+    /// the device is open, or a deferred end can't end before this function returns. IRQL:
+    /// PASSIVE_LEVEL.
+    bool refuse_opens();
+    void allow_opens();
+    /// The end of an object whose handle was destroyed, and of the objects that it alone kept open,
+    /// is under way between the two calls.
+    void begin_deferred_end();
+    void end_deferred_end();
     /// Inserts the CA into the list of those that receive events. Returns false after a fatal
     /// event: the CA receives no other event, and the caller signals the fatal one.
     bool link(ca_object& ca);
@@ -67,7 +97,10 @@ struct hca_device {
     void signal(unsigned channel, IB_ASYNC_EVENT event);
 
 private:
+    friend class deferred_end_frame;
     struct notifications;
+    void add_deferred_end();
+    void remove_deferred_end();
     ca_object* prepare_some(ca_object* after, unsigned channel, IB_ASYNC_EVENT event,
                             notifications& due);
 };

@@ -29,7 +29,7 @@ public:
     closing_handle(const closing_handle&) = delete;
     closing_handle& operator=(const closing_handle&) = delete;
 
-    void set_object(void* object) noexcept { object_ = object; }
+    void set_object(void* object) noexcept;
     void* object() const noexcept { return object_; }
 
     /// True while holders, or calls that create one, have a child of this.
@@ -45,6 +45,7 @@ private:
     static NTSTATUS close_completed(DEVICE_OBJECT*, IRP*, void* context);
 
     closing_verb close_;
+    DEVICE_OBJECT* fdo_ = nullptr; // the object's device
     void* object_ = nullptr;
     IRP* close_irp_ = nullptr;
     std::unique_ptr<close_request> close_request_;
