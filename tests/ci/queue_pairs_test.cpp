@@ -100,6 +100,70 @@ TEST_P(QueuePairs, QueueThatCloses_CreateReturnsFileClosedAndHoldsNothing) {
     EXPECT_EQ(close_ca(ca), STATUS_SUCCESS);
 }
 
+// The size in the public structure is that of the resize that executed last.
+TEST_P(QueuePairs, ResizeDuringAnother_ReachesTheDriverAfterIt) {
+    qp_hca hca;
+    IB_CA* ca = open_ca(hca.fdo);
+    IB_CQ* cq = create_cq(ca);
+    static std::vector<IRP*> resizes;
+    resizes.clear();
+    hca.operations.ResizeCq = [](HCA_CQ* queue, ULONG entries, CI_UDATA*, IRP* irp) {
+        queue->Cq.NumCqes = entries;
+        resizes.push_back(irp);
+        IoMarkIrpPending(irp);
+        return STATUS_PENDING;
+    };
+    verb_call first([&](IRP* irp) { return CiResizeCq(cq, 9, nullptr, irp); });
+    verb_call second([&](IRP* irp) { return CiResizeCq(cq, 20, nullptr, irp); });
+    verb_call third([&](IRP* irp) { return CiResizeCq(cq, 30, nullptr, irp); });
+    EXPECT_EQ(resizes.size(), 1u);
+    EXPECT_TRUE(third.cancel());
+    HcaComplete(resizes.at(0), STATUS_SUCCESS, 9);
+    EXPECT_EQ(first.status(), STATUS_SUCCESS);
+    ASSERT_EQ(resizes.size(), 2u);
+    EXPECT_EQ(cq->NumCqes, 20u);
+    HcaComplete(resizes.at(1), STATUS_SUCCESS, 20);
+    EXPECT_EQ(second.status(), STATUS_SUCCESS);
+    EXPECT_EQ(third.status(), STATUS_CANCELLED);
+    EXPECT_EQ(resizes.size(), 2u);
+    EXPECT_EQ(destroy_cq(cq), STATUS_SUCCESS);
+    EXPECT_EQ(close_ca(ca), STATUS_SUCCESS);
+}
+
+TEST_P(QueuePairs, SharedQueueModifyDuringAnother_ReachesTheDriverAfterIt) {
+    qp_hca hca;
+    IB_CA* ca = open_ca(hca.fdo);
+    IB_PD* pd = allocate_pd(ca);
+    hca.operations.CreateSrq = [](HCA_SRQ*, CI_UDATA*, IRP*) { return STATUS_SUCCESS; };
+    static std::vector<IRP*> changes;
+    changes.clear();
+    hca.operations.ModifySrq = [](HCA_SRQ* srq, const ib_srq_mod_t* modify, CI_UDATA*, IRP* irp) {
+        srq->Srq.MaxWr = modify->max_wr;
+        changes.push_back(irp);
+        IoMarkIrpPending(irp);
+        return STATUS_PENDING;
+    };
+    ib_srq_create_t wanted{};
+    wanted.max_wr = wanted.max_sge = 1;
+    verb_call create([&](IRP* irp) { return CiCreateSrq(pd, &wanted, nullptr, irp); });
+    ASSERT_EQ(create.status(), STATUS_SUCCESS);
+    IB_SRQ* srq = create.object<IB_SRQ>();
+    const ib_srq_mod_t to_nine{IB_MOD_SRQ_MAX_WR, 9, 0};
+    const ib_srq_mod_t to_twenty{IB_MOD_SRQ_MAX_WR, 20, 0};
+    verb_call first([&](IRP* irp) { return CiModifySrq(srq, &to_nine, nullptr, irp); });
+    verb_call second([&](IRP* irp) { return CiModifySrq(srq, &to_twenty, nullptr, irp); });
+    verb_call destroy([&](IRP* irp) { return CiDestroySrq(srq, nullptr, irp); });
+    EXPECT_EQ(changes.size(), 1u);
+    EXPECT_EQ(srq->MaxWr, 9u);
+    EXPECT_EQ(second.status(), STATUS_CANCELLED);
+    EXPECT_FALSE(destroy.done());
+    HcaComplete(changes.at(0), STATUS_SUCCESS, 0);
+    EXPECT_EQ(first.status(), STATUS_SUCCESS);
+    EXPECT_EQ(destroy.status(), STATUS_SUCCESS);
+    EXPECT_EQ(deallocate_pd(pd), STATUS_SUCCESS);
+    EXPECT_EQ(close_ca(ca), STATUS_SUCCESS);
+}
+
 void refuse_wrong_parameters(const qp_hca& hca, const open_qp& open, IB_CA* other) {
     IB_CQ* other_cq = create_cq(other);
     const auto create = [&](auto change) {

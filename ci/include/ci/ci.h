@@ -85,7 +85,8 @@ typedef struct _IB_CQ_DISPATCH {
 /* A completion queue. */
 typedef struct _IB_CQ {
     IB_CQ_DISPATCH Dispatch;
-    ULONG NumCqes; /* entries it holds, at least as many as requested */
+    ULONG NumCqes; /* entries it holds, at least as many as requested; valid while no CiResizeCq is
+                      under way */
 } IB_CQ;
 
 /* Opens the HCA. The up-calls of Dispatch, which may be NULL or have NULL members, receive Context.

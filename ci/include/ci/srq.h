@@ -26,7 +26,8 @@ typedef struct _ib_srq_create {
     ULONG max_sge;            /* data segments of a work request, at least */
 } ib_srq_create_t;
 
-/* A shared receive queue. The numbers are granted: at least those that were requested. */
+/* A shared receive queue. The numbers are granted: at least those that were requested. They are
+   valid while no CiModifySrq is under way. */
 typedef struct _IB_SRQ {
     ULONG MaxWr;
     ULONG MaxSge;

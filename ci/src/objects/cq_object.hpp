@@ -3,6 +3,7 @@
 
 #include "child_object.hpp"
 #include "transfers.hpp"
+#include "turn_queue.hpp"
 
 namespace irpverbs::ci {
 
@@ -25,7 +26,10 @@ struct cq_object final : child_object<cq_object, HCA_CQ, ca_object> {
     direct_poll poll{shared.Direct};
     transfers work{shared};
 
+    turn_queue* turns() override { return &turns_; } // of CiResizeCq
+
 private:
+    turn_queue turns_;
     std::atomic<bool> has_transfers_{false};
     event_channel* channels_ = nullptr;
 

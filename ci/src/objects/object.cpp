@@ -1,6 +1,7 @@
 #include "object.hpp"
 
 #include "pended_irps.hpp"
+#include "turn_queue.hpp"
 
 #include <dispatch/support/spin_lock.hpp>
 
@@ -173,6 +174,9 @@ void object::cancel_all(LIST_ENTRY& waiting) {
 void object::cancel_waiting() {
     for (unsigned i = 0; i < channel_count_; ++i)
         cancel_all(channels_[i].waiting);
+    turn_queue* const queue = turns();
+    while (IRP* irp = queue != nullptr ? queue->remove_waiting() : nullptr)
+        complete(irp, STATUS_CANCELLED, 0);
 }
 
 NTSTATUS object::close(IRP* irp) {

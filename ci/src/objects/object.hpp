@@ -14,6 +14,7 @@
 namespace irpverbs::ci {
 
 class object;
+class turn_queue;
 
 /// Event types, each at most once, in the order of their last occurrence.
 class pending_events {
@@ -106,6 +107,11 @@ public:
     /// completes the IRP, at once or with the last dereference. The caller holds a reference for
     /// the IRP.
     NTSTATUS close(IRP* irp);
+
+    /// The queue of its verbs that execute one at a time; null: it has no such verb.
+    virtual turn_queue* turns() { return nullptr; }
+    /// A verb that had the turn has executed, and is about to complete.
+    virtual void on_changed() {}
 
     /// Called before the verb that creates the object completes: events reach the object from now
     /// on.

@@ -47,7 +47,7 @@ void qp_object::abandon_transfers() {
         if (cq_of(each).has_transfers()) cq_of(each).work.abandon(*this);
 }
 
-void qp_object::on_state_changed() {
+void qp_object::on_changed() {
     if (HcaQpState(&shared) == IB_QPS_RESET) abandon_transfers();
 }
 
@@ -77,12 +77,6 @@ NTSTATUS qp_object::start_receive(IRP* irp, const ib_recv_wr_t& request) {
 
 void qp_object::call_up(unsigned, IB_ASYNC_EVENT event) {
     shared.Create.dispatch.AsyncEvent(shared.Create.qp_context, event);
-}
-
-void qp_object::cancel_waiting() {
-    object::cancel_waiting();
-    while (IRP* irp = turns.remove_waiting())
-        complete(irp, STATUS_CANCELLED, 0);
 }
 
 } // namespace irpverbs::ci

@@ -21,11 +21,10 @@ struct qp_object final : child_object<qp_object, HCA_QP, pd_object> {
     void tear_down();
 
     qp_posts posts{shared.Posts};
-    turn_queue turns;     // of CiModifyQp and CiFlushQp
     transfer_flush flush; // for cancelled transfers
 
-    /// A CiModifyQp or CiFlushQp has executed, and is about to complete.
-    void on_state_changed();
+    turn_queue* turns() override { return &turns_; } // of CiModifyQp and CiFlushQp
+    void on_changed() override;
     /// Begin a transfer; the reference that the IRP has is dropped when it has begun.
     NTSTATUS start_send(IRP* irp, const ib_send_wr_t& request);
     NTSTATUS start_receive(IRP* irp, const ib_recv_wr_t& request);
@@ -35,7 +34,8 @@ private:
     NTSTATUS start(cq_object& completions, IRP* irp, Post post, const Request& request);
     void abandon_transfers();
     void call_up(unsigned channel, IB_ASYNC_EVENT event) override;
-    void cancel_waiting() override;
+
+    turn_queue turns_;
 };
 
 } // namespace irpverbs::ci

@@ -3,6 +3,7 @@
 
 #include "memory_objects.hpp"
 #include "posts.hpp"
+#include "turn_queue.hpp"
 
 namespace irpverbs::ci {
 
@@ -18,7 +19,11 @@ struct srq_object final : child_object<srq_object, HCA_SRQ, pd_object> {
 
     srq_post post{shared.Post};
 
+    turn_queue* turns() override { return &turns_; } // of CiModifySrq
+
 private:
+    turn_queue turns_;
+
     void call_up(unsigned channel, IB_ASYNC_EVENT event) override;
 };
 

@@ -1,7 +1,7 @@
 #include "request.hpp"
 
 #include "driver/driver_checks.hpp"
-#include "objects/qp_object.hpp"
+#include "objects/turn_queue.hpp"
 #include "user/user_buffer.hpp"
 #include "verb.hpp"
 
@@ -14,11 +14,11 @@ namespace {
                                             NTSTATUS status, ULONG_PTR information) {
     object& target = object_of(row, parameters_of(location).object);
     const UCHAR flags = location->Flags;
-    if ((flags & has_turn) != 0) static_cast<qp_object&>(target).on_state_changed();
+    if ((flags & has_turn) != 0) target.on_changed();
     if ((flags & bounced) != 0)
         status = return_user_buffer(location, row.buffer, status, information);
     finish(irp, status, information);
-    if ((flags & has_turn) != 0) static_cast<qp_object&>(target).turns.end_turn();
+    if ((flags & has_turn) != 0) target.turns()->end_turn();
     target.dereference();
     return status;
 }

@@ -41,6 +41,9 @@ struct context : role {};
 struct optional : role {
     static constexpr bool may_be_absent = true;
 };
+struct one_at_a_time : role {
+    static constexpr bool in_turn = true;
+};
 
 struct port : role {
     static NTSTATUS check(const hca_device& device, const parameters& with) {
@@ -201,6 +204,7 @@ struct av_change : input<ib_av_attr_t> {
 };
 
 struct srq_change : input<ib_srq_mod_t> {
+    static constexpr bool in_turn = true;
     static NTSTATUS check(const hca_device&, const parameters& with) {
         const auto* modify = static_cast<const ib_srq_mod_t*>(with.buffer);
         return modify != nullptr ? check_shared_queue(*modify) : STATUS_INVALID_PARAMETER;

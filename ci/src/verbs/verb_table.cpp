@@ -53,7 +53,7 @@ NTSTATUS begin_request(hca_device& device, IRP* irp, IO_STACK_LOCATION* location
     if (const NTSTATUS status = check_all<Roles...>(device, with); !NT_SUCCESS(status))
         return complete(irp, status, 0);
     if constexpr ((Roles::in_turn || ...))
-        return target.turns.submit_in_turn(irp);
+        return target.turns()->submit_in_turn(irp);
     else
         return Action == action::calls ? HcaExecute(irp) : device.submit(irp);
 }
