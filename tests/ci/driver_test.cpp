@@ -160,6 +160,16 @@ TEST_P(HcaDriver, FailedOpen_NoCaRemainsOpen) {
     EXPECT_EQ(open.information(), 0u);
 } // the end of the HCA finds no open CA
 
+TEST_P(HcaDriver, RegistryCallWithoutABuffer_ReturnsInvalidParameter) {
+    const fake_hca hca;
+    ULONG count = 1;
+    EXPECT_EQ(HcaEnumerate(nullptr, &count), STATUS_INVALID_PARAMETER);
+    EXPECT_EQ(HcaEnumerate(nullptr, nullptr), STATUS_INVALID_PARAMETER);
+    EXPECT_EQ(HcaName(fake_hca::guid, nullptr, 5), STATUS_INVALID_PARAMETER);
+    EXPECT_EQ(HcaName(fake_hca::guid, nullptr, 0), STATUS_BUFFER_TOO_SMALL);
+    EXPECT_EQ(HcaAttachEx("nowhere", nullptr, nullptr, 100), STATUS_OBJECT_NAME_INVALID);
+}
+
 TEST_P(HcaDriver, HcaRefuseOpen_FailsWhileOpenAndBlocksLaterOpens) {
     fake_hca hca;
     IB_CA* ca = open_ca(hca.fdo);

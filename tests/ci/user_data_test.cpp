@@ -26,6 +26,16 @@ protected:
     KPROCESSOR_MODE mode() const { return static_cast<KPROCESSOR_MODE>(GetParam()); }
 };
 
+// The structure itself lies in the user's memory, and is copied before its sizes are checked.
+TEST(UserDataStructure, UnmappedInUserMode_ReturnsAccessViolation) {
+    const unmapped_page page;
+    CI_UDATA* shadow = nullptr;
+    EXPECT_EQ(CiCaptureUserData(static_cast<const CI_UDATA*>(page.get()), UserMode, &shadow),
+              STATUS_ACCESS_VIOLATION);
+    EXPECT_EQ(CiCaptureUserData(nullptr, UserMode, &shadow), STATUS_ACCESS_VIOLATION);
+    EXPECT_EQ(shadow, nullptr);
+}
+
 // The driver works on a copy: changes that the user makes to its buffers during the verb have no
 // effect.
 TEST_P(UserDataCapture, BuffersChangedDuringVerb_DriverUsesCopy) {

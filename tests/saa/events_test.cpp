@@ -202,6 +202,26 @@ TEST_P(SaEvents, EachTrap_DeliversItsEvent) {
     EXPECT_TRUE(recorder.silent());
 }
 
+// Only the SA's LID is that of the subnet manager.
+TEST_P(SaEvents, ReportOfAnotherNode_IsIgnored) {
+    wire joined;
+    std::array<UCHAR, IB_MAD_SIZE> report{};
+    joined.tap = [&](unsigned, std::array<UCHAR, IB_MAD_SIZE>& sent) {
+        if (sent[1] == MAD_MGMT_CLASS_SUBN_ADM && sent[3] == MAD_METHOD_REPORT) report = sent;
+        return true;
+    };
+    subscribing_sa sa;
+    event_recorder recorder;
+    const session_scope session(&recorder.args);
+    sa.report(1, 2);
+    EXPECT_EQ(recorder.next().details.ie_gid.gid_guid, 1u);
+    constexpr ib_lid_t stranger = 9;
+    report[15] ^= 0x40; // another transaction
+    joined.inject(0, report.data(), IB_MAD_SIZE, stranger);
+    sa.report(2, 3);
+    EXPECT_EQ(recorder.next().details.ie_gid.gid_guid, 2u);
+}
+
 // Four producers, one subscription each, for any number of sessions; the last session's close ends
 // them.
 TEST_P(SaEvents, ManySessions_ShareOneSubscriptionPerProducer) {

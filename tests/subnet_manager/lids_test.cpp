@@ -35,6 +35,20 @@ TEST(DiscoveredNodes, MoreThanUnicastLids_AreNotAdded) {
     EXPECT_EQ(subnet.add_node(info), 0u) << "a known node";
 }
 
+TEST(DiscoveredNodes, MoreSwitchesThanTheLimit_AreNotAdded) {
+    topology subnet;
+    sm_nodeinfo_t info{};
+    info.NodeType = SM_NODE_TYPE_SWITCH;
+    for (std::size_t i = 0; i < topology::max_switches; ++i) {
+        info.NodeGUID = i + 1;
+        ASSERT_EQ(subnet.add_node(info), i);
+    }
+    info.NodeGUID = topology::max_switches + 1;
+    EXPECT_EQ(subnet.add_node(info), no_node);
+    info.NodeType = SM_NODE_TYPE_CA;
+    EXPECT_EQ(subnet.add_node(info), topology::max_switches) << "an adapter";
+}
+
 TEST(LidAssignment, EachLmc_RangesAreAlignedAndUnique) {
     for (std::uint8_t lmc = 0; lmc <= 7; ++lmc) {
         const topology subnet = fat_tree(5, 3, 7);

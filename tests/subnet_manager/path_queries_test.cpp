@@ -1,6 +1,9 @@
 // PathRecords of the subnet administration: refused queries, paths to multicast groups, paths of
 // ports with several LIDs.
 #include "administered_subnet.hpp"
+#include "topologies.hpp"
+
+#include <sa/sa_query.hpp>
 
 #include <set>
 
@@ -46,6 +49,32 @@ protected:
             .status;
     }
 };
+
+// A query that names neither end and matches nothing examines each pair of ports; 600 hosts have
+// more of them than one request may cost.
+TEST(PathQueriesOfALargeSubnet, NoPathMatches_RequestIsRefusedUnlessItsKeyExcludesThePorts) {
+    using namespace irpverbs::subnet_manager;
+    subnet net;
+    net.nodes = irpverbs::subnet_manager::testing::fat_tree(30, 2, 20);
+    net.lids.assign(net.nodes, 0);
+    net.manager = net.nodes.end_ports().front();
+    net.tables.compute(net.nodes, switch_graph(net.nodes), net.lids);
+    std::string problem;
+    net.partitions = *parse_partitions("Default=0x7fff : ALL=full;", "partitions", problem);
+    const multicast_groups groups;
+    const pkey_access access(net, net.manager);
+    std::vector<std::uint8_t> data(200);
+    sa_path_record_t wanted{};
+    wanted.SL = 7; // the paths have SL 0
+    wanted.P_Key = 0x1234;
+    irpverbs::saa::pack(wanted, data);
+    record_list found;
+    EXPECT_EQ(find_paths({net, access, groups, SA_PR_COMPMASK_SL, data, true, false}, found),
+              SA_STATUS_ERR_NO_RESOURCES);
+    EXPECT_EQ(find_paths({net, access, groups, SA_PR_COMPMASK_PKEY, data, true, false}, found),
+              SA_STATUS_NO_ERROR);
+    EXPECT_EQ(found.count(), 0u);
+}
 
 // F2. As in OpenSM, both are checked before the path computation.
 TEST_P(PathQueries, MtuOrRateThatIsNoCode_IsRefusedWhateverTheSelector) {

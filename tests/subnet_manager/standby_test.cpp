@@ -49,11 +49,12 @@ void set_faults(const attached& hcas, ULONG once_in) {
         EXPECT_EQ(HcaSoftwareSetFaults(hcas.guid(i), 1, &faults), STATUS_SUCCESS);
 }
 
-void sleep_seconds(unsigned time) {
+void sleep_ms(unsigned time) {
     LARGE_INTEGER due;
-    due.QuadPart = -10'000'000LL * time;
+    due.QuadPart = -10'000LL * time;
     KeDelayExecutionThread(KernelMode, FALSE, &due);
 }
+void sleep_seconds(unsigned time) { sleep_ms(1000 * time); }
 
 ib_gid_t gid(const attached& hcas, std::size_t which) {
     return gid_of(port_block(open_hca(hcas.fdo(which)), 1)->PortGuid);
@@ -235,18 +236,27 @@ struct reticent_manager {
     }
 
     /// Responds to the next request, as a manager on standby.
-    void respond() {
+    void respond(std::uint8_t state = SM_STATE_STANDBY, USHORT attribute = sm_info) {
         received_mad asked = agent.receive();
         asked.data[3] = 0x81;
         asked.data[4] |= 0x80; // sent back as a response
-        asked.data.put<8>(smp_data, 0xFFFF).put<8>(smp_data + 8, 0);
-        asked.data[smp_data + 20] = SM_STATE_STANDBY;
+        asked.data.put<2>(16, attribute).put<8>(smp_data, 0xFFFF).put<8>(smp_data + 8, 0);
+        asked.data[smp_data + 20] = state;
         EXPECT_EQ(agent.send(asked.from, asked.data), STATUS_SUCCESS);
     }
 
     open_hca ca;
     mad_client agent;
 };
+
+// The response claims to be of another attribute than the one that was requested.
+TEST_P(Standby, ResponseOfAnotherAttribute_IsNoResponse) {
+    const attached hcas(unmanaged());
+    reticent_manager other(hcas);
+    running_manager manager(quick(hcas.guid(0)));
+    other.respond(SM_STATE_MASTER, sm_guid_info);
+    EXPECT_TRUE(eventually([&] { return is_master(manager); }));
+}
 
 // The earlier master writes until it has the Acknowledge, and is too busy to respond.
 TEST_P(Standby, EarlierMasterWritesUnseen_NewMasterWritesAnew) {
@@ -271,6 +281,46 @@ TEST_P(Standby, EarlierMasterWritesUnseen_NewMasterWritesAnew) {
         earlier.respond(); // the first requests have been given up
     EXPECT_TRUE(all_ports_are_managed_by(hcas, 0));
     EXPECT_TRUE(is_master(manager));
+}
+
+// Protects the port of that LID against all reads with an M_Key, or ends the protection.
+void set_protection(mad_client& by, ib_lid_t lid, bool on) {
+    constexpr std::uint64_t key = 0x1234;
+    constexpr std::size_t protect_bits = smp_data + 34;
+    mad read(subnet_class, get_method, sm_port_info, 1);
+    mad info = by.ask(to_subnet(lid), read.put<8>(smp_mkey, key)).data;
+    mad set(subnet_class, set_method, sm_port_info, 1);
+    std::copy_n(info.begin() + smp_data, 64, set.begin() + smp_data);
+    set[smp_data + 32] &= 0xF0; // neither state changes
+    set[smp_data + 33] &= 0x0F;
+    set[protect_bits] = static_cast<UCHAR>((set[protect_bits] & 0x3F) | (on ? 0xC0 : 0));
+    set.put<8>(smp_mkey, key).put<8>(smp_data, on ? key : 0);
+    EXPECT_EQ(by.ask(to_subnet(lid), set).data.status(), 0);
+}
+
+// The manager's own port does not respond to heavy sweeps, which end after 0.8 s and are repeated a
+// second later, and responds to a light sweep. The second HandOver comes between two of them; a
+// heavy sweep follows at once, and the light sweep after a second.
+TEST_P(Standby, LightSweepOfASubnetWithoutPorts_HeavySweepFollows) {
+    constexpr ULONG hand_over = 1;
+    const attached hcas(unmanaged());
+    running_manager first(quick(hcas.guid(0)));
+    first.wait_until_up();
+    running_manager second(quick(hcas.guid(3)));
+    second.wait_until_up();
+    first.stop();
+    const ib_lid_t lid = open_hca(hcas.fdo(3)).lid();
+    other_master commands(hcas, lid);
+    set_protection(commands.agent, lid, true);
+    EXPECT_EQ(commands.send_command(hand_over).status(), 0);
+    sleep_ms(2000);
+    EXPECT_EQ(commands.send_command(hand_over).status(), 0);
+    sleep_ms(900);
+    EXPECT_EQ(second->status().sweeps, 1u);
+    EXPECT_EQ(second->status().end_ports, 0u);
+    set_protection(commands.agent, lid, false);
+    EXPECT_TRUE(eventually([&] { return all_ports_are_managed_by(hcas, 3); }));
+    EXPECT_FALSE(second->status().incomplete);
 }
 
 // Managers find each other by IsSM. A process that has set it for a port keeps this manager off the

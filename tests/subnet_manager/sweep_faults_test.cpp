@@ -67,6 +67,27 @@ TEST_P(SweepFaults, LossyFabric_AllPortsBecomeActive) {
         EXPECT_EQ(port_block(open_hca(hcas.fdo(i)), 1)->State, IB_PORT_ACTIVE);
 }
 
+// With an LMC of 7 the routes of 20 hosts are 40 blocks. The spine responds to no Set, since it has
+// an M_Key; besides the blocks there are Sets of its SwitchInfo and its two ports.
+TEST_P(SweepFaults, SwitchIgnoresSets_GetsFewOfItsBlocks) {
+    constexpr std::uint64_t key = 0x1234;
+    const topology_file file(fat_tree_file(1, 1, 20));
+    const attached hcas(unmanaged(file.path()));
+    {
+        const open_hca host(hcas.fdo(1));
+        subnet_client writer(host);
+        const mad done = writer.modify({1, 21}, sm_port_info, 0, [](mad& info) {
+            info.put<8>(smp_data, key);
+            info[smp_data + 34] = static_cast<UCHAR>((info[smp_data + 34] & 0x3F) | 0x40);
+        });
+        EXPECT_EQ(done.status(), 0);
+    }
+    running_manager manager({.hca = hcas.guid(0), .lmc = 7});
+    EXPECT_EQ(manager.wait_until_up(), STATUS_SUCCESS);
+    EXPECT_TRUE(manager->status().incomplete);
+    EXPECT_LE(manager->status().missing_responses, 16u + 3u);
+}
+
 TEST_P(SweepFaults, HcaFails_ManagerStops) {
     const attached hcas(unmanaged());
     running_manager manager({.hca = hcas.guid(0), .light_sweep_ms = 1000});

@@ -11,8 +11,8 @@ NT_EXTERN_C_BEGIN
 #define CI_UDATA_MAXIMUM_SIZE 65536u
 
 /* Ours. Called before the verb: returns a copy of User in non-paged memory, with the input read and
-   the output zeroed, for the verb's pUserData. With Mode UserMode, User's buffers may have any
-   address; STATUS_ACCESS_VIOLATION when they are not mapped. STATUS_SUCCESS.
+   the output zeroed, for the verb's pUserData. With Mode UserMode, User and its buffers may have
+   any address; STATUS_ACCESS_VIOLATION when they are not mapped. User is read once. STATUS_SUCCESS.
    STATUS_INVALID_PARAMETER: a size without a buffer, or beyond CI_UDATA_MAXIMUM_SIZE. Ownership:
    the copy is the caller's until CiReturnUserData. IRQL: <= APC_LEVEL. */
 NT_API NTSTATUS CiCaptureUserData(const CI_UDATA* User, KPROCESSOR_MODE Mode, CI_UDATA** Captured);

@@ -213,6 +213,7 @@ void HcaDeleteDevice(PDEVICE_OBJECT Device) {
 }
 
 NTSTATUS HcaAttachEx(const char* uri, ULONG* count, char* message, SIZE_T size) {
+    if (message == nullptr) size = 0;
     const std::string text = uri != nullptr ? uri : "";
     const std::size_t colon = text.find(':');
     write_message(STATUS_SUCCESS, message, size, "");
@@ -258,6 +259,7 @@ NTSTATUS HcaDetach(const char* uri) {
 }
 
 NTSTATUS HcaEnumerate(ib_guid_t* guids, ULONG* count) {
+    if (count == nullptr || (guids == nullptr && *count != 0)) return STATUS_INVALID_PARAMETER;
     return registry::here().list(guids, *count) ? STATUS_SUCCESS : STATUS_BUFFER_OVERFLOW;
 }
 
@@ -267,6 +269,7 @@ NTSTATUS HcaName(ib_guid_t guid, char* name, SIZE_T size) {
     const DEVICE_OBJECT* fdo = registry::here().find(guid);
     if (fdo == nullptr) return STATUS_OBJECT_NAME_NOT_FOUND;
     if (size == 0) return STATUS_BUFFER_TOO_SMALL;
+    if (name == nullptr) return STATUS_INVALID_PARAMETER;
     const std::string& whole = static_cast<const hca_device*>(fdo->DeviceExtension)->name;
     const NTSTATUS status = whole.size() < size ? STATUS_SUCCESS : STATUS_BUFFER_OVERFLOW;
     return write_message(status, name, size, whole);

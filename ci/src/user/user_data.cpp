@@ -3,6 +3,8 @@
 
 #include "user_memory.hpp"
 
+#include <array>
+#include <bit>
 #include <new>
 
 namespace {
@@ -29,19 +31,22 @@ bool sizes_are_sane(const CI_UDATA& user) {
 extern "C" {
 
 NTSTATUS CiCaptureUserData(const CI_UDATA* User, KPROCESSOR_MODE Mode, CI_UDATA** Captured) {
-    if (!sizes_are_sane(*User)) return STATUS_INVALID_PARAMETER;
-    const SIZE_T size = sizeof(captured_data) + User->InputSize + User->OutputSize;
+    std::array<char, sizeof(CI_UDATA)> copy; // the user may change *User at any time
+    if (!read_user(copy.data(), User, copy.size(), Mode)) return STATUS_ACCESS_VIOLATION;
+    const auto user = std::bit_cast<CI_UDATA>(copy);
+    if (!sizes_are_sane(user)) return STATUS_INVALID_PARAMETER;
+    const SIZE_T size = sizeof(captured_data) + user.InputSize + user.OutputSize;
     auto* memory = static_cast<char*>(ExAllocatePool2(POOL_FLAG_NON_PAGED, size, data_tag));
     if (memory == nullptr) return STATUS_INSUFFICIENT_RESOURCES;
     char* input = memory + sizeof(captured_data);
-    if (!read_user(input, User->pInputBuffer, User->InputSize, Mode)) {
+    if (!read_user(input, user.pInputBuffer, user.InputSize, Mode)) {
         ExFreePoolWithTag(memory, data_tag);
         return STATUS_ACCESS_VIOLATION;
     }
-    auto* made = new (memory)
-        captured_data{{input, input + User->InputSize, User->InputSize, User->OutputSize},
-                      User->pOutputBuffer,
-                      User->OutputSize};
+    auto* made =
+        new (memory) captured_data{{input, input + user.InputSize, user.InputSize, user.OutputSize},
+                                   user.pOutputBuffer,
+                                   user.OutputSize};
     *Captured = &made->data;
     return STATUS_SUCCESS;
 }

@@ -29,7 +29,7 @@ std::optional<subnet_event> read_event(const ibmf_msg_bufs_t& parts) {
 void session_port::report_received(ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
     session_port& self = *static_cast<session_port*>(context);
     const ibmf::mad_header header = header_of(*msg);
-    if (!is_report_of_a_notice(header)) {
+    if (!is_report_of_a_notice(header) || !self.is_of_sa(*msg)) {
         ibmf_free_msg(handle, &msg);
         return;
     }
@@ -39,6 +39,14 @@ void session_port::report_received(ibmf_handle_t handle, ibmf_msg_t* msg, void* 
     if (!event) return;
     const guard locked(self);
     if (self.duplicates_.is_new(header.transaction_id, *event)) self.emit(*event);
+}
+
+// Other nodes could report false events. The SA repeats a Report that arrives before this port
+// knows its LID. With an LMC a port sends from any LID of its range.
+bool session_port::is_of_sa(const ibmf_msg_t& msg) {
+    const guard locked(*this);
+    const unsigned differing = msg.im_local_addr.ia_remote_lid ^ attributes_.sm_lid;
+    return attributes_.sm_lid != 0 && differing >> attributes_.lmc == 0;
 }
 
 // Invalidates cached paths before the response: after it, the SA assumes that the client knows the

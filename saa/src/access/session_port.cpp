@@ -204,7 +204,7 @@ NTSTATUS session_port::refresh() {
     if (block.get() == nullptr) return block.status();
     const IB_PORT_ATTR& attr = *block.get();
     const guard locked(*this);
-    attributes_ = {attr.State, attr.SmSl, attr.SubnetTimeout, attr.Lid, attr.SmLid};
+    attributes_ = {attr.State, attr.SmSl, attr.SubnetTimeout, attr.Lid, attr.SmLid, attr.Lmc};
     times_.retrans_rttv = 2 * microseconds(attr.SubnetTimeout);
     return STATUS_SUCCESS;
 }

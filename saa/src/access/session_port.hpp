@@ -30,6 +30,7 @@ struct port_attributes {
     UCHAR subnet_timeout = 0; // 4.096 us * 2^n
     ib_lid_t lid = 0;
     ib_lid_t sm_lid = 0;
+    UCHAR lmc = 0; // of all end ports of the subnet
 };
 
 class session_port : public boost::intrusive_ref_counter<session_port> {
@@ -156,6 +157,7 @@ private:
                                        const detail::access_request& ended);
 
     // reports.cpp
+    bool is_of_sa(const ibmf_msg_t& msg);
     static void report_received(ibmf_handle_t handle, ibmf_msg_t* msg, void* self);
     static void report_response_sent(ibmf_handle_t handle, ibmf_msg_t* msg, void* self);
     void invalidate_paths(const subnet_event& event);

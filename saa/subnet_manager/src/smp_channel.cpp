@@ -12,15 +12,27 @@ namespace irpverbs::subnet_manager {
 namespace {
 
 constexpr std::size_t initial_path = 128 - 64; // within the body
+constexpr std::size_t attribute_at = 16;       // within the header: attribute, modifier
+constexpr std::size_t attribute_size = 8;
 
 constexpr ibmf_retrans_t smp_times{
     .retrans_retries = 3, .retrans_rtv = 100'000, .retrans_rttv = 100'000, .retrans_trans_to = 0};
+
+// A node may respond with another attribute than that of the request.
+bool is_of_request(const ibmf_msg_t& message) {
+    const auto attribute_of = [](const ibmf_msg_bufs_t& parts) {
+        const auto* const header = reinterpret_cast<const std::uint8_t*>(parts.im_bufs_mad_hdr);
+        return std::span(header + attribute_at, attribute_size);
+    };
+    return std::ranges::equal(attribute_of(message.im_msgbufs_send),
+                              attribute_of(message.im_msgbufs_recv));
+}
 
 smp_response response_in(const ibmf_msg_t& message) {
     smp_response response;
     const ibmf_msg_bufs_t& parts = message.im_msgbufs_recv;
     if (message.im_msg_status != IBMF_SUCCESS || parts.im_bufs_mad_hdr == nullptr ||
-        parts.im_bufs_cl_data_len < response.data.size())
+        parts.im_bufs_cl_data_len < response.data.size() || !is_of_request(message))
         return response;
     response.received = true;
     constexpr std::uint16_t direction = 0x8000;

@@ -6,7 +6,7 @@
 namespace irpverbs::subnet_manager {
 
 node_index topology::add_node(const sm_nodeinfo_t& info, std::string_view description) {
-    if (nodes_.size() >= max_nodes && !by_guid_.contains(info.NodeGUID)) return no_node;
+    if (!by_guid_.contains(info.NodeGUID) && !has_room_for(info)) return no_node;
     const auto [found, is_new] =
         by_guid_.try_emplace(info.NodeGUID, static_cast<node_index>(nodes_.size()));
     if (is_new) {
@@ -14,11 +14,17 @@ node_index topology::add_node(const sm_nodeinfo_t& info, std::string_view descri
         node.info = info;
         node.description = description;
         node.ports.resize(info.NumPorts + 1u);
+        switches_ += node.is_switch() ? 1 : 0;
     }
     subnet_node& node = nodes_[found->second];
     const std::uint8_t port = node.is_switch() ? std::uint8_t{0} : info.LocalPortNum;
     if (port < node.ports.size()) node.ports[port].guid = info.PortGUID;
     return found->second;
+}
+
+bool topology::has_room_for(const sm_nodeinfo_t& info) const {
+    const bool is_switch = info.NodeType == SM_NODE_TYPE_SWITCH;
+    return nodes_.size() < max_nodes && (!is_switch || switches_ < max_switches);
 }
 
 bool topology::has(port_ref port) const {

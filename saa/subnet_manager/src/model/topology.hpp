@@ -47,8 +47,11 @@ public:
     /// The number of unicast LIDs, and so of the nodes that a subnet can have. Nodes announce
     /// further nodes by themselves, so without a limit one of them could announce any number.
     static constexpr std::size_t max_nodes = 0xBFFF;
+    /// Limits the distances between switches to 128 MiB.
+    static constexpr std::size_t max_switches = 8192;
 
-    /// Returns the node with that NodeGUID, and adds it if it is new; no_node beyond max_nodes.
+    /// Returns the node with that NodeGUID, and adds it if it is new; no_node beyond max_nodes or
+    /// max_switches.
     /// Stores the port GUID for the port that answered the NodeInfo (port 0 of a switch).
     node_index add_node(const sm_nodeinfo_t& info, std::string_view description = {});
 
@@ -84,7 +87,10 @@ public:
     std::vector<port_ref> end_ports() const;
 
 private:
+    bool has_room_for(const sm_nodeinfo_t& info) const;
+
     std::vector<subnet_node> nodes_;
+    std::size_t switches_ = 0;
     std::unordered_map<ib_guid_t, node_index> by_guid_;
 };
 

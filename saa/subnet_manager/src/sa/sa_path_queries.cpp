@@ -7,6 +7,8 @@ namespace {
 
 constexpr std::size_t max_gids = 11; // the number that fits into one datagram
 constexpr std::size_t max_paths = 127;
+// The pairs of ports that one request examines: it must not delay all others.
+constexpr std::size_t max_pairs = std::size_t{1} << 18;
 
 port_ref port_of_gid(const subnet& net, const ib_gid_t& gid) {
     constexpr ib_sn_prefix_t link_local = 0xfe80000000000000;
@@ -39,6 +41,15 @@ const Value* given(const sa_query& query, std::uint64_t component, const Value& 
 path_end source_of(const sa_query& query, const sa_path_record_t& wanted) {
     return choose(query, given(query, SA_PR_COMPMASK_SGID, wanted.SGID),
                   given(query, SA_PR_COMPMASK_SLID, wanted.SLID));
+}
+
+// Removes the ports that lack the P_Key of the query, so that pairs of them are not examined.
+void keep_holders_of_key(const sa_query& query, const sa_path_record_t& wanted,
+                         std::vector<port_ref>& ends) {
+    const bool raw = has(query.components, SA_PR_COMPMASK_RAWTRAFFIC) && wanted.RawTraffic != 0;
+    if (raw || !has(query.components, SA_PR_COMPMASK_PKEY)) return;
+    std::erase_if(ends,
+                  [&](port_ref end) { return !holds_key(query.net.keys_of(end), wanted.P_Key); });
 }
 
 std::size_t paths_wanted(const sa_query& query, const sa_path_record_t& wanted) {
@@ -139,16 +150,20 @@ std::uint16_t find_paths(const sa_query& query, record_list& found) {
     const auto wanted = unpack<sa_path_record_t>(query.data);
     if (!wanted) return SA_STATUS_ERR_REQ_INVALID;
     if (const std::uint16_t status = check_path_query(*wanted, query.components)) return status;
-    const path_end from = source_of(query, *wanted);
+    path_end from = source_of(query, *wanted);
     if (has(query.components, SA_PR_COMPMASK_DGID) && is_multicast(wanted->DGID))
         return find_group_path(query, *wanted, from, found);
-    const path_end to = choose(query, given(query, SA_PR_COMPMASK_DGID, wanted->DGID),
-                               given(query, SA_PR_COMPMASK_DLID, wanted->DLID));
+    path_end to = choose(query, given(query, SA_PR_COMPMASK_DGID, wanted->DGID),
+                         given(query, SA_PR_COMPMASK_DLID, wanted->DLID));
     if (from.ports.empty() || to.ports.empty()) return SA_STATUS_NO_ERROR;
     if (from.contradicts || to.contradicts) return SA_STATUS_ERR_REQ_INVALID;
+    keep_holders_of_key(query, *wanted, from.ports);
+    keep_holders_of_key(query, *wanted, to.ports);
     const std::size_t most = paths_wanted(query, *wanted);
+    std::size_t examined = 0;
     for (const port_ref source : from.ports)
         for (const port_ref destination : to.ports) {
+            if (++examined > max_pairs) return SA_STATUS_ERR_NO_RESOURCES;
             add_paths(query, source, destination, *wanted, query.components, most, found);
             if (!query.table && found.count() != 0) return SA_STATUS_NO_ERROR;
             if (found.full()) return SA_STATUS_ERR_NO_RESOURCES;

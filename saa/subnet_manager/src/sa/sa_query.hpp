@@ -73,7 +73,8 @@ std::uint16_t find_guids(const sa_query& query, record_list& found);
 std::uint16_t find_keys(const sa_query& query, record_list& found);
 /// Returns at most NumbPath paths per pair of ports, a Get one path in all, and one path to a
 /// multicast group, from a member if the query has a source. REQ_INVALID when GID and LID of an end
-/// belong to two ports, and as check_path_query().
+/// belong to two ports, and as check_path_query(). NO_RESOURCES when the response, or the number of
+/// pairs of ports to examine, reaches its limit.
 std::uint16_t find_paths(const sa_query& query, record_list& found);
 /// Returns paths from each of the first GIDs to each of the others. INSUFFICIENT_COMPONENTS without
 /// their counts; INVALID_GID for a GID of no port; REQ_INVALID for counts that the datagram does

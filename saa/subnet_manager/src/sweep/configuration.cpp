@@ -37,18 +37,6 @@ bool same_settings(const sm_portinfo_t& a, const sm_portinfo_t& b) {
 
 } // namespace
 
-void programmed_state::invalidate(ib_guid_t whose) {
-    blocks_.erase(blocks_.lower_bound({whose, 0, 0}),
-                  blocks_.upper_bound({whose, 0xffff, 0xffffffff}));
-    known_ports.erase(whose);
-}
-
-void programmed_state::invalidate_except(std::span<const ib_guid_t> present) {
-    const auto gone = [&](ib_guid_t guid) { return !std::ranges::binary_search(present, guid); };
-    std::erase_if(blocks_, [&](const auto& each) { return gone(std::get<0>(each.first)); });
-    std::erase_if(known_ports, gone);
-}
-
 template <class Visit>
 void configuration::for_each_port(const Visit& visit) {
     for (node_index node = 0; node < of_.nodes.nodes().size(); ++node)
@@ -88,17 +76,10 @@ bool configuration::has_lid(port_ref at) const {
 }
 
 template <class Host>
-void configuration::write_block(const directed_route& route, const programmed_state::block& which,
+void configuration::write_block(port_ref at, const programmed_state::block& which,
                                 const Host& host) {
-    smp set = set_smp(route, std::get<1>(which), std::get<2>(which), host);
-    if (programmed_.holds(which, set.data)) return;
-    const smp_data data = set.data;
-    batch_.send(std::move(set), [this, which, data](const smp_response& response) {
-        if (response.success())
-            programmed_.set(which, data);
-        else
-            incomplete_ = true;
-    });
+    tables_.write(at.node, which,
+                  set_smp(of_.route_to(at), std::get<1>(which), std::get<2>(which), host));
 }
 
 void configuration::write_tables() {
@@ -117,7 +98,7 @@ void configuration::write_switch(node_index at) {
     const directed_route& route = of_.route_to({at, 0});
     for (std::size_t i = 0; i < of_.tables.blocks(at); ++i) {
         const auto number = static_cast<std::uint16_t>(i);
-        write_block(route, {node.ports[0].guid, sm_linear_table, number},
+        write_block({at, 0}, {node.ports[0].guid, sm_linear_table, number},
                     of_.tables.block(at, number));
     }
     // The Set clears the change bit that was read before this manager was the master.
@@ -151,8 +132,7 @@ void configuration::write_key_table(port_ref at, std::span<const ib_pkey_t> keys
     const bool is_outer = !has_lid(at);
     const ib_guid_t guid = of_.nodes.at(is_outer ? port_ref{at.node, 0} : at).guid;
     for (std::size_t i = 0; i < blocks_of(capacity); ++i)
-        write_block(of_.route_to(at), {guid, sm_pkey_table, modifier_of(at, is_outer, i)},
-                    block_of(taken, i));
+        write_block(at, {guid, sm_pkey_table, modifier_of(at, is_outer, i)}, block_of(taken, i));
 }
 
 // Returns the keys of the host behind a switch's port, each with full membership, so that the
