@@ -62,8 +62,12 @@ NTSTATUS SmallControl(PDEVICE_OBJECT DeviceObject, PIRP Irp) {
             text[i] = text[length - 1 - i];
             text[length - 1 - i] = swapped;
         }
-        Irp->IoStatus.Information = length * sizeof(WCHAR);
-        status = STATUS_SUCCESS;
+        __try {
+            Irp->IoStatus.Information = length * sizeof(WCHAR);
+            status = STATUS_SUCCESS;
+        } __except (EXCEPTION_EXECUTE_HANDLER) {
+            status = GetExceptionCode();
+        }
     } __finally {
         KeAcquireSpinLock(&extension->Lock, &irql);
         extension->Requests++;

@@ -47,10 +47,13 @@ static inline int IrpverbsNoException(int disposition) NT_NOEXCEPT {
 #define __try                                                                                      \
     {                                                                                              \
         __label__ IrpverbsLeave;
-#define __except                                                                                   \
-    (filter) IrpverbsLeave : __attribute__((unused));                                              \
+/* clang-format off */
+#define __except(filter)                                                                           \
+    IrpverbsLeave:                                                                                 \
+    __attribute__((unused));                                                                       \
     }                                                                                              \
     if (0 && IrpverbsNoException(filter))
+/* clang-format on */
 #define __finally                                                                                  \
     IrpverbsLeave:                                                                                 \
     __attribute__((unused));                                                                       \
