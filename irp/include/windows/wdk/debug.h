@@ -241,6 +241,10 @@ NT_EXTERN_C_END
 #define NT_FRE_ASSERT(condition) RTL_ASSERT_ALWAYS(condition)
 #define NT_FRE_ASSERTMSG(text, condition) RTL_ASSERT_ALWAYS(condition)
 #define ASSERT_PAGED() PAGED_CODE()
+/* A block, since sources leave its semicolon out. */
+#undef PAGED_CODE
+#define PAGED_CODE()                                                                               \
+    { KeAssertPagedCode(__func__); }
 #define PAGED_CODE_LOCKED() ((void)0)
 #define ASSERT_IRQL_LESS_OR_EQUAL(level) NT_ASSERT(KeGetCurrentIrql() <= (level))
 

@@ -200,6 +200,19 @@ typedef struct _EXT_DELETE_PARAMETERS {
     PEXT_DELETE_CALLBACK DeleteCallback;
     PVOID DeleteContext;
 } EXT_DELETE_PARAMETERS, *PEXT_DELETE_PARAMETERS;
+#define EX_TIMER_UNLIMITED_TOLERANCE ((LONGLONG)-1)
+static inline void ExInitializeSetTimerParameters(PEXT_SET_PARAMETERS Parameters) NT_NOEXCEPT {
+    Parameters->Version = 0;
+    Parameters->Reserved = 0;
+    Parameters->NoWakeTolerance = 0;
+}
+static inline void
+ExInitializeDeleteTimerParameters(PEXT_DELETE_PARAMETERS Parameters) NT_NOEXCEPT {
+    Parameters->Version = 0;
+    Parameters->Reserved = 0;
+    Parameters->DeleteCallback = NULL;
+    Parameters->DeleteContext = NULL;
+}
 #define EX_TIMER_HIGH_RESOLUTION 4
 #define EX_TIMER_NO_WAKE 8
 NT_API PEX_TIMER ExAllocateTimer(PEXT_CALLBACK Callback, PVOID CallbackContext, ULONG Attributes);

@@ -34,6 +34,13 @@ typedef struct _CONTROLLER_OBJECT {
     PVOID ControllerExtension;
 } CONTROLLER_OBJECT, *PCONTROLLER_OBJECT;
 
+typedef enum _IO_PAGING_PRIORITY {
+    IoPagingPriorityInvalid,
+    IoPagingPriorityNormal,
+    IoPagingPriorityHigh,
+    IoPagingPriorityReserved1,
+    IoPagingPriorityReserved2
+} IO_PAGING_PRIORITY;
 #define IoGetPreviousIrpStackLocation(irp) (IoGetCurrentIrpStackLocation(irp) + 1)
 #define IoMarkIrpPendingUnchecked IoMarkIrpPending
 #define IoIsErrorUserInduced(status)                                                               \
@@ -103,6 +110,14 @@ NT_API void IoAllocateController(PCONTROLLER_OBJECT ControllerObject, PDEVICE_OB
                                  PDRIVER_CONTROL ExecutionRoutine, PVOID Context);
 NT_API void IoFreeController(PCONTROLLER_OBJECT ControllerObject);
 NT_API PGENERIC_MAPPING IoGetFileObjectGenericMapping(void);
+NT_API IO_PAGING_PRIORITY IoGetPagingIoPriority(PIRP Irp);
+NT_API NTSTATUS IoRetrievePriorityInfo(PIRP Irp, PFILE_OBJECT FileObject, PKTHREAD Thread,
+                                       PIO_PRIORITY_INFO PriorityInfo);
+NT_API NTSTATUS IoApplyPriorityInfoThread(PIO_PRIORITY_INFO InputPriorityInfo,
+                                          PIO_PRIORITY_INFO OutputPriorityInfo, PKTHREAD Thread);
+#define IoInitializePriorityInfo(info)                                                             \
+    ((info)->Size = sizeof(IO_PRIORITY_INFO), (info)->ThreadPriority = 0xffff,                     \
+     (info)->PagePriority = 0, (info)->IoPriority = IoPriorityNormal)
 NT_API NTSTATUS IoSetSystemPartition(PUNICODE_STRING VolumeNameString);
 NT_API NTSTATUS IoGetBootDiskInformation(PVOID BootDiskInformation, ULONG Size);
 NT_API BOOLEAN IoSetThreadHardErrorMode(BOOLEAN EnableHardErrors);

@@ -6,6 +6,20 @@
 #include <windows/wdk/status_codes.h>
 #include <windows/wdk/types.h>
 
+#define SHORT_MAX 32767
+#define USHORT_MAX 0xffff
+#define BYTE_MAX 0xff
+#define WORD_MAX USHORT_MAX
+#define DWORD_MAX 0xffffffffUL
+#define ULONG64_MAX 0xffffffffffffffffULL
+#define LONGLONG_MAX 0x7fffffffffffffffLL
+#define ULONGLONG_MAX 0xffffffffffffffffULL
+#define LONG64_MAX LONGLONG_MAX
+#define SIZE_T_MAX SIZE_MAX
+#define ULONG_PTR_MAX UINTPTR_MAX
+#define LONG_PTR_MAX INTPTR_MAX
+#define LONG_PTR_MIN INTPTR_MIN
+
 #define NT_INTSAFE_OVERFLOW STATUS_INTEGER_OVERFLOW
 #define INTSAFE_E_ARITHMETIC_OVERFLOW STATUS_INTEGER_OVERFLOW
 

@@ -71,6 +71,7 @@
 #define _Notref_
 #define _Const_
 #define _Reserved_
+#define _Unreferenced_parameter_
 #define _Printf_format_string_
 #define _Scanf_format_string_
 #define _Check_return_

@@ -168,6 +168,7 @@ typedef const OBJECT_ATTRIBUTES* PCOBJECT_ATTRIBUTES;
 #define MAXLONG 0x7fffffff
 #define MAXUCHAR 0xff
 #define MAXUSHORT 0xffff
+#define MAXUINT_PTR (~(UINT_PTR)0)
 #define MAXULONG 0xffffffff
 #define MAXDWORD 0xffffffff
 #define MAXLONGLONG 0x7fffffffffffffffLL
@@ -202,6 +203,7 @@ typedef const OBJECT_ATTRIBUTES* PCOBJECT_ATTRIBUTES;
 #define RTL_SIZEOF_THROUGH_FIELD(type, field) (offsetof(type, field) + RTL_FIELD_SIZE(type, field))
 #define RTL_CONTAINS_FIELD(object, size, field)                                                    \
     (((PCHAR)(&(object)->field)) + sizeof((object)->field) <= ((PCHAR)(object)) + (size))
+#define FIELD_SIZE(type, field) RTL_FIELD_SIZE(type, field)
 #define RTL_NUMBER_OF_V1(array) (sizeof(array) / sizeof((array)[0]))
 #define RTL_NUMBER_OF_V2(array) RTL_NUMBER_OF_V1(array)
 #define RTL_NUMBER_OF(array) RTL_NUMBER_OF_V1(array)

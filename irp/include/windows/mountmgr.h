@@ -1,0 +1,87 @@
+/* The mount manager: drive letters and names of volumes. Source: WDK mountmgr.h reference. */
+#ifndef IRPVERBS_WINDOWS_MOUNTMGR_H
+#define IRPVERBS_WINDOWS_MOUNTMGR_H
+
+#include <windows/wdk/device_types.h>
+#include <windows/wdk/guid.h>
+#include <windows/wdk/types.h>
+
+#define MOUNTMGRCONTROLTYPE 0x0000006D
+#define MOUNTDEVCONTROLTYPE 0x0000004D
+#define MOUNTMGR_DEVICE_NAME L"\\Device\\MountPointManager"
+#define MOUNTMGR_DOS_DEVICE_NAME L"\\\\.\\MountPointManager"
+#define IRPVERBS_MOUNTMGR_IOCTL(function, access)                                                  \
+    CTL_CODE(MOUNTMGRCONTROLTYPE, function, METHOD_BUFFERED, access)
+#define IOCTL_MOUNTMGR_CREATE_POINT IRPVERBS_MOUNTMGR_IOCTL(0, FILE_READ_ACCESS | FILE_WRITE_ACCESS)
+#define IOCTL_MOUNTMGR_DELETE_POINTS                                                               \
+    IRPVERBS_MOUNTMGR_IOCTL(1, FILE_READ_ACCESS | FILE_WRITE_ACCESS)
+#define IOCTL_MOUNTMGR_QUERY_POINTS IRPVERBS_MOUNTMGR_IOCTL(2, FILE_ANY_ACCESS)
+#define IOCTL_MOUNTMGR_DELETE_POINTS_DBONLY                                                        \
+    IRPVERBS_MOUNTMGR_IOCTL(3, FILE_READ_ACCESS | FILE_WRITE_ACCESS)
+#define IOCTL_MOUNTMGR_NEXT_DRIVE_LETTER                                                           \
+    IRPVERBS_MOUNTMGR_IOCTL(4, FILE_READ_ACCESS | FILE_WRITE_ACCESS)
+#define IOCTL_MOUNTMGR_AUTO_DL_ASSIGNMENTS                                                         \
+    IRPVERBS_MOUNTMGR_IOCTL(5, FILE_READ_ACCESS | FILE_WRITE_ACCESS)
+#define IOCTL_MOUNTMGR_VOLUME_MOUNT_POINT_CREATED                                                  \
+    IRPVERBS_MOUNTMGR_IOCTL(6, FILE_READ_ACCESS | FILE_WRITE_ACCESS)
+#define IOCTL_MOUNTMGR_VOLUME_MOUNT_POINT_DELETED                                                  \
+    IRPVERBS_MOUNTMGR_IOCTL(7, FILE_READ_ACCESS | FILE_WRITE_ACCESS)
+#define IOCTL_MOUNTMGR_CHANGE_NOTIFY IRPVERBS_MOUNTMGR_IOCTL(8, FILE_READ_ACCESS)
+#define IOCTL_MOUNTMGR_KEEP_LINKS_WHEN_OFFLINE                                                     \
+    IRPVERBS_MOUNTMGR_IOCTL(9, FILE_READ_ACCESS | FILE_WRITE_ACCESS)
+#define IOCTL_MOUNTMGR_CHECK_UNPROCESSED_VOLUMES IRPVERBS_MOUNTMGR_IOCTL(10, FILE_READ_ACCESS)
+#define IOCTL_MOUNTMGR_VOLUME_ARRIVAL_NOTIFICATION IRPVERBS_MOUNTMGR_IOCTL(11, FILE_READ_ACCESS)
+#define IOCTL_MOUNTMGR_QUERY_DOS_VOLUME_PATH IRPVERBS_MOUNTMGR_IOCTL(12, FILE_ANY_ACCESS)
+#define IOCTL_MOUNTMGR_QUERY_DOS_VOLUME_PATHS IRPVERBS_MOUNTMGR_IOCTL(13, FILE_ANY_ACCESS)
+#define IOCTL_MOUNTDEV_QUERY_DEVICE_NAME                                                           \
+    CTL_CODE(MOUNTDEVCONTROLTYPE, 2, METHOD_BUFFERED, FILE_ANY_ACCESS)
+
+typedef struct _MOUNTDEV_NAME {
+    USHORT NameLength;
+    WCHAR Name[1];
+} MOUNTDEV_NAME, *PMOUNTDEV_NAME;
+typedef struct _MOUNTMGR_TARGET_NAME {
+    USHORT DeviceNameLength;
+    WCHAR DeviceName[1];
+} MOUNTMGR_TARGET_NAME, *PMOUNTMGR_TARGET_NAME;
+typedef struct _MOUNTMGR_CREATE_POINT_INPUT {
+    USHORT SymbolicLinkNameOffset;
+    USHORT SymbolicLinkNameLength;
+    USHORT DeviceNameOffset;
+    USHORT DeviceNameLength;
+} MOUNTMGR_CREATE_POINT_INPUT, *PMOUNTMGR_CREATE_POINT_INPUT;
+typedef struct _MOUNTMGR_MOUNT_POINT {
+    ULONG SymbolicLinkNameOffset;
+    USHORT SymbolicLinkNameLength;
+    ULONG UniqueIdOffset;
+    USHORT UniqueIdLength;
+    ULONG DeviceNameOffset;
+    USHORT DeviceNameLength;
+} MOUNTMGR_MOUNT_POINT, *PMOUNTMGR_MOUNT_POINT;
+typedef struct _MOUNTMGR_MOUNT_POINTS {
+    ULONG Size;
+    ULONG NumberOfMountPoints;
+    MOUNTMGR_MOUNT_POINT MountPoints[1];
+} MOUNTMGR_MOUNT_POINTS, *PMOUNTMGR_MOUNT_POINTS;
+typedef struct _MOUNTMGR_DRIVE_LETTER_TARGET {
+    USHORT DeviceNameLength;
+    WCHAR DeviceName[1];
+} MOUNTMGR_DRIVE_LETTER_TARGET, *PMOUNTMGR_DRIVE_LETTER_TARGET;
+typedef struct _MOUNTMGR_DRIVE_LETTER_INFORMATION {
+    BOOLEAN DriveLetterWasAssigned;
+    UCHAR CurrentDriveLetter;
+} MOUNTMGR_DRIVE_LETTER_INFORMATION, *PMOUNTMGR_DRIVE_LETTER_INFORMATION;
+typedef struct _MOUNTMGR_VOLUME_PATHS {
+    ULONG MultiSzLength;
+    WCHAR MultiSz[1];
+} MOUNTMGR_VOLUME_PATHS, *PMOUNTMGR_VOLUME_PATHS;
+
+#endif
+
+#ifndef IRPVERBS_WINDOWS_MOUNTMGR_GUIDS
+#ifdef INITGUID
+#define IRPVERBS_WINDOWS_MOUNTMGR_GUIDS
+#endif
+DEFINE_GUID(MOUNTDEV_MOUNTED_DEVICE_GUID, 0x53f5630d, 0xb6bf, 0x11d0, 0x94, 0xf2, 0x00, 0xa0, 0xc9,
+            0x1e, 0xfb, 0x8b);
+#endif
