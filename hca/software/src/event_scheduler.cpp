@@ -1,6 +1,9 @@
 #include "event_scheduler.hpp"
 
 #include <dispatch/machine.hpp>
+#include <dispatch/support/faults.hpp>
+
+#include <new>
 
 namespace irpverbs::hca_software {
 
@@ -27,9 +30,13 @@ void event_scheduler::run_down() {
     KeFlushQueuedDpcs();
 }
 
-void event_scheduler::add(const event& added) {
+bool event_scheduler::add(const event& added) try {
+    if (dispatch::detail::fault_point("hca.software.event")) return false;
     events_.push(added);
     schedule_run();
+    return true;
+} catch (const std::bad_alloc&) {
+    return false;
 }
 
 bool event_scheduler::next_due(unsigned turn, event& due) {

@@ -35,14 +35,19 @@ public:
     /// Waits until no event is being served. Must be called after `close`. IRQL: PASSIVE_LEVEL.
     void run_down();
 
-    void post(machine_time due, packet* what) { add({due, ++order_, what, nullptr, 0}); }
-    void post_cable_repair(machine_time due, port& cable) {
-        add({due, ++order_, nullptr, &cable, 0});
+    /// Return false without memory; the event then does not occur.
+    [[nodiscard]] bool post(machine_time due, packet* what) {
+        return add({due, ++order_, what, nullptr, 0});
     }
-    void post_wake(machine_time due, port& at, ib_qpn_t woken) {
-        add({due, ++order_, nullptr, &at, woken});
+    [[nodiscard]] bool post_cable_repair(machine_time due, port& cable) {
+        return add({due, ++order_, nullptr, &cable, 0});
     }
-    void post_traps(machine_time due) { add({due, ++order_, nullptr, nullptr, 0}); }
+    [[nodiscard]] bool post_wake(machine_time due, port& at, ib_qpn_t woken) {
+        return add({due, ++order_, nullptr, &at, woken});
+    }
+    [[nodiscard]] bool post_traps(machine_time due) {
+        return add({due, ++order_, nullptr, nullptr, 0});
+    }
     /// The DPC runs soon, whether an event is due or not.
     void run_soon() {
         if (!closed_) KeInsertQueueDpc(&dpc_, nullptr, nullptr);
@@ -59,7 +64,7 @@ private:
         }
     };
 
-    void add(const event& added);
+    bool add(const event& added);
     void schedule_run();
 
     std::priority_queue<event, std::vector<event>, later> events_;

@@ -4,8 +4,11 @@
 #include "link.hpp"
 
 #include <dispatch/machine.hpp>
+#include <dispatch/support/faults.hpp>
 
 #include <algorithm>
+#include <bit>
+#include <new>
 
 namespace irpverbs::hca_software {
 
@@ -196,9 +199,16 @@ bool fabric::set_state(port& end, IB_PORT_STATE state) {
     return true;
 }
 
-void fabric::raise(port& end, IB_ASYNC_EVENT event) {
+// No event is lost; without memory the order of events is.
+void fabric::raise(port& end, IB_ASYNC_EVENT event) try {
     const adapter* attached = end.owner->attached.get();
-    if (attached != nullptr) events_.push_back({attached->device(), end.number, event});
+    if (attached == nullptr) return;
+    has_events_ = true;
+    if (dispatch::detail::fault_point("hca.software.port_event")) throw std::bad_alloc();
+    events_.push_back({attached->device(), end.number, event});
+} catch (const std::bad_alloc&) {
+    end.unqueued_events |= static_cast<UCHAR>(1u << (event - IB_AE_PORT_ACTIVE));
+    has_unqueued_events_ = true;
 }
 
 // Both ends take the state of the cable between them.
@@ -247,13 +257,30 @@ void fabric::fail(port& end) {
 
 bool fabric::next_event(pending_event& next) {
     const dispatch::detail::spin_guard guard(lock_);
-    const bool more = !events_.empty();
-    if (more) {
+    if (!events_.empty()) {
         next = events_.front();
         events_.pop_front();
+        return true;
     }
-    reporting_ = more;
-    return more;
+    reporting_ = has_events_ = has_unqueued_events_ && take_unqueued_event(next);
+    return reporting_;
+}
+
+bool fabric::take_unqueued_event(pending_event& next) {
+    for (node& each : nodes_)
+        for (port& end : each.ports) {
+            if (end.unqueued_events == 0) continue;
+            const int event = IB_AE_PORT_ACTIVE + std::countr_zero(end.unqueued_events);
+            end.unqueued_events &= static_cast<UCHAR>(end.unqueued_events - 1);
+            next = {each.attached->device(), end.number, static_cast<IB_ASYNC_EVENT>(event)};
+            return true;
+        }
+    has_unqueued_events_ = false;
+    return false;
+}
+
+void fabric::wake_at(machine_time due, port& at, ib_qpn_t qp) {
+    if (!scheduler_.post_wake(due, at, qp)) at.owner->attached->traffic().wake(qp, due);
 }
 
 void fabric::report_events() {

@@ -42,7 +42,7 @@ public:
             const dispatch::detail::spin_guard guard(lock_);
             auto made = change();
             changes_.store(changes() + 1, std::memory_order_release);
-            reports = !reporting_ && !events_.empty();
+            reports = !reporting_ && has_events_;
             reporting_ = reporting_ || reports;
             return made;
         }();
@@ -57,7 +57,7 @@ public:
         const dispatch::detail::spin_guard guard(lock_);
         auto made = change();
         changes_.store(changes() + 1, std::memory_order_release);
-        if (!events_.empty()) scheduler_.run_soon();
+        if (has_events_) scheduler_.run_soon();
         return made;
     }
 
@@ -87,8 +87,8 @@ public:
     /// the fabric.
     void send(port& from, packet* what);
     packet_pool& packets() { return packets_; }
-    /// The queue pair of the port's HCA is served at `due`.
-    void wake_at(machine_time due, port& at, ib_qpn_t qp) { scheduler_.post_wake(due, at, qp); }
+    /// The queue pair of the port's HCA is served at `due`, or at once if memory is short.
+    void wake_at(machine_time due, port& at, ib_qpn_t qp);
     /// Returns a new number other than 0.
     ULONG next_number() { return ++numbers_ != 0 ? numbers_ : ++numbers_; }
 
@@ -141,11 +141,14 @@ private:
     static void resend_traps(KDPC* dpc, void* context, void*, void*);
     void report_events();
     bool next_event(pending_event& next);
+    bool take_unqueued_event(pending_event& next);
 
     std::deque<node> nodes_;
     KSPIN_LOCK lock_ = 0;
     bool reporting_ = false;            // guarded by lock_
     std::deque<pending_event> events_;  // guarded by lock_
+    bool has_events_ = false;           // guarded by lock_: in events_, or the next
+    bool has_unqueued_events_ = false;  // guarded by lock_: see port::unqueued_events
     packet_pool packets_;               // guarded by lock_
     event_scheduler scheduler_;         // guarded by lock_
     trap_list traps_;                   // guarded by lock_

@@ -3,6 +3,10 @@
 #include "directed_route.hpp"
 #include "key_checks.hpp"
 
+#include <dispatch/support/faults.hpp>
+
+#include <new>
+
 namespace irpverbs::hca_software {
 
 namespace {
@@ -34,11 +38,13 @@ public:
     void start(port& from);
 
 private:
+    void walk(port& from);
     void follow(hop at);
     decision decide(const hop& at);
     decision decide_by_lid(const hop& at, bool first);
     bool traverse(hop& at, port& out);
     bool apply_link_faults(hop& at, port& out);
+    void flap(port& out, machine_time when);
     void branch(const hop& at);
     void arrive(const hop& at);
 
@@ -77,6 +83,14 @@ bool can_pass(const port& out, const datagram& what) {
 }
 
 void packet_walk::start(port& from) {
+    try {
+        walk(from);
+    } catch (const std::bad_alloc&) { // the branches that are left are lost
+    }
+    if (!original_used_) pool_.free(&what_);
+}
+
+void packet_walk::walk(port& from) {
     branches_.reserve(what_.is_multicast() ? 16 : 0);
     const hop begin{&from, KeQueryInterruptTime()};
     // The sender's port replicates a queue pair's multicast, too. Source: IBA 10.5.2.
@@ -87,7 +101,6 @@ void packet_walk::start(port& from) {
         branches_.pop_back();
         follow(next);
     }
-    if (!original_used_) pool_.free(&what_);
 }
 
 // Follows one branch until the datagram arrives, is lost, or branches.
@@ -154,14 +167,18 @@ bool packet_walk::traverse(hop& at, port& out) {
     return true;
 }
 
+// Without memory for the repair the cable is repaired at once.
+void packet_walk::flap(port& out, machine_time when) {
+    where_.plug(out, false);
+    const machine_time repaired = when + out.faults->configured.FlapTime * microsecond;
+    if (!scheduler_.post_cable_repair(repaired, out)) where_.plug(out, true);
+}
+
 // Applies the delay and the faults of a link. Returns false if the datagram was lost.
 bool packet_walk::apply_link_faults(hop& at, port& out) {
     fault_outcome outcome;
     if (out.faults != nullptr) outcome = choose_faults(*out.faults, at.when);
-    if (outcome.flaps) {
-        where_.plug(out, false);
-        scheduler_.post_cable_repair(at.when + out.faults->configured.FlapTime * microsecond, out);
-    }
+    if (outcome.flaps) flap(out, at.when);
     if (outcome.corrupted) ++out.peer->counters.ReceiveErrors;
     if (outcome.lost) return false;
     if (outcome.duplicated) at.copies = std::min(at.copies + 1, max_copies);
@@ -172,6 +189,7 @@ bool packet_walk::apply_link_faults(hop& at, port& out) {
 }
 
 void packet_walk::branch(const hop& at) {
+    if (dispatch::detail::fault_point("hca.software.branch")) throw std::bad_alloc();
     node& here = *at.at->owner;
     const std::size_t first = (what_.to - IB_LID_MULTICAST_FIRST) * here.masks();
     if (first + here.masks() > here.multicasting.size()) return;
@@ -194,9 +212,11 @@ void packet_walk::arrive(const hop& at) {
             at.at->counters.Vl15Dropped += what_.is_smp() ? 1 : 0;
             continue;
         }
-        original_used_ |= itself;
         arriving->at = at.at;
-        scheduler_.post(at.when + link_delay, arriving);
+        if (scheduler_.post(at.when + link_delay, arriving))
+            original_used_ |= itself;
+        else if (!itself)
+            pool_.free(arriving);
     }
 }
 

@@ -105,6 +105,7 @@ struct port {
     bool notice_toggle = false; // changes with each cleared notice
     bool managed = false;       // a subnet manager has set it up and receives its traps
     bool in_subnet = false;     // bring_up() has configured it
+    UCHAR unqueued_events = 0;  // without memory: bits from IB_AE_PORT_ACTIVE on
     mkey_guard mkey;
     std::unique_ptr<vl_arbitration> arbitration; // null: not yet set
     ULONG capabilities = 0;

@@ -37,8 +37,9 @@ trap_details local_details(const port& at) {
 } // namespace
 
 void fabric::raise_trap(port& from, USHORT number, const trap_details& details) {
+    // Without memory for the event the periodic timer of traps sends it.
     if (traps_.add(from, number, next_number(), details))
-        scheduler_.post_traps(KeQueryInterruptTime());
+        static_cast<void>(scheduler_.post_traps(KeQueryInterruptTime()));
 }
 
 void fabric::raise_link_state(node& of) {

@@ -2,7 +2,10 @@
 
 #include "fabric.hpp"
 
+#include <dispatch/support/faults.hpp>
+
 #include <algorithm>
+#include <new>
 
 namespace irpverbs::hca_software {
 
@@ -66,6 +69,15 @@ void trap_list::run_down() {
     KeFlushQueuedDpcs();
 }
 
+// False: no memory.
+bool trap_list::append(const trap& fresh) try {
+    if (dispatch::detail::fault_point("hca.software.trap")) return false;
+    pending_.push_back(fresh);
+    return true;
+} catch (const std::bad_alloc&) {
+    return false;
+}
+
 bool trap_list::add(port& from, USHORT number, ULONG transaction, const trap_details& details) {
     if (closed_ || !from.managed || from.sm_lid == 0 || from.lid == 0) return false;
     const trap fresh{&from, number, details, transaction, 0};
@@ -82,8 +94,7 @@ bool trap_list::add(port& from, USHORT number, ULONG transaction, const trap_det
         *before = fresh;
         return true;
     }
-    if (pending_.size() == most) return false;
-    pending_.push_back(fresh);
+    if (pending_.size() == most || !append(fresh)) return false;
     if (std::exchange(timer_running_, true)) return true;
     // The timer is periodic: a simulated run does not wait for a subnet manager that never
     // responds.

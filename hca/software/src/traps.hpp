@@ -58,6 +58,7 @@ public:
 
 private:
     void send(fabric& where, trap& what);
+    bool append(const trap& fresh);
     std::size_t oldest(const port& of) const;
 
     std::vector<trap> pending_; // oldest first
