@@ -133,8 +133,9 @@ TEST(Fork, ObjectsOfTheParent_FailInTheChild) {
     inherited = context;
     EXPECT_TRUE(in_child([] {
         ibv_device_attr attr;
-        return ibv_query_device(inherited, &attr) == EIO && ibv_alloc_pd(inherited) == nullptr &&
-               errno == EIO;
+        ibv_port_attr port;
+        return ibv_query_port(inherited, 1, &port) == EIO && ibv_alloc_pd(inherited) == nullptr &&
+               errno == EIO && ibv_query_device(inherited, &attr) == 0 && attr.max_qp != 0;
     }));
 }
 

@@ -7,6 +7,8 @@ namespace {
 
 using namespace irpverbs::testing;
 
+constexpr int on_demand = IBV_ACCESS_ON_DEMAND;
+
 TEST(Objects, DomainInUse_IsBusy) {
     end one;
     EXPECT_EQ(ibv_dealloc_pd(one.pd), EBUSY);
@@ -144,6 +146,87 @@ TEST(Objects, SharedReceives_HaveTheirLimits) {
     EXPECT_EQ(ibv_destroy_srq(*one.srq), EBUSY);
     attr.srq_limit = 1u << 20;
     EXPECT_EQ(ibv_modify_srq(*one.srq, &attr, IBV_SRQ_LIMIT), EINVAL);
+}
+
+TEST(Objects, DeviceMemory_IsReachedByCopiesAndRegions) {
+    connected_ends ends;
+    end& right = ends.right;
+    ibv_alloc_dm_attr attr{100, 3, 0};
+    const owned<ibv_dm> memory(ibv_alloc_dm(right.context, &attr), ibv_free_dm);
+    const owned<ibv_mr> region(
+        ibv_reg_dm_mr(right.pd, memory, 8, 64, unsigned{all_access} | IBV_ACCESS_ZERO_BASED),
+        ibv_dereg_mr);
+    EXPECT_EQ(region->addr, nullptr);
+    EXPECT_EQ(ibv_free_dm(memory), EBUSY) << "a region is a part of it";
+    std::memcpy(ends.left.bytes.data(), "12345678", 8);
+    ibv_sge segment = ends.left.piece(0, 8);
+    ibv_send_wr wr = ends.left.request(IBV_WR_RDMA_WRITE, segment);
+    wr.wr.rdma = {4, region->rkey}; // addresses count from the region's first byte
+    ASSERT_EQ(ends.left.post(wr), 0);
+    EXPECT_EQ(next_completion(*ends.left.cq).status, IBV_WC_SUCCESS);
+    std::array<char, 8> read{};
+    EXPECT_EQ(ibv_memcpy_from_dm(read.data(), memory, 12, 8), 0);
+    EXPECT_EQ(std::memcmp(read.data(), "12345678", 8), 0);
+    EXPECT_EQ(ibv_memcpy_to_dm(memory, 96, read.data(), 8), EINVAL) << "beyond its end";
+    EXPECT_EQ(ibv_memcpy_to_dm(memory, 2, read.data(), 4), EINVAL) << "words are aligned";
+}
+
+TEST(Objects, ImpossibleDeviceMemory_IsInvalid) {
+    end one;
+    ibv_device_attr_ex limits{};
+    ASSERT_EQ(ibv_query_device_ex(one.context, nullptr, &limits), 0);
+    ibv_alloc_dm_attr attr{limits.max_dm_size + 1, 0, 0};
+    EXPECT_EQ(ibv_alloc_dm(one.context, &attr), nullptr);
+    attr = {16, 0, 2};
+    EXPECT_EQ(ibv_alloc_dm(one.context, &attr), nullptr) << "an unknown mask";
+    attr.comp_mask = 0;
+    const owned<ibv_dm> memory(ibv_alloc_dm(one.context, &attr), ibv_free_dm);
+    EXPECT_EQ(ibv_reg_dm_mr(one.pd, memory, 0, 17, all_access | IBV_ACCESS_ZERO_BASED), nullptr);
+    EXPECT_EQ(ibv_reg_dm_mr(one.pd, memory, 0, 16, all_access), nullptr) << "not zero-based";
+    const owned<ibv_mr> empty(
+        ibv_reg_dm_mr(one.pd, memory, 0, 0, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_ZERO_BASED),
+        ibv_dereg_mr);
+    EXPECT_EQ(empty->length, 0u);
+}
+
+TEST(Objects, ParentDomain_StandsForItsDomain) {
+    end one;
+    ibv_td_init_attr thread{};
+    const owned<ibv_td> td(ibv_alloc_td(one.context, &thread), ibv_dealloc_td);
+    owned<ibv_pd> pd(ibv_alloc_pd(one.context), ibv_dealloc_pd);
+    ibv_parent_domain_init_attr attr{};
+    attr.pd = pd;
+    attr.td = td;
+    owned<ibv_pd> parent(ibv_alloc_parent_domain(one.context, &attr), ibv_dealloc_pd);
+    EXPECT_EQ(ibv_dealloc_pd(pd), EBUSY);
+    {
+        const owned<ibv_mr> region(ibv_reg_mr(parent, one.bytes.data(), 64, all_access),
+                                   ibv_dereg_mr);
+        EXPECT_EQ(region->pd, static_cast<ibv_pd*>(parent));
+    }
+    EXPECT_EQ(parent.destroy(), 0);
+    attr.comp_mask = 0x80;
+    EXPECT_EQ(ibv_alloc_parent_domain(one.context, &attr), nullptr);
+    EXPECT_EQ(errno, EOPNOTSUPP);
+}
+
+TEST(Objects, RegionOfTheWholeAddressSpace_ServesAnyAddress) {
+    connected_ends ends;
+    end& left = ends.left;
+    const owned<ibv_mr> all(ibv_reg_mr(left.pd, nullptr, SIZE_MAX, all_access | on_demand),
+                            ibv_dereg_mr);
+    std::array<char, 16> anywhere{"on demand"};
+    ibv_sge segment{reinterpret_cast<std::uintptr_t>(anywhere.data()), 16, all->lkey};
+    EXPECT_EQ(ibv_advise_mr(left.pd, IBV_ADVISE_MR_ADVICE_PREFETCH, 0, &segment, 1), 0);
+    EXPECT_EQ(ibv_advise_mr(left.pd, IBV_ADVISE_MR_ADVICE_PREFETCH, 0, &segment, 0), EINVAL);
+    ibv_send_wr wr = left.request(IBV_WR_RDMA_WRITE, segment);
+    wr.wr.rdma = {ends.right.address(0), ends.right.mr->rkey};
+    ASSERT_EQ(left.post(wr), 0);
+    EXPECT_EQ(next_completion(*left.cq).status, IBV_WC_SUCCESS);
+    EXPECT_STREQ(ends.right.bytes.data(), "on demand");
+    segment.addr = 8; // nothing is mapped there
+    ASSERT_EQ(left.post(wr), 0);
+    EXPECT_EQ(next_completion(*left.cq).status, IBV_WC_LOC_PROT_ERR);
 }
 
 TEST(Objects, Unsupported_HasItsConvention) {

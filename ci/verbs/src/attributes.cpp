@@ -1,6 +1,7 @@
 // Queries of devices, ports and their tables.
 #include "attributes.hpp"
 
+#include "device_memory.hpp"
 #include "open_device.hpp"
 #include "verb_call.hpp"
 
@@ -171,20 +172,24 @@ void fill_limits(ibv_device_attr& made, const IB_CA_ATTR& from) {
 void fill_extensions(ibv_device_attr_ex& made, const IB_CA_ATTR& from) {
     const IB_CA_EXTENDED_ATTR& more = from.Extended;
     made.odp_caps.general_caps = more.OnDemandPaging;
+    if (more.OnDemandPaging != 0) made.odp_caps.general_caps |= IBV_ODP_SUPPORT_IMPLICIT;
     made.odp_caps.per_transport_caps = {more.OnDemandRc, more.OnDemandUc, more.OnDemandUd};
     made.xrc_odp_caps = more.OnDemandXrc;
     made.completion_timestamp_mask = more.TimestampMask;
     made.hca_core_clock = more.TimestampFrequency;
     made.device_cap_flags_ex = more.Flags | made.orig_attr.device_cap_flags;
+    made.max_dm_size = most_device_memory;
     made.pci_atomic_caps = {more.PciFetchAndAdd, more.PciSwap, more.PciCompareAndSwap};
     made.phys_port_cnt_ex = from.PortCount;
 }
 
 // Returns an errno value.
 int query(open_device& of, ibv_device_attr_ex& made) {
-    IB_CA_ATTR seen{};
-    const outcome done = call(CiQueryCa, of.ca, sizeof(seen), &seen);
-    if (!done && done.status != STATUS_BUFFER_OVERFLOW) return done.error();
+    IB_CA_ATTR seen = of.limits; // as seen by the parent, in the child of a fork
+    if (!drop_in::is_forked_child()) {
+        const outcome done = call(CiQueryCa, of.ca, sizeof(seen), &seen);
+        if (!done && done.status != STATUS_BUFFER_OVERFLOW) return done.error();
+    }
     fill_identity(made.orig_attr, seen);
     fill_limits(made.orig_attr, seen);
     fill_extensions(made, seen);

@@ -1,5 +1,6 @@
 #include "memory.hpp"
 
+#include "device_memory.hpp"
 #include "open_device.hpp"
 #include "verb_call.hpp"
 
@@ -37,17 +38,22 @@ std::uint32_t next_handle() {
     return ++last;
 }
 
-/// The parameters of a registration.
-struct region_attributes {
-    ibv_pd* pd;
-    void* address;
-    std::size_t length;
-    unsigned access;
-};
+// A region of the whole address space is on demand and has no address. No page is mapped at 0, and
+// none beyond the user's half.
+constexpr ULONGLONG first_mapped = 4096;
+constexpr ULONGLONG mapped_bytes = (ULONGLONG{1} << 47) - first_mapped;
 
-IB_MR* register_region(const region_attributes& wanted) {
-    const ib_mr_create_t create{wanted.address, wanted.length,
-                                from_libibverbs_access(wanted.access)};
+bool is_implicit(const region_attributes& of) {
+    return of.address == nullptr && of.length == SIZE_MAX &&
+           (of.access & IBV_ACCESS_ON_DEMAND) != 0;
+}
+
+IB_MR* create_region(const region_attributes& wanted) {
+    ib_mr_create_t create{wanted.address, wanted.length, from_libibverbs_access(wanted.access)};
+    if (is_implicit(wanted)) {
+        create.vaddr = reinterpret_cast<void*>(first_mapped);
+        create.length = mapped_bytes;
+    }
     outcome made = call(CiRegisterMr, protection_domain::of(wanted.pd).own(), &create,
                         static_cast<CI_UDATA*>(nullptr));
     // The kernel calls rights that contradict one another an invalid argument.
@@ -77,25 +83,29 @@ constexpr unsigned known_rights() {
     return made;
 }
 
-ibv_mr* register_new(const region_attributes& wanted) {
+} // namespace
+
+memory_region* register_region(const region_attributes& wanted) {
     if ((wanted.access & ~known_rights()) != 0) {
         errno = EINVAL;
         return nullptr;
     }
     std::unique_ptr<memory_region> made(new (std::nothrow) memory_region{});
     if (made == nullptr) return nullptr;
-    IB_MR* mr = register_region(wanted);
+    IB_MR* mr = create_region(wanted);
     if (mr == nullptr) return nullptr;
     describe(*made, mr, wanted);
     made->handle = next_handle();
     return made.release();
 }
 
+namespace {
+
 constexpr int rereg_flags = IBV_REREG_MR_FLAGS_SUPPORTED;
 
 // The new region exists before the earlier one ends, so that a failure changes nothing.
 int reregister(memory_region& changed, const region_attributes& wanted) {
-    IB_MR* fresh = register_region(wanted);
+    IB_MR* fresh = create_region(wanted);
     if (fresh == nullptr) return IBV_REREG_MR_ERR_INPUT;
     if (const int error = deregister(changed.mr); error != 0) {
         deregister(fresh);
@@ -107,6 +117,14 @@ int reregister(memory_region& changed, const region_attributes& wanted) {
 }
 
 } // namespace
+
+// No page is locked, so there is nothing to prefetch; the advice is checked.
+int advise_mr(ibv_pd*, ibv_advise_mr_advice advice, std::uint32_t flags, ibv_sge*,
+              std::uint32_t count) {
+    const bool is_known = advice <= IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT &&
+                          (flags & ~std::uint32_t{IBV_ADVISE_MR_FLAG_FLUSH}) == 0;
+    return is_known && count != 0 ? 0 : EINVAL;
+}
 
 ib_access_t from_libibverbs_access(unsigned access) {
     ib_access_t made = 0;
@@ -142,6 +160,12 @@ ibv_pd* irpverbs_ibv_alloc_pd(ibv_context* of) {
 
 int irpverbs_ibv_dealloc_pd(ibv_pd* shown) {
     auto& ended = protection_domain::of(shown);
+    if (ended.parent != nullptr) {
+        --ended.parent->stand_ins;
+        delete &ended;
+        return 0;
+    }
+    if (ended.stand_ins != 0) return EBUSY;
     const outcome done = call(CiDeallocatePd, ended.pd, static_cast<CI_UDATA*>(nullptr));
     if (done) delete &ended;
     return done.error();
@@ -155,12 +179,12 @@ ibv_mr* irpverbs_ibv_reg_mr_iova2(ibv_pd* pd, void* address, std::size_t length,
         return nullptr;
     }
     if (is_zero_based) access |= IBV_ACCESS_ZERO_BASED;
-    return register_new({pd, address, length, access});
+    return register_region({pd, address, length, access});
 }
 
 // The next two are the functions behind the macros of the header.
 ibv_mr* irpverbs_ibv_reg_mr(ibv_pd* pd, void* address, std::size_t length, int access) {
-    return register_new({pd, address, length, static_cast<unsigned>(access)});
+    return register_region({pd, address, length, static_cast<unsigned>(access)});
 }
 
 ibv_mr* irpverbs_ibv_reg_mr_iova(ibv_pd* pd, void* address, std::size_t length, std::uint64_t iova,
@@ -188,8 +212,10 @@ int irpverbs_ibv_rereg_mr(ibv_mr* shown, int flags, ibv_pd* pd, void* address, s
 int irpverbs_ibv_dereg_mr(ibv_mr* shown) {
     auto& ended = memory_region::of(shown);
     const int error = deregister(ended.mr);
-    if (error == 0) delete &ended;
-    return error;
+    if (error != 0) return error;
+    if (ended.memory != nullptr) --ended.memory->regions;
+    delete &ended;
+    return 0;
 }
 
 } // extern "C"

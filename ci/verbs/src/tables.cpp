@@ -1,6 +1,9 @@
 // The tables of functions that the inline functions of the header call.
 #include "attributes.hpp"
 #include "completion_queue.hpp"
+#include "device_memory.hpp"
+#include "domains.hpp"
+#include "memory.hpp"
 #include "open_device.hpp"
 #include "posts.hpp"
 #include "queue_pair.hpp"
@@ -20,6 +23,13 @@ void fill_tables(open_device& made) {
     made.create_cq_ex = create_cq_ex;
     made.create_qp_ex = create_qp_ex;
     made.create_srq_ex = create_srq_ex;
+    made.advise_mr = advise_mr;
+    made.alloc_dm = allocate_memory;
+    made.free_dm = free_memory;
+    made.reg_dm_mr = register_memory;
+    made.alloc_td = allocate_thread_domain;
+    made.dealloc_td = deallocate_thread_domain;
+    made.alloc_parent_domain = allocate_parent_domain;
     ibv_context_ops& called = made.shown()->ops;
     called.poll_cq = poll_cq;
     called.req_notify_cq = request_notification;

@@ -13,6 +13,23 @@ namespace irpverbs::hca_software {
 
 namespace {
 
+// The operations of on-demand paging, as IB_CA_EXTENDED_ATTR has them. Source:
+// ibv_query_device_ex(3).
+constexpr ULONG odp_send = 1;
+constexpr ULONG odp_receive = 2;
+constexpr ULONG odp_write = 4;
+constexpr ULONG odp_read = 8;
+constexpr ULONG odp_atomic = 16;
+constexpr ULONG odp_shared_receive = 32;
+
+// No page is ever locked in memory.
+void fill_on_demand_paging(IB_CA_EXTENDED_ATTR& attr) {
+    attr.OnDemandPaging = 1;
+    attr.OnDemandUd = odp_send | odp_receive | odp_shared_receive;
+    attr.OnDemandUc = attr.OnDemandUd | odp_write;
+    attr.OnDemandRc = attr.OnDemandUc | odp_read | odp_atomic;
+}
+
 IB_CA_ATTR attributes_of(const node& from) {
     IB_CA_ATTR attr{};
     attr.VendorId = from.vendor_id;
@@ -47,6 +64,7 @@ IB_CA_ATTR attributes_of(const node& from) {
     attr.MaxPKeys = static_cast<USHORT>(from.ports[1].pkeys.size());
     attr.Atomicity = IB_ATOMIC_GLOBAL;
     attr.PortCount = static_cast<ULONG>(from.ports.size() - 1);
+    fill_on_demand_paging(attr.Extended);
     return attr;
 }
 
