@@ -4,7 +4,7 @@ import subprocess
 import sys
 import unittest
 
-FOLDER = pathlib.Path(sys.argv.pop(1))
+FOLDER = pathlib.Path(sys.argv.pop(1)).resolve()
 OURS = FOLDER / "libibverbs.so.1"
 
 # Names of 2006, which programs that were linked since then do not use, and what went with them.

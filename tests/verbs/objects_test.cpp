@@ -43,9 +43,11 @@ TEST(Objects, ReregisteredRegion_HasTheNewRange) {
     EXPECT_EQ(region->addr, one.bytes.data() + 64);
     EXPECT_EQ(region->length, 128u);
     EXPECT_EQ(ibv_rereg_mr(region, 0, nullptr, nullptr, 0, 0), IBV_REREG_MR_ERR_INPUT);
-    EXPECT_EQ(ibv_rereg_mr(region, IBV_REREG_MR_CHANGE_ACCESS, nullptr, nullptr, 0,
-                           IBV_ACCESS_REMOTE_WRITE),
+    EXPECT_EQ(ibv_rereg_mr(region, IBV_REREG_MR_CHANGE_TRANSLATION, nullptr, nullptr, 64, 0),
               IBV_REREG_MR_ERR_INPUT);
+    EXPECT_EQ(ibv_rereg_mr(region, IBV_REREG_MR_CHANGE_ACCESS, nullptr, nullptr, 0, all_access),
+              IBV_REREG_MR_ERR_INPUT);
+    EXPECT_EQ(errno, EOPNOTSUPP) << "peers know its key";
     EXPECT_EQ(region->length, 128u) << "a failure changes nothing";
 }
 

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import unittest
 
-FOLDER = pathlib.Path(sys.argv.pop(1))
+FOLDER = pathlib.Path(sys.argv.pop(1)).resolve()
 GOLDEN = pathlib.Path(__file__).parent / "golden"
 
 

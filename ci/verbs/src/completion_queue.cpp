@@ -127,11 +127,11 @@ completion_queue* create(ibv_context* of, const ibv_cq_init_attr_ex& attr) {
     return made.release();
 }
 
-constexpr std::uint32_t known_masks = IBV_CQ_INIT_ATTR_MASK_FLAGS | IBV_CQ_INIT_ATTR_MASK_PD;
+constexpr std::uint32_t known_cq_masks = IBV_CQ_INIT_ATTR_MASK_FLAGS | IBV_CQ_INIT_ATTR_MASK_PD;
 
 bool is_supported(const ibv_cq_init_attr_ex& attr) {
     const bool has_flags = (attr.comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) != 0;
-    return (attr.comp_mask & ~known_masks) == 0 &&
+    return (attr.comp_mask & ~known_cq_masks) == 0 &&
            (attr.wc_flags & ~std::uint64_t{IBV_WC_STANDARD_FLAGS}) == 0 &&
            (!has_flags || (attr.flags & ~std::uint32_t{IBV_CREATE_CQ_ATTR_SINGLE_THREADED}) == 0);
 }

@@ -10,7 +10,7 @@ namespace irpverbs::verbs {
 
 namespace {
 
-constexpr std::uint32_t known_masks =
+constexpr std::uint32_t known_domain_masks =
     IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS | IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT;
 
 } // namespace
@@ -33,7 +33,7 @@ int deallocate_thread_domain(ibv_td* td) {
 
 // The queues are the HCA's, so nothing is allocated by the functions of the attributes.
 ibv_pd* allocate_parent_domain(ibv_context* of, ibv_parent_domain_init_attr* attr) {
-    if (attr->pd == nullptr || (attr->comp_mask & ~known_masks) != 0) {
+    if (attr->pd == nullptr || (attr->comp_mask & ~known_domain_masks) != 0) {
         errno = attr->pd == nullptr ? EINVAL : EOPNOTSUPP;
         return nullptr;
     }

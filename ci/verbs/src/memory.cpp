@@ -199,6 +199,11 @@ int irpverbs_ibv_rereg_mr(ibv_mr* shown, int flags, ibv_pd* pd, void* address, s
         errno = EINVAL;
         return IBV_REREG_MR_ERR_INPUT;
     }
+    // Peers know the key of a region, which a new registration does not keep.
+    if (flags == IBV_REREG_MR_CHANGE_ACCESS) {
+        errno = EOPNOTSUPP;
+        return IBV_REREG_MR_ERR_INPUT;
+    }
     region_attributes wanted{changed.pd, changed.addr, changed.length, changed.access};
     if ((flags & IBV_REREG_MR_CHANGE_PD) != 0) wanted.pd = pd;
     if ((flags & IBV_REREG_MR_CHANGE_ACCESS) != 0) wanted.access = static_cast<unsigned>(access);

@@ -20,9 +20,9 @@ void qp_event_occurred(void* queue, IB_ASYNC_EVENT event) {
 
 IB_CQ* own(ibv_cq* shown) { return shown != nullptr ? completion_queue::of(shown).cq : nullptr; }
 
-constexpr std::uint32_t known_masks = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD |
-                                      IBV_QP_INIT_ATTR_CREATE_FLAGS |
-                                      IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+constexpr std::uint32_t known_qp_masks = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD |
+                                         IBV_QP_INIT_ATTR_CREATE_FLAGS |
+                                         IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
 
 constexpr std::uint64_t datagram_ops = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM;
 constexpr std::uint64_t unreliable_ops =
@@ -49,7 +49,7 @@ bool names(const ibv_qp_init_attr_ex& attr, std::uint32_t mask) {
 // Operations that are refused here are never called: an extended queue pair has functions for all
 // others.
 bool is_supported(const ibv_qp_init_attr_ex& attr) {
-    return (attr.comp_mask & ~known_masks) == 0 &&
+    return (attr.comp_mask & ~known_qp_masks) == 0 &&
            (!names(attr, IBV_QP_INIT_ATTR_CREATE_FLAGS) || attr.create_flags == 0) &&
            (!names(attr, IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) ||
             (attr.send_ops_flags & ~supported_ops(attr.qp_type)) == 0);
