@@ -52,7 +52,7 @@ static ib_gid_t GidOf(int Hca) {
     return gid;
 }
 
-/* Blocks until the SA has answered. */
+/* Blocks until the SA has responded. */
 static int ShowPath(ibmf_saa_handle_t Session) {
     sa_path_record_t wanted;
     ibmf_saa_access_args_t access;

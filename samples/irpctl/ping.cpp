@@ -111,7 +111,7 @@ asio::awaitable<void> ping_run::run() {
     co_await client.close();
     if (sent_ != 0 && responses_.count() == 0)
         throw failure(
-            fmt::format("LID {} did not answer; irpctl ping --timeout allows more time", lid_));
+            fmt::format("LID {} did not respond; irpctl ping --timeout allows more time", lid_));
 }
 
 // Returns false when Ctrl-C interrupts the wait.
@@ -122,7 +122,8 @@ asio::awaitable<bool> ping_run::wait_for(asio::steady_timer& due) {
 }
 
 void ping_run::print_result(const outcome& how) {
-    json::object output{{"sequence", sent_}, {"lid", lid_}, {"answered", how.response.has_value()}};
+    json::object output{
+        {"sequence", sent_}, {"lid", lid_}, {"responded", how.response.has_value()}};
     std::string line = fmt::format("no response from LID {}: sequence {}", lid_, sent_);
     if (how.response) {
         const double took = static_cast<double>(how.response->ticks) / 1e4;
@@ -146,14 +147,14 @@ void ping_run::print_totals(std::uint64_t late) const {
     const json::object times = responses_.output();
     if (here_.json())
         return print_json({{"sent", sent_},
-                           {"answered", responses_.count()},
+                           {"responded", responses_.count()},
                            {"refused", refused_},
                            {"lost", lost},
                            {"late", late},
                            {"milliseconds", times}});
     const double share =
         sent_ == 0 ? 0 : 100.0 * static_cast<double>(lost) / static_cast<double>(sent_);
-    print_line(fmt::format("{} sent, {} answered ({} refused), {} lost ({:.1f}%), {} late", sent_,
+    print_line(fmt::format("{} sent, {} responded ({} refused), {} lost ({:.1f}%), {} late", sent_,
                            responses_.count(), refused_, lost, share, late));
     if (responses_.count() == 0) return;
     const auto part = [&](const char* name) { return times.at(name).as_double(); };

@@ -34,7 +34,7 @@ void sa_session::check(const boost::system::error_code& error, int status) {
         ++here_.cancelled_waits;
         throw query_cancelled();
     case STATUS_IO_TIMEOUT:
-        throw failure(fmt::format("the SA at LID {} does not answer; --timeout allows more time",
+        throw failure(fmt::format("the SA at LID {} does not respond; --timeout allows more time",
                                   at_.attributes.SmLid));
     default:
         break;

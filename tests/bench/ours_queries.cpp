@@ -22,7 +22,7 @@ constexpr std::size_t data_at = ibmf::rmpp_data_offset + ibmf::sa_header::size;
 
 using datagram = std::array<std::uint8_t, IB_MAD_SIZE>;
 
-/// An HCA of one port. It stores requests until respond_to_all(), and answers each with its own
+/// An HCA of one port. It stores requests until respond_to_all(), and responds to each with its own
 /// record.
 class responder_hca {
 public:
@@ -48,7 +48,7 @@ public:
     responder_hca(const responder_hca&) = delete;
     responder_hca& operator=(const responder_hca&) = delete;
 
-    /// Answers all requests, also the ones that the responses cause.
+    /// Responds to all requests, also the ones that the responses cause.
     void respond_to_all() {
         for (; responded_ < asked_.size(); ++responded_) {
             datagram response = asked_[responded_];
@@ -221,7 +221,8 @@ private:
 /// More transactions than rest in IBMF's table before their slots are used again.
 constexpr std::size_t warming_up = 512;
 
-/// Sends each batch of queries, then answers all. The first batches make the initial allocations.
+/// Sends each batch of queries, then responds to all. The first batches make the initial
+/// allocations.
 template <class Side>
 void ask_for_paths(run& sample, std::size_t batch) {
     Side by;

@@ -1,4 +1,4 @@
-// Paths that SA access answers from its cache, and the delivery of a subnet event to many clients.
+// Paths that SA access returns from its cache, and the delivery of a subnet event to many clients.
 #include "measurements.hpp"
 
 #include <ci/ci.h>

@@ -62,8 +62,8 @@ private:
     std::vector<std::uint8_t> buffer_;
 };
 
-/// Answers Get by one datagram, and other requests by RMPP with as many bytes of pattern() as their
-/// attribute modifier says.
+/// Responds to Get by one datagram, and other requests by RMPP with as many bytes of pattern() as
+/// their attribute modifier says.
 class kernel_agent {
 public:
     explicit kernel_agent(const char* device);

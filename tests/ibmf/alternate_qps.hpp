@@ -66,7 +66,7 @@ inline void address(ibmf_msg_t* msg, ib_lid_t lid, const ibmf::qp_attributes& to
     msg->im_local_addr.ia_q_key = to.q_key;
 }
 
-/// Answers messages to a queue pair through that queue pair, from the buffers in which they
+/// Responds to messages to a queue pair through that queue pair, from the buffers in which they
 /// arrived.
 class qp_echo {
 public:

@@ -284,8 +284,8 @@ TEST_P(AlternateQps, FreeWithCallbackOrTransaction_ReturnsBusy) {
               IBMF_BAD_QP_HANDLE);
 }
 
-/// Answers with another queue pair as destination than the requester's, and sends that queue pair a
-/// message, too.
+/// Responds with another queue pair as destination than the requester's, and sends that queue pair
+/// a message, too.
 struct liar {
     liar(const qp_scope& its, uint_t its_wrong) : by(its), wrong(its_wrong) {
         by.listen(respond, this);

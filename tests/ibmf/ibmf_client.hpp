@@ -158,7 +158,7 @@ private:
     bool begun_ = false;
 };
 
-/// An agent that answers every request with the request's data, from the buffers in which it
+/// An agent that responds to every request with the request's data, from the buffers in which it
 /// arrived.
 class echo_agent : public client_scope {
 public:

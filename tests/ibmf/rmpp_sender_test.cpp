@@ -158,7 +158,7 @@ TEST_F(RmppSender, ClosedWindow_IsProbed) {
     EXPECT_EQ(sent(), (numbers{2, 3}));
 }
 
-// A peer that answers the probes is alive, however slow it is; the total time still ends the
+// A peer that responds to the probes is alive, however slow it is; the total time still ends the
 // transfer.
 TEST_F(RmppSender, WindowHeldClosed_EndsAtTotalTime) {
     sent();

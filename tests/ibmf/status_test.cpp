@@ -164,7 +164,7 @@ TEST_P(IbmfStatus, NullOutput_ReturnsInvalidArg) {
 }
 
 TEST_P(IbmfStatus, QueryOrStreamDuringSend_ReturnsBusy) {
-    const wire joined; // no agent answers on this wire
+    const wire joined; // no agent responds on this wire
     const client_scope it(0, PERF_MANAGER, IBMF_REG_FLAG_SINGLE_OFFLOAD);
     test_message msg(it.handle, performance);
     ASSERT_EQ(msg.send(), IBMF_SUCCESS);

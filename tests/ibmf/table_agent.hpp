@@ -1,4 +1,4 @@
-// An agent with one table that answers every request with the table by RMPP.
+// An agent with one table that responds to every request with the table by RMPP.
 #pragma once
 
 #include "ibmf_client.hpp"

@@ -334,7 +334,7 @@ void route_globally(ibmf_msg_t& msg, unsigned from, unsigned to) {
     msg.im_global_addr = {wire::gid_of(from), wire::gid_of(to), 0, 0, 64};
 }
 
-/// Keeps the global route of the requests that it receives, and answers from their buffers, by a
+/// Keeps the global route of the requests that it receives, and responds from their buffers, by a
 /// route that `turn` may change.
 struct route_keeper : client_scope {
     route_keeper() : client_scope(1, PERF_AGENT, IBMF_REG_FLAG_NO_OFFLOAD) {

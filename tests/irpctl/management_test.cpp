@@ -186,12 +186,12 @@ TEST(IrpctlPing, SeveralPings_PrintsEachAndTotals) {
         std::getline(lines, line);
         const json::value one = json::parse(line);
         EXPECT_EQ(one.at("sequence"), sequence);
-        EXPECT_EQ(one.at("answered"), true);
+        EXPECT_EQ(one.at("responded"), true);
     }
     std::getline(lines, line);
     const json::value all = json::parse(line);
     EXPECT_EQ(all.at("sent"), 3);
-    EXPECT_EQ(all.at("answered"), 3);
+    EXPECT_EQ(all.at("responded"), 3);
     EXPECT_EQ(all.at("lost"), 0);
     EXPECT_GT(all.at("milliseconds").at("max").as_double(), 0);
 }
@@ -200,7 +200,7 @@ TEST(IrpctlPing, NoResponse_ExitsWith1) {
     const ended how =
         run({"ping", "--lid", "99", "--count", "2", "--interval", "0", "--timeout", "5"});
     EXPECT_EQ(how.status, 1);
-    EXPECT_THAT(how.out, HasSubstr("2 sent, 0 answered (0 refused), 2 lost (100.0%)"));
+    EXPECT_THAT(how.out, HasSubstr("2 sent, 0 responded (0 refused), 2 lost (100.0%)"));
     EXPECT_TRUE(is_one_line(how.err)) << how.err;
 }
 
@@ -210,7 +210,7 @@ TEST(IrpctlPing, Interrupted_PrintsStatistics) {
     pinging.send(SIGINT);
     const ended how = pinging.wait();
     EXPECT_EQ(how.status, 0) << how.err;
-    EXPECT_THAT(how.out, HasSubstr("1 sent, 1 answered"));
+    EXPECT_THAT(how.out, HasSubstr("1 sent, 1 responded"));
     EXPECT_THAT(how.err, HasSubstr("1 adapters closed"));
 }
 

@@ -89,7 +89,7 @@ TEST(IrpctlSa, InvalidArguments_ExitsWith2AndOneLine) {
 TEST(IrpctlSa, SaUnavailableOrRecordUnsupported_ExitsWith1AndOneLine) {
     const ended alone = run({"--hca", "software:?static", "paths", "--timeout", "20"});
     EXPECT_EQ(alone.status, 1);
-    EXPECT_THAT(alone.err, HasSubstr("does not answer"));
+    EXPECT_THAT(alone.err, HasSubstr("does not respond"));
     const ended inactive = run({"--hca", "software:?unmanaged", "sa", "node"});
     EXPECT_EQ(inactive.status, 1);
     EXPECT_THAT(inactive.err, HasSubstr("not active"));

@@ -71,7 +71,8 @@ TEST_F(IbmfLab, GetTableUnderLoss_ReceivedWhole) {
     EXPECT_GT(manager.stats().st_datagrams_received, times * (size / segment_data + 1));
 }
 
-// An agent that answers another host without OpenSM. ibmf_test.py starts both, and ends this test.
+// An agent that responds to another host without OpenSM. ibmf_test.py starts both, and ends this
+// test.
 TEST_F(IbmfLab, AgentWithLargeTable_ServesRemoteHost) {
     table_agent agent(as(SUBN_ADM_AGENT));
     agent.resize(100'000);

@@ -49,7 +49,7 @@ protected:
         whole.erase(whole.begin(), whole.begin() + sa_request::data_at);
         return whole;
     }
-    /// Sends 64 Gets, and stops a table in its middle, at an SA that does not answer any more.
+    /// Sends 64 Gets, and stops a table in its middle, at an SA that does not respond any more.
     void open_both(const ibmf_retrans_t& of_gets, std::uint32_t table_limit) {
         gets = std::make_unique<standing_gets>(manager.handle, sm_lid, lids_of_nodes());
         table = std::make_unique<held_table>(manager.handle, sm_lid, 3);
@@ -163,7 +163,7 @@ TEST_F(IbmfLabFailures, SaStopped_RequestsTimeOutInTime) {
     await_line();
 }
 
-// The restarted OpenSM answers the Gets, but does not know the old one's table.
+// The restarted OpenSM responds to the Gets, but does not know the old one's table.
 TEST_F(IbmfLabFailures, SaRestarted_GetsSucceedAndTableTimesOut) {
     open_both(stubborn, table_limit_us);
     table->read_on();

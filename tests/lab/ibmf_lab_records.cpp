@@ -162,7 +162,7 @@ TEST_F(IbmfLabRecords, EachAttribute_MatchesLibibumadResponse) {
     const auto subscribing = make_request("InformInfo", MAD_METHOD_SET, {}, 0);
     saa::pack(subscription, subscribing->data());
     expect_done(*subscribing);
-    // OpenSM answers a join before the switches have the group's forwarding entries.
+    // OpenSM responds to a join before the switches have the group's forwarding entries.
     while (!has_entries("MulticastFDBRecord"))
         ;
     const std::vector<expected_response> all{

@@ -42,7 +42,7 @@ class IrpctlTest(LabCase):
         listed = self.lab.run(HOST, self.command("sa")).stdout.splitlines()[1:]
         names = [line.split()[0] for line in listed]
         self.assertEqual(len(names), 20)
-        # OpenSM does not have some records, and does not answer queries for them.
+        # OpenSM does not have some records, and does not respond to queries for them.
         path = json.loads(self.lab.run(HOST, self.command("sa", "path")).stdout.splitlines()[0])
         needs = {"P_KeyTableRecord": ("--key", "1"),
                  "MultiPathRecord": ("--field", f"SGID={path['SGID']}",
@@ -56,7 +56,7 @@ class IrpctlTest(LabCase):
                     "sa", name, *needs.get(name, ()),
                     *(("--timeout", "200") if name in silent else ())))
                 self.assertEqual(asked.returncode, 1 if name in silent else 0, asked.stderr)
-                self.assertEqual("does not answer" in asked.stderr, name in silent)
+                self.assertEqual("does not respond" in asked.stderr, name in silent)
                 found = [json.loads(line)["record"] for line in asked.stdout.splitlines()]
                 self.assertEqual(set(found), set() if name in none | silent
                                  else {response_record.get(name, name)})
@@ -117,15 +117,15 @@ class IrpctlTest(LabCase):
                             "--interval", "0", "--timeout", "1000")
         unheard = self.lab.run(HOST, ping)
         self.assertEqual(unheard.returncode, 1)
-        self.assertIn(f"LID {other} did not answer", unheard.stderr)
+        self.assertIn(f"LID {other} did not respond", unheard.stderr)
         with self.lab.start("H0003", ["ibping", "-S"], stdout=subprocess.DEVNULL) as server:
             self.addCleanup(server.kill)
             # ibping prints nothing when it is ready.
             self.assertTrue(wait_until(lambda: self.lab.run(HOST, ping).returncode == 0, 20))
             *each, last = self.values(*ping[4:])
             server.kill()
-        self.assertEqual([(one["answered"], one["status"]) for one in each], [(True, "0x0000")] * 3)
-        self.assertEqual((last["sent"], last["answered"], last["refused"]), (3, 3, 0))
+        self.assertEqual([(one["responded"], one["status"]) for one in each], [(True, "0x0000")] * 3)
+        self.assertEqual((last["sent"], last["responded"], last["refused"]), (3, 3, 0))
 
     def test_captures_are_decoded(self):
         """tshark reads captures of umad traffic, with transfers and vendor classes."""

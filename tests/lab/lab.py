@@ -206,7 +206,7 @@ class Lab:
         (self.folder / "console").write_text(command + "\n")
         response = lambda: output.read_bytes()[before:]
         if not wait_until(lambda: response().endswith(b"sim> "), seconds):
-            raise LabError(f"ibsim did not answer '{command}'")
+            raise LabError(f"ibsim did not respond to '{command}'")
         return response().decode(errors="replace").removesuffix("sim> ").strip()
 
     def down(self):

@@ -1,4 +1,4 @@
-// Measures how fast the SA of a lab answers queries by libibumad alone, libibmad, IBMF and SA
+// Measures how fast the SA of a lab responds to queries by libibumad alone, libibmad, IBMF and SA
 // access, and how fast our own subnet manager answers in this process, on a fat tree of the same
 // size. All sides run in turn, round after round; the result is the median of the ratios. Exits
 // with 1 when one misses its bar. tests/lab/lab.py starts it, on a fabric of up to 1,920 hosts;

@@ -220,7 +220,7 @@ TEST_P(Standby, DisableFromMaster_StandbyBecomesNotActive) {
     first.stop();
     EXPECT_FALSE(eventually([&] { return is_master(second); }));
     EXPECT_EQ(master.send_command(stand_by).status(), 0);
-    EXPECT_TRUE(eventually([&] { return is_master(second); })); // no master answers its polls
+    EXPECT_TRUE(eventually([&] { return is_master(second); })); // no master responds to its polls
 }
 
 // A manager of the third host that responds to Get(SMInfo) only when respond() is called.

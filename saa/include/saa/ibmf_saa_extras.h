@@ -12,14 +12,14 @@
 /* Flag of a query: the port sends it after the queries without this flag. */
 #define IBMF_SAA_BULK 0x1
 
-/* Flag of ibmf_sa_session_open: the library answers queries for paths between two GIDs from earlier
-   responses to the port's sessions, at once and without a request to the SA. It keeps a path for
-   five minutes, and "no such path" for two seconds. Before it answers the Report of an event, it
-   invalidates the entries of the port (IBMF_SAA_EVENT_GID_AVAILABLE, _GID_UNAVAILABLE). It
-   invalidates all entries after a change of the local port's LID, GID or P_Keys, after a change of
-   the SM, and after the port's return. It keeps no entry while the SA does not report which ports
-   appear and disappear. The flag has no effect with an sm_key: the SA returns more records to a
-   manager than to other clients. */
+/* Flag of ibmf_sa_session_open: the library responds to queries for paths between two GIDs from
+   earlier responses to the port's sessions, at once and without a request to the SA. It keeps a
+   path for five minutes, and "no such path" for two seconds. Before it responds to the Report of an
+   event, it invalidates the entries of the port (IBMF_SAA_EVENT_GID_AVAILABLE, _GID_UNAVAILABLE).
+   It invalidates all entries after a change of the local port's LID, GID or P_Keys, after a change
+   of the SM, and after the port's return. It keeps no entry while the SA does not report which
+   ports appear and disappear. The flag has no effect with an sm_key: the SA returns more records to
+   a manager than to other clients. */
 #define IBMF_SAA_SESSION_CACHED_PATHS 0x1
 
 /* Flag of ibmf_sa_session_open, as IBMF_REG_FLAG_NO_OFFLOAD, for clients with thousands of

@@ -1,5 +1,5 @@
-// Intercepts the system calls of libibumad: answers calls about InfiniBand devices, and forwards
-// all others.
+// Intercepts the system calls of libibumad: responds to calls about InfiniBand devices, and
+// forwards all others.
 #include "kernel.hpp"
 
 #include <cerrno>

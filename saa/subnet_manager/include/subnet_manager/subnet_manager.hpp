@@ -22,12 +22,12 @@ struct manager_options {
     std::uint8_t priority = 0;
     std::uint64_t sm_key = 0; // a manager of another key is neither handed over to nor obeyed
     std::uint32_t standby_poll_ms = 10'000; // the interval at which a standby polls the master
-    std::uint32_t standby_retries = 4;      // unanswered polls before the master counts as dead
-    std::uint8_t lmc = 0;                   // each port has 2^lmc LIDs
-    std::uint64_t sa_key = 1;               // the key of trusted SA requests
-    std::uint32_t smps_in_flight = 64;      // 1 to 4096; all ports of a large switch at once
-    std::uint32_t light_sweep_ms = 10'000;  // the interval of light sweeps; 0: never
-    std::string partitions = {};            // as OpenSM's partitions.conf; empty: one, full members
+    std::uint32_t standby_retries = 4; // polls without a response before the master counts as dead
+    std::uint8_t lmc = 0;              // each port has 2^lmc LIDs
+    std::uint64_t sa_key = 1;          // the key of trusted SA requests
+    std::uint32_t smps_in_flight = 64; // 1 to 4096; all ports of a large switch at once
+    std::uint32_t light_sweep_ms = 10'000; // the interval of light sweeps; 0: never
+    std::string partitions = {};           // as OpenSM's partitions.conf; empty: one, full members
 };
 
 /// Returns the first error of a partitions.conf, as "name:3: what was expected"; empty when it is

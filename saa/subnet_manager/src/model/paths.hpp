@@ -26,7 +26,7 @@ struct path_settings {
     ib_guid_t manager_guid = 0;
 };
 
-/// The state from which the SA answers path queries.
+/// The state from which the SA responds to path queries.
 struct subnet_view {
     const topology& subnet;
     const lid_table& lids;

@@ -52,7 +52,7 @@ public:
 
     /// Returns the node with that NodeGUID, and adds it if it is new; no_node beyond max_nodes or
     /// max_switches.
-    /// Stores the port GUID for the port that answered the NodeInfo (port 0 of a switch).
+    /// Stores the port GUID for the port that responded to NodeInfo (port 0 of a switch).
     node_index add_node(const sm_nodeinfo_t& info, std::string_view description = {});
 
     /// Returns false when the node has no such port.

@@ -10,7 +10,7 @@
 
 namespace irpverbs::subnet_manager {
 
-/// A Get or GetTable, and the state from which the SA answers it.
+/// A Get or GetTable, and the state from which the SA responds to it.
 struct sa_query {
     const subnet& net;
     const pkey_access& access;

@@ -20,7 +20,7 @@ public:
     sa_server(message_port& port, multicast_router& router, std::uint64_t key,
               const partition_table& partitions, std::function<void(ib_guid_t port)> reregister);
 
-    /// Answers a request from the subnet and its subnet managers. While the subnet is null, the
+    /// Responds to a request from the subnet and its subnet managers. While the subnet is null, the
     /// response asks the requester to repeat the request.
     void respond(message_parts what, const subnet* net, std::span<const sm_sminfo_t> managers);
 
