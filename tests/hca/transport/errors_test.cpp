@@ -319,7 +319,7 @@ struct wrong_request {
 
 class WrongRequest : public TransportErrors, public ::testing::WithParamInterface<wrong_request> {};
 
-TEST_P(WrongRequest, IsRefusedAsInvalid) {
+TEST_P(WrongRequest, OfEachKind_IsRefusedAsInvalid) {
     UCHAR syndrome = 0;
     pair.on_transmit = [&](const packet& what) { syndrome = what.acknowledge.syndrome; };
     const std::vector<UCHAR> bytes(512);

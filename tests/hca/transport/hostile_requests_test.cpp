@@ -109,7 +109,7 @@ private:
 
 class HostilePackets : public testing::TestWithParam<ib_qp_type_t> {};
 
-TEST_P(HostilePackets, OnlyGrantedMemoryIsTouched) {
+TEST_P(HostilePackets, OfEachProgram_TouchGrantedMemoryOnly) {
     for (std::uint64_t seed = 1; seed <= seeds && !HasFailure(); ++seed) {
         SCOPED_TRACE(seed);
         hostile_peer(seed, GetParam()).attack();

@@ -148,7 +148,7 @@ struct wrong_bytes {
 
 class WrongTransport : public ::testing::TestWithParam<wrong_bytes> {};
 
-TEST_P(WrongTransport, IsNoPacket) {
+TEST_P(WrongTransport, Parsed_IsNoPacket) {
     const bytes content(8);
     bytes made = transport_bytes(sample(0x02, content));
     ASSERT_TRUE(parse_transport(made));
@@ -172,7 +172,7 @@ TEST(PacketFormat, PayloadLongerThanLargestMtu_IsNoPacket) {
     EXPECT_FALSE(parse_transport(made));
 }
 
-TEST(Psn, WrapsAndComparesByHalves) {
+TEST(Psn, PastTheEnd_WrapsAndComparesByHalves) {
     EXPECT_EQ((psn(0xFFFFFF) + 2).value(), 1u);
     EXPECT_EQ((psn(1) - 2).value(), 0xFFFFFFu);
     EXPECT_EQ(psn(1).since(psn(0xFFFFFE)), 3u);
