@@ -4,6 +4,7 @@
 #include "commands.hpp"
 #include "failure.hpp"
 #include "record_query.hpp"
+#include "run.hpp"
 
 #include <dispatch/support/numbers.hpp>
 
@@ -396,6 +397,30 @@ void add_trace(CLI::App& parent, program_options& chosen) {
     add_commands(*command, chosen);
 }
 
+void add_run(CLI::App& parent, program_options& chosen) {
+    CLI::App* command = add(parent, "run",
+                            "Runs a program of others on these HCAs, by libraries for libibverbs "
+                            "and libibumad: irpctl run -- ibstat");
+    const auto options = std::make_shared<run_options>();
+    command->add_option("--fabric", options->fabric, "software:FILE, as --hca")->type_name("FILE");
+    command
+        ->add_option("--hosts", options->hosts, "hosts that the program is on (default: the first)")
+        ->type_name("NAME,...");
+    command->add_flag("--verbose", options->verbose, "print the environment and the libraries");
+    command->add_option("PROGRAM", options->program, "after --: the program and its arguments")
+        ->required();
+    command->callback([&chosen, options, hca = parent.get_option("--hca")] {
+        if (hca->count() != 0 && !options->fabric.empty())
+            throw wrong_usage("--fabric: --hca names the HCAs already");
+        for (const auto& [option, given] : {std::pair("--json", chosen.json),
+                                            std::pair("--partitions", !chosen.partitions.empty()),
+                                            std::pair("--lmc", chosen.lmc != 0)})
+            if (given) throw wrong_usage(fmt::format("{}: run does not have this option", option));
+        options->hca = chosen.hca;
+        chosen.start = [options] { run_program(*options); };
+    });
+}
+
 void declare(CLI::App& app, program_options& chosen) {
     app.add_option("--hca", chosen.hca, "URI of the HCAs: software:, software:FILE, rdma:, ...")
         ->type_name("URI")
@@ -412,6 +437,7 @@ void declare(CLI::App& app, program_options& chosen) {
     app.fallthrough();
     add_commands(app, chosen);
     add_trace(app, chosen);
+    add_run(app, chosen);
     app.footer("Exit status: 0: success, 1: failure, 2: wrong command line.");
 }
 

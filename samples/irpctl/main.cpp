@@ -26,7 +26,9 @@ int run(int argc, char** argv) {
     std::signal(SIGPIPE, SIG_IGN); // a closed pipe becomes an error of write(2), which is reported
     program_options chosen;
     try {
-        const bool done = !parse_command_line(argc, argv, chosen) || run_session(chosen);
+        const bool parsed = parse_command_line(argc, argv, chosen);
+        if (parsed && chosen.start) chosen.start();
+        const bool done = !parsed || run_session(chosen);
         finish_output();
         return done ? 0 : failed;
     } catch (const wrong_usage& wrong) {

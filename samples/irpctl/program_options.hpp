@@ -19,6 +19,8 @@ struct program_options {
     std::string pcap_file;  // empty: none
     /// The subcommand, which runs on the session's machine.
     std::function<boost::asio::awaitable<void>(session&)> run;
+    /// A subcommand that has no session; empty: `run` is the subcommand.
+    std::function<void()> start;
 };
 
 } // namespace irpctl

@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""irpctl run: the environment of the program, what --verbose prints, and refusals."""
+import os
+import shutil
+import stat
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+from drop_in import LIBRARIES, TOPOLOGIES
+
+IRPCTL = os.environ["IRPVERBS_IRPCTL"]
+
+
+def irpctl(*words, before=None, folder=None):
+    environment = {**os.environ, "LC_ALL": "C"}
+    environment.pop("IRPVERBS_HCA", None)
+    environment.pop("LD_LIBRARY_PATH", None)
+    environment.update(before or {})
+    ended = subprocess.run([IRPCTL, *words], env=environment, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True,
+                           text=True, timeout=60, check=False)
+    return ended.returncode, ended.stdout, ended.stderr
+
+
+class Run(unittest.TestCase):
+    maxDiff = None
+
+    def test_program_gets_its_arguments_the_fabric_and_the_libraries(self):
+        self.assertEqual(irpctl("run", "--", "ibstat", "-l"), (0, "irpverbs0\n", ""))
+        self.assertEqual(irpctl("run", "--", "sh", "-c", 'echo "$IRPVERBS_HCA $LD_LIBRARY_PATH"; exit 7'),
+                         (7, f"software: {LIBRARIES}\n", ""))
+
+    def test_library_path_of_the_caller_stays(self):
+        _, out, _ = irpctl("run", "--", "sh", "-c", 'echo "$LD_LIBRARY_PATH"', before={"LD_LIBRARY_PATH": "/opt/a:/b"})
+        self.assertEqual(out, f"{LIBRARIES}:/opt/a:/b\n")
+
+    def test_hosts_place_the_program(self):
+        self.assertIn("LID start 0x4 ", irpctl("run", "--hosts", "host3", "--", "ibaddr")[1])
+        self.assertEqual(irpctl("run", "--hosts", "host2,host4", "--", "ibstat", "-l")[1], "irpverbs0\nirpverbs1\n")
+
+    def test_fabric_is_a_file_as_of_the_callers_folder(self):
+        there = "cd / && ibhosts"
+        _, by_name, _ = irpctl("run", "--fabric", "two_leaves.net", "--", "sh", "-c", there, folder=TOPOLOGIES)
+        _, by_uri, _ = irpctl("--hca", f"software:{TOPOLOGIES}/two_leaves.net", "run", "--", "sh", "-c", there)
+        self.assertIn('"H0004"', by_name)
+        self.assertEqual(by_name, by_uri)
+
+    def test_verbose_prints_the_environment_and_the_libraries(self):
+        ibaddr = shutil.which("ibaddr")
+        self.assertEqual(irpctl("run", "--verbose", "--hosts", "host3", "--", "ibaddr")[2],
+                         f"irpctl: IRPVERBS_HCA=software:?host=host3\n"
+                         f"irpctl: LD_LIBRARY_PATH={LIBRARIES}\n"
+                         f"irpctl: {ibaddr} loads {LIBRARIES}/libibumad.so.3\n")
+
+    def test_verbose_says_when_a_program_loads_none(self):
+        self.assertIn("/true itself loads none of them; a program that it starts, or a plug-in, may\n",
+                      irpctl("run", "--verbose", "--", "true")[2])
+
+    def test_program_with_the_rights_of_another_is_refused(self):
+        with tempfile.TemporaryDirectory() as folder:
+            copy = Path(folder) / "ibstat"
+            shutil.copy(shutil.which("ibstat"), copy)
+            for bit in (stat.S_ISUID, stat.S_ISGID):
+                copy.chmod(0o755 | bit)
+                self.assertEqual(irpctl("run", "--", str(copy)),
+                                 (1, "", f"irpctl: {copy}: it is setuid or setgid, so it would not get these libraries; "
+                                         "run a copy of it without that\n"))
+
+    def test_wrong_calls_are_refused_in_one_line(self):
+        for words, status, line in (
+                (("run",), 2, "PROGRAM is required"),
+                (("run", "--", "no-such-program"), 1, "no-such-program: there is no such program in PATH"),
+                (("run", "--", "/no/such/program"), 1, "/no/such/program: No such file or directory"),
+                (("run", "--fabric", "/no/such", "--", "true"), 1,
+                 "/no/such: No such file or directory; --fabric names a topology file"),
+                (("--hca", "software:", "run", "--fabric", "a", "--", "true"), 2,
+                 "--fabric: --hca names the HCAs already"),
+                (("--hca", "rdma:", "run", "--", "true"), 2,
+                 "run: rdma: has the kernel's HCAs, which programs find without irpctl"),
+                (("--json", "run", "--", "true"), 2, "--json: run does not have this option"),
+                (("--lmc", "1", "run", "--", "true"), 2, "--lmc: run does not have this option")):
+            with self.subTest(words):
+                got, out, error = irpctl(*words)
+                self.assertEqual((got, out), (status, ""))
+                self.assertEqual(error.count("\n"), 1)
+                self.assertEqual(error.split(";")[0].rstrip("\n"), f"irpctl: {line}".split(";", maxsplit=1)[0])
+
+    def test_host_that_is_not_there_is_the_programs_error(self):
+        status, out, error = irpctl("run", "--hosts", "nowhere", "--", "ibstat")
+        self.assertNotEqual(status, 0)
+        self.assertEqual(out, "")
+        self.assertTrue(error.startswith("irpverbs: software:?host=nowhere: no such host\n"), error)
+
+
+if __name__ == "__main__":
+    unittest.main()
