@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 """OpenSM, unmodified, as the subnet manager of an unmanaged fabric in its process."""
-import os
 import re
 import signal
 import subprocess
@@ -20,7 +19,7 @@ class OpenSM(unittest.TestCase):
     def start(self, hca, *options):
         """OpenSM whose log is its standard output."""
         settings = {"log_file": "stdout", "dump_files_dir": f"{self.folder}/", "force_log_flush": "TRUE",
-                    "fsync_high_avail_files": "FALSE", "sweep_interval": "0",
+                    "fsync_high_avail_files": "FALSE", "sweep_interval": "0", "sm_key": "0x0",
                     "partition_config_file": self.folder / "none"}
         config = self.folder / "opensm.conf"
         config.write_text("".join(f"{name} {value}\n" for name, value in settings.items()))
@@ -38,9 +37,6 @@ class OpenSM(unittest.TestCase):
             if wanted in line:
                 return seen
         self.fail(f"no '{wanted}' in:\n{''.join(seen)}")
-
-    def routes(self):
-        return (self.folder / "opensm-lid-matrix.dump").exists(), (self.folder / "opensm.fdbs").exists()
 
     def test_one_sweep_brings_the_subnet_up(self):
         for fabric, lids in (("", 7), (TOPOLOGIES / "two_leaves.net", None)):
