@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """irpctl run: the environment of the program, what --verbose prints, and refusals."""
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -21,6 +22,26 @@ def irpctl(*words, before=None, folder=None):
     ended = subprocess.run([IRPCTL, *words], env=environment, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True,
                            text=True, timeout=60, check=False)
     return ended.returncode, ended.stdout, ended.stderr
+
+
+class Page(unittest.TestCase):
+    """docs/run-your-program.md: each block that begins with a command is what that command prints."""
+    maxDiff = None
+
+    def test_transcripts_are_real(self):
+        root = Path(__file__).resolve().parents[2]
+        page = (root / "docs/run-your-program.md").read_text()
+        blocks = re.findall(r"^```\n(\$ .*?)^```$", page, re.DOTALL | re.MULTILINE)
+        self.assertGreater(len(blocks), 5)
+        path = f"{Path(IRPCTL).parent}:{os.environ['PATH']}"
+        environment = {**os.environ, "LC_ALL": "C", "PATH": path, "LD_LIBRARY_PATH": ""}
+        for block in blocks:
+            seen = ""
+            for command in re.findall(r"^\$ (.*)$", block, re.MULTILINE):
+                ended = subprocess.run(["sh", "-c", command], env=environment, cwd=root, stdin=subprocess.DEVNULL,
+                                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+                seen += f"$ {command}\n{ended.stdout}"
+            self.assertEqual(seen.replace(str(LIBRARIES), "/usr/lib/x86_64-linux-gnu/irpverbs"), block)
 
 
 class Run(unittest.TestCase):
