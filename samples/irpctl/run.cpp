@@ -3,15 +3,13 @@
 #include "failure.hpp"
 #include "loaded_libraries.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fmt/format.h>
-#include <ranges>
-#include <string_view>
+#include <sstream>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <system_error>
@@ -57,8 +55,8 @@ std::string uri_of(const run_options& options) {
 std::string find_program(const std::string& name) {
     if (name.find('/') != name.npos) return name;
     const char* const path = std::getenv("PATH");
-    for (const auto part : std::views::split(std::string_view(path != nullptr ? path : ""), ':')) {
-        const std::string folder(part.begin(), part.end());
+    std::istringstream folders(path != nullptr ? path : "");
+    for (std::string folder; std::getline(folders, folder, ':');) {
         const std::string file = (folder.empty() ? "." : folder) + '/' + name;
         if (access(file.c_str(), X_OK) == 0 && !fs::is_directory(file)) return file;
     }
