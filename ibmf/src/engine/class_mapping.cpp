@@ -76,7 +76,7 @@ ibmf_client_type_t receiver_of(const mad_view& received) {
 }
 
 std::uint8_t version_of(std::uint8_t mgmt_class) {
-    return mgmt_class == MAD_MGMT_CLASS_SUBN_ADM ? 2 : 1;
+    return mgmt_class == MAD_MGMT_CLASS_SUBN_ADM || mgmt_class == MAD_MGMT_CLASS_COMM_MGT ? 2 : 1;
 }
 
 } // namespace irpverbs::ibmf

@@ -1,0 +1,45 @@
+// The passive end, until the connection is established.
+#include "connection.hpp"
+
+#include "port.hpp"
+
+#include <algorithm>
+
+namespace irpverbs::cm {
+
+void connection::start_receiving(const cause& why) {
+    at->clear_deadline(*this);
+    change_qp(qp_goal::attributes, why.fx);
+}
+
+void connection::send_rep(const cause& why) {
+    const ib_qp_attr_t& attr = qp.attributes();
+    rep_message rep;
+    rep.local_id = local_id;
+    rep.remote_id = peer.id;
+    rep.qpn = attr.num;
+    rep.starting_psn = terms.rq_psn;
+    rep.responder_resources = terms.resp_res;
+    rep.initiator_depth = terms.init_depth;
+    rep.target_ack_delay = at->ack_delay;
+    rep.failover_accepted = IB_CM_FAILOVER_NOT_SUPPORTED;
+    rep.end_to_end_flow_control = terms.type == IB_QPT_RELIABLE_CONN;
+    rep.rnr_retry_count = terms.offered_rnr_retry_count;
+    rep.srq = attr.h_srq != nullptr;
+    rep.ca_guid = at->ca_guid;
+    std::ranges::copy_n(data_.begin(), rep.private_data.size(), rep.private_data.begin());
+    send(rep, why.fx);
+    retries_left_ = terms.max_retries;
+    wait_for(response_wait());
+}
+
+void connection::fail_accept(const cause& why) {
+    finish_verb(why.status, 0, why.fx);
+    wait_for(half_of_peers_wait());
+}
+
+void connection::finish_establishment(const cause& why) {
+    finish_verb(STATUS_SUCCESS, 0, why.fx);
+}
+
+} // namespace irpverbs::cm

@@ -1,0 +1,70 @@
+#include "listener.hpp"
+
+#include "client.hpp"
+#include "port.hpp"
+
+#include <algorithm>
+
+namespace irpverbs::cm {
+
+listener::listener(client& its_owner, const ib_cm_listen_t& wanted)
+    : owner(its_owner), service_id(wanted.svc_id),
+      backlog_(wanted.backlog != 0 ? wanted.backlog : default_backlog),
+      compare_offset_(wanted.compare_offset), compare_length_(wanted.compare_length) {
+    std::copy_n(wanted.p_compare, wanted.compare_length, compare_.begin());
+}
+
+bool listener::matches(std::span<const std::uint8_t> private_data) const {
+    return std::equal(compare_.begin(), compare_.begin() + compare_length_,
+                      private_data.begin() + compare_offset_);
+}
+
+bool listener::collides_with(const listener& other) const {
+    return service_id == other.service_id &&
+           (compare_offset_ != other.compare_offset_ || compare_length_ != other.compare_length_ ||
+            compare_ == other.compare_);
+}
+
+void listener::offer(connection& request, effects& fx) {
+    intrusive_ptr_add_ref(&request);
+    requests_.push_back(request);
+    request.waits_in = this;
+    match(fx);
+}
+
+void listener::match(effects& fx) {
+    while (!requests_.empty()) {
+        IRP* const irp = waits.take();
+        if (irp == nullptr) return;
+        connection& next = *remove_oldest();
+        next.open_for(owner);
+        *static_cast<ib_cm_request_t*>(irp->Tail.Overlay.DriverContext[3]) =
+            next.describe_request();
+        fx.complete(irp, STATUS_SUCCESS, reinterpret_cast<ULONG_PTR>(next.object()));
+        fx.release(next);
+    }
+}
+
+NTSTATUS listener::get_request(IRP* irp, ib_cm_request_t* into, effects& fx) {
+    irp->Tail.Overlay.DriverContext[3] = into;
+    if (!waits.park(irp, *owner.at, verb::wait)) return STATUS_CANCELLED;
+    match(fx);
+    return STATUS_PENDING;
+}
+
+connection* listener::remove_oldest() {
+    if (requests_.empty()) return nullptr;
+    connection& oldest = requests_.front();
+    requests_.pop_front();
+    oldest.waits_in = nullptr;
+    return &oldest;
+}
+
+// The port still references the connection.
+void listener::withdraw(connection& request) {
+    requests_.erase(requests_.iterator_to(request));
+    request.waits_in = nullptr;
+    intrusive_ptr_release(&request);
+}
+
+} // namespace irpverbs::cm

@@ -1,0 +1,56 @@
+// IRPs that wait, cancellable, under the lock of their port.
+#pragma once
+
+#include <irp/wdm.h>
+
+#include <cstdint>
+
+namespace irpverbs::cm {
+
+class cm_port;
+class effects;
+struct cancel_target;
+
+/// The verb of a parked IRP.
+enum class verb : std::uint8_t { connect, complete, accept, disconnect, wait };
+
+/// All members are called under the lock of the port.
+class parked_irps {
+public:
+    parked_irps() { InitializeListHead(&list_); }
+    parked_irps(const parked_irps&) = delete;
+    parked_irps& operator=(const parked_irps&) = delete;
+
+    /// Marks the IRP pending and inserts it at the end. Returns false, without effect, when the IRP
+    /// is cancelled already. A canceller removes the IRP; then `target`, unless it is null,
+    /// completes it, and is referenced until then. Without a target it completes STATUS_CANCELLED.
+    bool park(IRP* irp, cm_port& at, verb which, cancel_target* target = nullptr);
+
+    /// Removes and returns the oldest IRP that no canceller owns, or null.
+    IRP* take();
+
+    /// Whether an IRP of that verb is parked, even if a canceller owns it.
+    bool holds(verb which) const;
+    bool empty() const { return IsListEmpty(&list_) != FALSE; }
+
+    /// Unlinks the IRPs that cancellers own, so that this object may end before them.
+    void leave_to_cancellers();
+
+private:
+    static void cancel(DEVICE_OBJECT*, IRP* irp);
+
+    LIST_ENTRY list_;
+};
+
+/// The owner of IRPs whose cancellation has consequences.
+struct cancel_target {
+    /// Completes the IRP by `fx`, now or later. Called under the lock.
+    virtual void cancelled(IRP* irp, verb which, effects& fx) = 0;
+    virtual void add_reference() = 0;
+    virtual void release_reference() = 0;
+
+protected:
+    ~cancel_target() = default;
+};
+
+} // namespace irpverbs::cm

@@ -1,0 +1,26 @@
+// Paths: records of the SA, fields of messages, IP addresses in private data.
+#pragma once
+
+#include <cm/ip_address.h>
+#include <cm/messages.hpp>
+#include <saa/sa_recs.h>
+
+#include <optional>
+#include <span>
+
+namespace irpverbs::cm {
+
+/// The fields of a path that starts at this end.
+path_fields fields_of(const sa_path_record_t& path, std::uint8_t local_ack_timeout);
+
+/// The path from this end to the sender of the fields. MTU and P_Key stay 0.
+sa_path_record_t path_of(const path_fields& peers);
+
+/// The addresses in front of private data.
+inline constexpr std::size_t ip_header_size = 36;
+void store(const ib_cm_ip_t& ip, std::span<std::uint8_t, ip_header_size> to);
+/// No value: there are none.
+std::optional<ib_cm_ip_t> load_ip(ib_svc_id_t service_id,
+                                  std::span<const std::uint8_t, ip_header_size> from);
+
+} // namespace irpverbs::cm

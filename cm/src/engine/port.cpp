@@ -1,0 +1,113 @@
+// The connections, listeners and deadlines of a port.
+#include "port.hpp"
+
+#include "port_table.hpp"
+
+#include <algorithm>
+
+namespace irpverbs::cm {
+
+cm_port::cm_port(port_table& table, ib_guid_t its_hca, UCHAR its_number)
+    : ca_guid(its_hca), number(its_number), table_(table), hca_(*this) {
+    ExInitializeRundownProtection(&sends_);
+    KeInitializeTimer(&timer_);
+    KeInitializeDpc(&timer_dpc_, timer_expired, this);
+}
+
+cm_port::~cm_port() = default;
+
+std::optional<USHORT> cm_port::pkey_index(ib_pkey_t key) const {
+    const auto found = std::ranges::find_if(
+        attributes_.pkeys, [&](ib_pkey_t each) { return (each & 0x7FFF) == (key & 0x7FFF); });
+    if (found == attributes_.pkeys.end()) return std::nullopt;
+    return static_cast<USHORT>(found - attributes_.pkeys.begin());
+}
+
+std::optional<USHORT> cm_port::gid_index(const ib_gid_t& gid) const {
+    const auto found = std::ranges::find(attributes_.gids, gid);
+    if (found == attributes_.gids.end()) return std::nullopt;
+    return static_cast<USHORT>(found - attributes_.gids.begin());
+}
+
+bool cm_port::has_lid(ib_lid_t lid) const {
+    return (lid & ~((1u << attributes_.lmc) - 1)) == attributes_.lid;
+}
+
+void cm_port::add(connection& fresh) {
+    intrusive_ptr_add_ref(&fresh);
+    connections_.insert(fresh);
+    ++counters.connections;
+    peer_connects += fresh.is_peer_to_peer ? 1 : 0;
+}
+
+void cm_port::remove(connection& gone, effects& fx) {
+    deadlines_.clear(gone);
+    remove_remote_qp(gone);
+    if (gone.by_remote_id.is_linked())
+        by_remote_id_.erase(by_remote_id_.iterator_to(gone));
+    if (!gone.by_local_id.is_linked()) return;
+    connections_.erase(connections_.iterator_to(gone));
+    --counters.connections;
+    peer_connects -= gone.is_peer_to_peer ? 1 : 0;
+    fx.release(gone);
+}
+
+bool cm_port::add_remote_id(connection& of) { return by_remote_id_.insert(of).second; }
+
+bool cm_port::add_remote_qp(connection& of) { return by_remote_qp_.insert(of).second; }
+
+void cm_port::remove_remote_qp(connection& of) {
+    if (of.by_remote_qp.is_linked()) by_remote_qp_.erase(by_remote_qp_.iterator_to(of));
+}
+
+NTSTATUS cm_port::listen(listener& fresh) {
+    const auto [first, last] = listeners_.equal_range(fresh.service_id);
+    if (std::any_of(first, last, [&](const listener& each) { return each.collides_with(fresh); }))
+        return STATUS_OBJECT_NAME_COLLISION;
+    listeners_.insert(fresh);
+    ++counters.listeners;
+    return STATUS_SUCCESS;
+}
+
+void cm_port::remove(listener& gone) {
+    listeners_.erase(listeners_.iterator_to(gone));
+    --counters.listeners;
+}
+
+void cm_port::set_deadline(timed& of, ticks after) {
+    deadlines_.set(of, KeQueryInterruptTime() + after);
+    set_timer();
+}
+
+// The timer expires no later than the first deadline; a timer that is too early finds nothing due.
+void cm_port::set_timer() {
+    if (deadlines_.empty() || closing_) return;
+    if (timer_due_ != 0 && timer_due_ <= deadlines_.first()) return;
+    timer_due_ = deadlines_.first();
+    const ticks now = KeQueryInterruptTime();
+    LARGE_INTEGER due;
+    due.QuadPart = timer_due_ > now ? -static_cast<LONGLONG>(timer_due_ - now) : -1;
+    KeSetTimer(&timer_, due, &timer_dpc_);
+}
+
+void cm_port::timer_expired(KDPC*, void* context, void*, void*) {
+    cm_port& self = *static_cast<cm_port*>(context);
+    {
+        const guard locked(self);
+        self.timer_due_ = 0;
+    }
+    while (self.expire_one()) {
+    }
+    const guard locked(self);
+    self.set_timer();
+}
+
+bool cm_port::expire_one() {
+    guard locked(*this);
+    timed* const due = deadlines_.remove_due(KeQueryInterruptTime());
+    if (due == nullptr) return false;
+    due->on_time(locked.fx);
+    return true;
+}
+
+} // namespace irpverbs::cm

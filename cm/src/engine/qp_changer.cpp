@@ -1,0 +1,88 @@
+#include "qp_changer.hpp"
+
+#include "connection.hpp"
+#include "port.hpp"
+
+#include <ci/qp_changes.hpp>
+
+#include <utility>
+
+namespace irpverbs::cm {
+
+qp_changer::~qp_changer() {
+    if (irp_ != nullptr) IoFreeIrp(irp_);
+}
+
+bool qp_changer::reserve() {
+    irp_ = IoAllocateIrp(1, FALSE);
+    return irp_ != nullptr;
+}
+
+void qp_changer::set_qp(IB_QP* qp) {
+    qp_ = qp;
+    connected_ = false;
+}
+
+bool qp_changer::request(qp_goal goal) {
+    if (busy_) {
+        stop_follows_ = true;
+        return false;
+    }
+    goal_ = goal;
+    step_ = 0;
+    busy_ = true;
+    return true;
+}
+
+// Only this thread uses the change until the verb has ended.
+void qp_changer::send_verb() {
+    IoReuseIrp(irp_, STATUS_SUCCESS);
+    IoSetCompletionRoutine(irp_, completed, this, TRUE, TRUE, TRUE);
+    intrusive_ptr_add_ref(&owner_); // until the completion
+    if (goal_ == qp_goal::attributes) {
+        CiQueryQp(qp_, sizeof(attributes_), &attributes_, nullptr, irp_);
+        return;
+    }
+    change_ = change();
+    CiModifyQp(qp_, &change_, nullptr, irp_);
+}
+
+ib_qp_mod_t qp_changer::change() const {
+    const ib_qp_type_t type = attributes_.qp_type;
+    if (goal_ == qp_goal::stop) return ci::to_state(IB_QPS_ERROR);
+    if (goal_ == qp_goal::send) return ci::to_rts(type, owner_.rts_attributes());
+    return step_ == 0 ? ci::to_init(type, owner_.init_attributes())
+                      : ci::to_rtr(type, owner_.rtr_attributes());
+}
+
+std::optional<qp_outcome> qp_changer::advance(NTSTATUS status) {
+    const bool succeeded = NT_SUCCESS(status);
+    if (succeeded && goal_ == qp_goal::receive && step_ != 0) connected_ = true;
+    if (std::exchange(stop_follows_, false)) {
+        if (!connected_) return end(STATUS_CANCELLED);
+        goal_ = qp_goal::stop;
+        return std::nullopt;
+    }
+    if (succeeded && !is_last_step()) {
+        ++step_;
+        return std::nullopt;
+    }
+    if (goal_ == qp_goal::stop) connected_ = false;
+    return end(status);
+}
+
+qp_outcome qp_changer::end(NTSTATUS status) {
+    busy_ = false;
+    return {goal_, status};
+}
+
+NTSTATUS qp_changer::completed(DEVICE_OBJECT*, IRP* irp, void* self) {
+    connection& owner = static_cast<qp_changer*>(self)->owner_;
+    const connection_ref held(&owner, false);
+    const NTSTATUS status = irp->IoStatus.Status;
+    cm_port::guard locked(*owner.at);
+    owner.verb_ended(status, locked.fx);
+    return STATUS_MORE_PROCESSING_REQUIRED;
+}
+
+} // namespace irpverbs::cm

@@ -1,0 +1,233 @@
+// Messages of peers: to which connection or listener they belong.
+#include "port.hpp"
+
+#include "client.hpp"
+
+#include <boost/endian/conversion.hpp>
+
+#include <algorithm>
+
+namespace irpverbs::cm {
+
+namespace {
+
+constexpr ib_qpn_t first_client_qp = 2; // QP0 and QP1 are the manager's
+
+/// Additional information of a rejection.
+struct refusal {
+    std::uint16_t reason = 0; // 0: the request is possible
+    std::uint8_t info_length = 0;
+    bytes<rejection_info_size> info{};
+};
+
+refusal with_gid(std::uint16_t reason, const ib_gid_t& gid) {
+    refusal made{reason, sizeof(gid)};
+    boost::endian::store_big_u64(made.info.data(), gid.gid_prefix);
+    boost::endian::store_big_u64(made.info.data() + 8, gid.gid_guid);
+    return made;
+}
+
+refusal with_lid(std::uint16_t reason, ib_lid_t lid) {
+    refusal made{reason, sizeof(lid)};
+    boost::endian::store_big_u16(made.info.data(), lid);
+    return made;
+}
+
+refusal with_mtu(std::uint8_t mtu) { return {IB_CM_REJ_INVALID_MTU, 1, {mtu}}; }
+
+/// Source: IBA 12.6.7.2.
+refusal check(const req_message& req, const cm_port& at) {
+    const port_attributes& port = at.attributes();
+    if (req.qpn < first_client_qp || req.ca_guid == 0) return {IB_CM_REJ_UNSUPPORTED};
+    if (req.transport != transport_service::rc && req.transport != transport_service::uc)
+        return {IB_CM_REJ_INVALID_TRANSPORT_TYPE};
+    if (req.mtu < IB_MTU_256 || req.mtu > port.mtu) return with_mtu(port.mtu);
+    if (!at.has_lid(req.primary.remote_lid)) return with_lid(IB_CM_REJ_INVALID_LID, port.lid);
+    if (!at.gid_index(req.primary.remote_gid))
+        return with_gid(IB_CM_REJ_INVALID_GID,
+                        port.gids.empty() ? ib_gid_t{} : port.gids.front());
+    if (req.primary.local_lid == 0 || req.primary.local_lid > IB_LID_UNICAST_LAST)
+        return {IB_CM_REJ_UNSUPPORTED};
+    return {};
+}
+
+std::span<const std::uint8_t> whole(const ibmf_msg_t& received) {
+    const ibmf_msg_bufs_t& parts = received.im_msgbufs_recv;
+    return {reinterpret_cast<const std::uint8_t*>(parts.im_bufs_mad_hdr),
+            ibmf::mad_header_size + parts.im_bufs_cl_hdr_len + parts.im_bufs_cl_data_len};
+}
+
+} // namespace
+
+void cm_port::received(ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
+    cm_port& self = *static_cast<cm_port*>(context);
+    const std::optional<any_message> message = decode(whole(*msg));
+    const datagram_address source = datagram_address::source_of(*msg);
+    ibmf_free_msg(handle, &msg);
+    guard locked(self);
+    if (self.closing_) return;
+    ++self.counters.received;
+    if (message)
+        self.receive(*message, source, locked.fx);
+    else
+        ++self.counters.malformed;
+}
+
+void cm_port::receive(const any_message& message, const datagram_address& source, effects& fx) {
+    if (const auto* const req = std::get_if<req_message>(&message))
+        return receive_request(*req, message, source, fx);
+    connection* const to =
+        std::visit([this](const auto& each) { return addressee(each); }, message);
+    if (to == nullptr) return respond_to_stranger(message, source, fx);
+    cause why{event_of(message, *to), fx};
+    why.message = &message;
+    why.source = &source;
+    if (!to->raise(why)) ++counters.unexpected;
+}
+
+// The peer's id is known from its first message on.
+template <class Message>
+connection* cm_port::addressee(const Message& message) {
+    if constexpr (requires { message.remote_id; }) {
+        const auto found = connections_.find(message.remote_id);
+        if (found == connections_.end()) return nullptr;
+        return found->peer.id == 0 || found->peer.id == message.local_id ? &*found : nullptr;
+    } else {
+        return nullptr;
+    }
+}
+
+// A peer that gives up may not know this end's id, and one without connection has no id.
+connection* cm_port::addressee(const rej_message& message) {
+    if (message.remote_id == 0 && message.reason == IB_CM_REJ_TIMEOUT &&
+        message.info_length >= sizeof(ib_guid_t)) {
+        const ib_guid_t guid = boost::endian::load_big_u64(message.info.data());
+        const auto found = by_remote_id_.find({guid, message.local_id});
+        return found != by_remote_id_.end() ? &*found : nullptr;
+    }
+    const auto found = connections_.find(message.remote_id);
+    if (found == connections_.end()) return nullptr;
+    const bool same = message.local_id == 0 || found->peer.id == 0 ||
+                      found->peer.id == message.local_id;
+    return same ? &*found : nullptr;
+}
+
+event cm_port::event_of(const any_message& message, const connection&) const {
+    if (const auto* const rep = std::get_if<rep_message>(&message))
+        return rep->qpn >= first_client_qp && rep->ca_guid != 0 ? event::rep : event::bad_rep;
+    if (std::holds_alternative<mra_message>(message)) return event::mra;
+    if (std::holds_alternative<rej_message>(message)) return event::rej;
+    if (std::holds_alternative<rtu_message>(message)) return event::rtu;
+    if (std::holds_alternative<dreq_message>(message)) return event::dreq;
+    return event::drep;
+}
+
+// An unknown connection has ended: its peer is to end, too.
+void cm_port::respond_to_stranger(const any_message& message, const datagram_address& to,
+                                  effects& fx) {
+    ++counters.unexpected;
+    if (const auto* const dreq = std::get_if<dreq_message>(&message)) {
+        drep_message drep;
+        drep.local_id = dreq->remote_id;
+        drep.remote_id = dreq->local_id;
+        fx.send(to, drep, new_transaction_id());
+    } else if (const auto* const rep = std::get_if<rep_message>(&message)) {
+        rej_message rej;
+        rej.remote_id = rep->local_id;
+        rej.rejected = message_kind::rep;
+        rej.reason = IB_CM_REJ_INVALID_COMM_ID;
+        fx.send(to, rej, new_transaction_id());
+    }
+}
+
+void cm_port::receive_request(const req_message& req, const any_message& message,
+                              const datagram_address& source, effects& fx) {
+    if (receive_duplicate(req, message, source, fx)) return;
+    const auto stale = by_remote_qp_.find({req.ca_guid, req.qpn});
+    if (stale != by_remote_qp_.end()) {
+        reject(req, IB_CM_REJ_STALE_CONN, source, fx);
+        stale->raise({event::stale, fx});
+        return;
+    }
+    if (const refusal why = check(req, *this); why.reason != 0) {
+        ++counters.rejected;
+        rej_message rej;
+        rej.remote_id = req.local_id;
+        rej.reason = why.reason;
+        rej.info_length = why.info_length;
+        rej.info = why.info;
+        fx.send(source, rej, new_transaction_id());
+        return;
+    }
+    if (connection* const peer = find_peer_of(req)) {
+        cause why{event::peer_req, fx};
+        why.message = &message;
+        why.source = &source;
+        if (!peer->raise(why)) ++counters.unexpected;
+        return;
+    }
+    offer(req, source, fx);
+}
+
+// An id that the peer uses again belongs to a new request once the old one has ended.
+bool cm_port::receive_duplicate(const req_message& req, const any_message& message,
+                                const datagram_address& source, effects& fx) {
+    const auto known = by_remote_id_.find({req.ca_guid, req.local_id});
+    if (known == by_remote_id_.end()) return false;
+    if (!known->is_request(req)) {
+        if (known->now() == state::timewait) {
+            by_remote_id_.erase(known);
+            return false;
+        }
+        reject(req, IB_CM_REJ_DUPLICATE_LOCAL_COMM_ID, source, fx);
+        return true;
+    }
+    ++counters.duplicates;
+    cause why{event::req, fx};
+    why.message = &message;
+    why.source = &source;
+    known->raise(why);
+    return true;
+}
+
+// The end with the larger GUID, or queue pair, stays the active one.
+connection* cm_port::find_peer_of(const req_message& req) {
+    if (peer_connects == 0) return nullptr;
+    for (connection& each : connections_) {
+        const bool requests = each.now() == state::req_sent || each.now() == state::mra_req_rcvd;
+        if (!each.is_peer_to_peer || !requests || each.terms.service_id != req.service_id ||
+            each.terms.primary.DGID != req.primary.local_gid)
+            continue;
+        const std::pair own(ca_guid, each.qp.attributes().num);
+        if (own < std::pair(req.ca_guid, req.qpn)) return &each;
+    }
+    return nullptr;
+}
+
+listener* cm_port::find_listener(const req_message& req) {
+    const auto [first, last] = listeners_.equal_range(req.service_id);
+    const auto found = std::find_if(
+        first, last, [&](const listener& each) { return each.matches(req.private_data); });
+    return found != last ? &*found : nullptr;
+}
+
+void cm_port::offer(const req_message& req, const datagram_address& source, effects& fx) {
+    listener* const to = find_listener(req);
+    if (to == nullptr) return reject(req, IB_CM_REJ_INVALID_SERVICE_ID, source, fx);
+    const connection_ref fresh = to->is_full() ? nullptr : connection::make(*this, role::passive);
+    if (fresh == nullptr || !fresh->take_request(req, source))
+        return reject(req, IB_CM_REJ_NO_RESOURCES, source, fx);
+    add(*fresh);
+    to->offer(*fresh, fx);
+}
+
+void cm_port::reject(const req_message& req, std::uint16_t reason, const datagram_address& to,
+                     effects& fx) {
+    ++counters.rejected;
+    rej_message rej;
+    rej.remote_id = req.local_id;
+    rej.reason = reason;
+    fx.send(to, rej, new_transaction_id());
+}
+
+} // namespace irpverbs::cm
