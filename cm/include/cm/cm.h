@@ -81,8 +81,8 @@ NT_API NTSTATUS CmCloseListener(IB_CM_LISTENER* pListener, IRP* pIrp);
 /* A request of a peer. */
 typedef struct _ib_cm_request {
     ib_svc_id_t svc_id;
-    ib_qp_type_t qp_type; /* RC or UC: a connection; UD: resolution of a service id */
-    ib_guid_t ca_guid;    /* the peer's; 0 for UD */
+    ib_qp_type_t qp_type; /* RC or UC */
+    ib_guid_t ca_guid;    /* the peer's */
     ib_qpn_t qpn;
     UCHAR resp_res;   /* reads and atomics that the peer executes at a time */
     UCHAR init_depth; /* reads and atomics that the peer has at a time */
@@ -91,7 +91,7 @@ typedef struct _ib_cm_request {
     sa_path_record_t alt_path;     /* DLID 0: none */
     ib_cm_ip_t ip;                 /* ip_version 0: none */
     UCHAR pdata_length;            /* of the field: the message has no length */
-    UCHAR pdata[IB_CM_SIDR_REQ_PDATA_SIZE];
+    UCHAR pdata[IB_CM_REQ_PDATA_SIZE];
 } ib_cm_request_t;
 
 /* Waits for the next request. Any number of IRPs may wait; a request completes the oldest.
@@ -104,6 +104,10 @@ NT_API NTSTATUS CmGetRequest(IB_CM_LISTENER* pListener, ib_cm_request_t* pReques
 /* Flag of CmConnect: the peer calls CmConnect with the same service id at the same time, and
    nobody listens. Both ends become one connection. */
 #define IB_CM_PEER_TO_PEER 0x1u
+
+/* Flag of CmConnect: it does what CmCompleteConnect does, too. Receives that must not be missed are
+   posted before, with the queue pair in IB_QPS_INIT. */
+#define IB_CM_ESTABLISH 0x2u
 
 /* A connection to be made. CmInitializeConnect sets all members. */
 typedef struct _ib_cm_connect {
@@ -124,7 +128,7 @@ typedef struct _ib_cm_connect {
     UCHAR remote_resp_timeout; /* the peer's time for a response, 5 bits */
     UCHAR local_resp_timeout;  /* this end's time for a response, 5 bits */
     ib_access_t access_ctrl;   /* of IB_AC_REMOTE */
-    ULONG flags;               /* IB_CM_PEER_TO_PEER */
+    ULONG flags;               /* IB_CM_PEER_TO_PEER, IB_CM_ESTABLISH */
 } ib_cm_connect_t;
 
 /* Sets the members to those of rdma_cm: 15 retries of 4.3 s, reads and atomics one at a time, 7
@@ -147,11 +151,11 @@ typedef struct _ib_cm_reply {
 /* Requests a connection, and waits for the peer's reply. The queue pair is then in IB_QPS_RTR:
    receives can be posted before CmCompleteConnect, which the peer waits for.
    Ownership: after STATUS_SUCCESS the IB_CM_CONNECTION is the caller's until CmCloseConnection
-   completes. After a failure there is none, and the queue pair is the caller's again; its state is
-   what it was, or IB_QPS_ERROR if the peer had replied. pReply may be NULL.
+   completes. After a failure there is none, and the queue pair is the caller's again: in its
+   earlier state, or in IB_QPS_INIT or IB_QPS_ERROR if the peer had replied. pReply may be NULL.
    STATUS_SUCCESS: Information is the IB_CM_CONNECTION*. STATUS_REQUEST_NOT_ACCEPTED: the peer
    rejected the request; pReply->rej_reason. STATUS_IO_TIMEOUT: no reply after max_cm_retries.
-   STATUS_HOST_UNREACHABLE: the SA knows no path, or does not respond; the datagrams can't be sent.
+   STATUS_HOST_UNREACHABLE: the SA knows no path, or does not respond.
    STATUS_INVALID_PARAMETER: also a queue pair of another type or state, or a value out of range.
    STATUS_INVALID_NETWORK_RESPONSE: the reply has impossible values.
    Cancellation: the peer gets a REJ, IB_CM_REJ_TIMEOUT. */
@@ -168,22 +172,21 @@ NT_API NTSTATUS CmCompleteConnect(IB_CM_CONNECTION* pConnection, const VOID* pPD
 
 /* The acceptance of a request. CmInitializeAccept sets all members. */
 typedef struct _ib_cm_accept {
-    IB_QP* h_qp; /* as in ib_cm_connect_t; UD in any state, for a request of that type */
+    IB_QP* h_qp; /* as in ib_cm_connect_t */
     const VOID* p_pdata;
-    UCHAR pdata_length; /* <= IB_CM_REP_PDATA_SIZE; IB_CM_SIDR_REP_PDATA_SIZE for UD */
+    UCHAR pdata_length; /* <= IB_CM_REP_PDATA_SIZE */
     UCHAR resp_res;     /* at most; the peer gets no more than it requested */
     UCHAR init_depth;   /* at most; no more than the peer offers */
     UCHAR rnr_retry_cnt;
     UCHAR rnr_nak_timeout;
     ib_access_t access_ctrl;
-    ib_qkey_t qkey; /* UD: of the queue pair */
 } ib_cm_accept_t;
 
 /* Sets the members as CmInitializeConnect does. IRQL: any. */
 NT_API void CmInitializeAccept(ib_cm_accept_t* pAccept);
 
 /* Accepts a request, and waits until the peer has established the connection; the queue pair is
-   then in IB_QPS_RTS. A request of type UD is answered, and the verb completes.
+   then in IB_QPS_RTS.
    STATUS_SUCCESS. STATUS_INVALID_PARAMETER: also a queue pair of another type or state; the request
    still waits. STATUS_REQUEST_NOT_ACCEPTED: the peer rejected the reply. STATUS_IO_TIMEOUT: the peer
    does not respond. STATUS_REQUEST_ABORTED: the peer has ended the connection.
@@ -197,9 +200,9 @@ NT_API void CmNotifyEstablished(IB_CM_CONNECTION* pConnection);
 
 /* A rejection. */
 typedef struct _ib_cm_reject {
-    USHORT reason; /* IB_CM_REJ_*; 0: IB_CM_REJ_CONSUMER_DEFINED; UD: IB_CM_SIDR_*, 0: rejected */
+    USHORT reason; /* IB_CM_REJ_*; 0: IB_CM_REJ_CONSUMER_DEFINED */
     UCHAR info_length;
-    UCHAR pdata_length; /* <= IB_CM_REJ_PDATA_SIZE; IB_CM_SIDR_REP_PDATA_SIZE for UD */
+    UCHAR pdata_length; /* <= IB_CM_REJ_PDATA_SIZE */
     const VOID* p_info;
     const VOID* p_pdata;
 } ib_cm_reject_t;
@@ -220,15 +223,13 @@ NT_API NTSTATUS CmDisconnect(IB_CM_CONNECTION* pConnection, const VOID* pPData, 
 /* Events of a connection. */
 typedef enum _ib_cm_event_type {
     IB_CM_EVENT_DISCONNECTED = 1, /* by the peer, or since it reused its queue pair */
-    IB_CM_EVENT_PATH_REQUESTED,   /* the peer proposes an alternate path: CmAcceptPath */
-    IB_CM_EVENT_TIMEWAIT_EXIT     /* no packet of the connection is on its way any more */
+    IB_CM_EVENT_TIMEWAIT_EXIT = 3     /* no packet of the connection is on its way any more */
 } ib_cm_event_type_t;
 
 typedef struct _ib_cm_event {
     ULONG type;                    /* ib_cm_event_type_t */
-    sa_path_record_t alt_path;     /* IB_CM_EVENT_PATH_REQUESTED: from this end */
     UCHAR pdata_length;            /* of the field; 0: no message */
-    UCHAR pdata[IB_CM_DREQ_PDATA_SIZE]; /* of the DREQ or LAP */
+    UCHAR pdata[IB_CM_DREQ_PDATA_SIZE]; /* of the DREQ */
 } ib_cm_event_t;
 
 /* Waits for the next event of a connection. Each is reported once; one that occurs while no IRP
@@ -236,57 +237,12 @@ typedef struct _ib_cm_event {
    STATUS_SUCCESS: *pEvent is valid. STATUS_CANCELLED: also by CmCloseConnection. */
 NT_API NTSTATUS CmGetEvent(IB_CM_CONNECTION* pConnection, ib_cm_event_t* pEvent, IRP* pIrp);
 
-/* Proposes an alternate path to the peer, and loads it into the queue pair (IB_APM_REARM) when the
-   peer has accepted it.
-   STATUS_SUCCESS: Information is IB_CM_AP_LOADED. STATUS_REQUEST_NOT_ACCEPTED: Information is the
-   peer's IB_CM_AP_*. STATUS_IO_TIMEOUT: the peer does not respond. STATUS_REQUEST_ABORTED: the
-   connection ended. STATUS_INVALID_DEVICE_STATE: not established, or one is being loaded. Other
-   statuses: of CiModifyQp.
-   Cancellation: ends the wait; the peer may have loaded the path. */
-NT_API NTSTATUS CmLoadPath(IB_CM_CONNECTION* pConnection, const sa_path_record_t* pPath, IRP* pIrp);
-
-/* Responds to IB_CM_EVENT_PATH_REQUESTED. ApStatus: IB_CM_AP_LOADED loads the path into the queue
-   pair first, other values of IB_CM_AP_* refuse it.
-   STATUS_SUCCESS. STATUS_INVALID_DEVICE_STATE: no path is proposed. Other statuses: of CiModifyQp;
-   the peer gets IB_CM_AP_UNSUPPORTED. */
-NT_API NTSTATUS CmAcceptPath(IB_CM_CONNECTION* pConnection, UCHAR ApStatus, IRP* pIrp);
-
 /* Closes a connection in any state. IRPs that wait complete STATUS_CANCELLED, or
    STATUS_REQUEST_ABORTED where they had taken effect. A request or reply that waits is rejected
    (IB_CM_REJ_CONSUMER_DEFINED); an established connection ends as in CmDisconnect, without a wait
    for the peer. On completion the queue pair is the caller's again, in IB_QPS_ERROR if it was
    connected. STATUS_SUCCESS. */
 NT_API NTSTATUS CmCloseConnection(IB_CM_CONNECTION* pConnection, IRP* pIrp);
-
-/* A service of unreliable datagrams to be resolved. */
-typedef struct _ib_cm_resolve {
-    ib_svc_id_t svc_id;
-    ib_gid_t dest_gid;              /* as in ib_cm_connect_t */
-    const sa_path_record_t* p_path; /* NULL: queried */
-    const ib_cm_ip_t* p_ip;         /* NULL: no IP addressing */
-    const VOID* p_pdata;
-    UCHAR pdata_length; /* <= IB_CM_SIDR_REQ_PDATA_SIZE; IB_CM_SIDR_REQ_IP_PDATA_SIZE with p_ip */
-    UCHAR max_cm_retries;
-    UCHAR resp_timeout; /* the peer's time, 5 bits */
-} ib_cm_resolve_t;
-
-/* The result of CmResolveUd. */
-typedef struct _ib_cm_ud {
-    ib_qpn_t qpn;
-    ib_qkey_t qkey;
-    ib_av_attr_t av;   /* the way to the queue pair */
-    USHORT status;     /* IB_CM_SIDR_* */
-    UCHAR info_length; /* with a status other than IB_CM_SIDR_VALID */
-    UCHAR info[IB_CM_REJ_INFO_SIZE];
-    UCHAR pdata_length;
-    UCHAR pdata[IB_CM_SIDR_REP_PDATA_SIZE];
-} ib_cm_ud_t;
-
-/* Resolves a service id to a queue pair of unreliable datagrams.
-   STATUS_SUCCESS: *pUd is valid. STATUS_REQUEST_NOT_ACCEPTED: pUd->status is the peer's.
-   STATUS_IO_TIMEOUT, STATUS_HOST_UNREACHABLE, STATUS_INVALID_PARAMETER: as CmConnect. */
-NT_API NTSTATUS CmResolveUd(IB_CM* pCm, const ib_cm_resolve_t* pResolve, ib_cm_ud_t* pUd,
-                            IRP* pIrp);
 
 /* Counters of a port, over all that have it open. */
 typedef struct _ib_cm_counters {

@@ -1,7 +1,7 @@
 // The verbs of connections.
 #include "device.hpp"
 
-using namespace irpverbs::cm;
+using namespace irpverbs::cm::engine;
 
 namespace {
 

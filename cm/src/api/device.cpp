@@ -1,6 +1,6 @@
 #include "device.hpp"
 
-namespace irpverbs::cm {
+namespace irpverbs::cm::engine {
 
 NTSTATUS dispatch_verb(DEVICE_OBJECT*, IRP* irp) {
     using function = verb_result (*)(IRP*, const void*);
@@ -14,4 +14,4 @@ NTSTATUS dispatch_verb(DEVICE_OBJECT*, IRP* irp) {
     return ended.status;
 }
 
-} // namespace irpverbs::cm
+} // namespace irpverbs::cm::engine

@@ -5,7 +5,7 @@
 
 #include <ci/support/fail_unsent.hpp>
 
-namespace irpverbs::cm {
+namespace irpverbs::cm::engine {
 
 /// The end of a verb's dispatch; STATUS_PENDING: the IRP is pended, or completed.
 struct verb_result {
@@ -36,4 +36,4 @@ NTSTATUS send_verb(IRP* irp, const Body& body) {
     return IoCallDriver(device, irp);
 }
 
-} // namespace irpverbs::cm
+} // namespace irpverbs::cm::engine

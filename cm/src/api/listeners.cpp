@@ -6,7 +6,7 @@
 #include <memory>
 #include <new>
 
-using namespace irpverbs::cm;
+using namespace irpverbs::cm::engine;
 
 namespace {
 

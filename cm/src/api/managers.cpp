@@ -5,7 +5,7 @@
 
 #include <new>
 
-using namespace irpverbs::cm;
+using namespace irpverbs::cm::engine;
 
 namespace {
 

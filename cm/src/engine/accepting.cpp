@@ -3,9 +3,7 @@
 
 #include "port.hpp"
 
-#include <algorithm>
-
-namespace irpverbs::cm {
+namespace irpverbs::cm::engine {
 
 void connection::start_receiving(const cause& why) {
     at->clear_deadline(*this);
@@ -27,7 +25,7 @@ void connection::send_rep(const cause& why) {
     rep.rnr_retry_count = terms.offered_rnr_retry_count;
     rep.srq = attr.h_srq != nullptr;
     rep.ca_guid = at->ca_guid;
-    std::ranges::copy_n(data_.begin(), rep.private_data.size(), rep.private_data.begin());
+    take_data(rep.private_data);
     send(rep, why.fx);
     retries_left_ = terms.max_retries;
     wait_for(response_wait());
@@ -39,7 +37,10 @@ void connection::fail_accept(const cause& why) {
 }
 
 void connection::finish_establishment(const cause& why) {
-    finish_verb(STATUS_SUCCESS, 0, why.fx);
+    if (waits_.holds(verb::connect))
+        give_object(why.fx);
+    else
+        finish_verb(STATUS_SUCCESS, 0, why.fx);
 }
 
-} // namespace irpverbs::cm
+} // namespace irpverbs::cm::engine

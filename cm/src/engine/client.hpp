@@ -6,7 +6,7 @@
 
 #include <boost/smart_ptr/intrusive_ptr.hpp>
 
-namespace irpverbs::cm {
+namespace irpverbs::cm::engine {
 
 class cm_port;
 
@@ -23,4 +23,4 @@ struct client {
     std::size_t children = 0; // listeners, connections, verbs; guarded by the port's lock
 };
 
-} // namespace irpverbs::cm
+} // namespace irpverbs::cm::engine

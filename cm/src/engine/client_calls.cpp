@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace irpverbs::cm {
+namespace irpverbs::cm::engine {
 
 namespace {
 
@@ -39,7 +39,7 @@ bool connection::has_valid(const ib_cm_connect_t& wanted) const {
            wanted.rnr_retry_cnt <= max_3_bits && wanted.rnr_nak_timeout <= max_5_bits &&
            wanted.max_cm_retries <= 15 && wanted.remote_resp_timeout <= max_5_bits &&
            wanted.local_resp_timeout <= max_5_bits &&
-           (wanted.flags & ~ULONG{IB_CM_PEER_TO_PEER}) == 0 &&
+           (wanted.flags & ~ULONG{IB_CM_PEER_TO_PEER | IB_CM_ESTABLISH}) == 0 &&
            (wanted.p_primary_path == nullptr || is_path(*wanted.p_primary_path)) &&
            (wanted.p_alt_path == nullptr || is_path(*wanted.p_alt_path)) &&
            (wanted.p_primary_path != nullptr || at->paths() != nullptr);
@@ -59,6 +59,7 @@ void connection::take_wanted(const ib_cm_connect_t& wanted) {
     if (wanted.p_primary_path != nullptr) terms.primary = *wanted.p_primary_path;
     if (wanted.p_alt_path != nullptr) terms.alternate = *wanted.p_alt_path;
     is_peer_to_peer = (wanted.flags & IB_CM_PEER_TO_PEER) != 0;
+    establishes_ = (wanted.flags & IB_CM_ESTABLISH) != 0;
     dest_gid_ = wanted.dest_gid;
     qp.set_qp(wanted.h_qp);
 }
@@ -165,4 +166,4 @@ void connection::close(IRP* irp, effects& fx) {
     if (!qp.busy()) finish_closing(fx);
 }
 
-} // namespace irpverbs::cm
+} // namespace irpverbs::cm::engine

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace irpverbs::cm {
+namespace irpverbs::cm::engine {
 
 std::uint32_t connection::random_psn() {
     return static_cast<std::uint32_t>(dispatch::machine::current().random() & 0xFF'FFFF);
@@ -46,7 +46,7 @@ void connection::send_req(const cause& why) {
     if (terms.alternate.DLID != 0)
         req.alternate = fields_of(terms.alternate,
                                   ack_timeout(terms.alternate.PacketLifeTime, at->ack_delay));
-    std::ranges::copy_n(data_.begin(), req.private_data.size(), req.private_data.begin());
+    take_data(req.private_data);
     send(req, why.fx);
     retries_left_ = terms.max_retries;
     wait_for(response_wait());
@@ -112,14 +112,19 @@ void connection::take_peer_request(const cause& why) {
     change_qp(qp_goal::receive, why.fx);
 }
 
-// A canceller that owns the IRP also ends the connection.
 void connection::reply_is_ready(const cause& why) {
+    if (establishes_) return start_sending(why);
+    give_object(why.fx);
+}
+
+// CmConnect succeeds. A canceller that owns the IRP also ends the connection.
+void connection::give_object(effects& fx) {
     IRP* const irp = waits_.take();
     if (irp == nullptr) return;
     reply_ = nullptr;
     is_open_ = true;
     intrusive_ptr_add_ref(this);
-    why.fx.complete(irp, STATUS_SUCCESS, reinterpret_cast<ULONG_PTR>(object()));
+    fx.complete(irp, STATUS_SUCCESS, reinterpret_cast<ULONG_PTR>(object()));
 }
 
 void connection::start_sending(const cause& why) {
@@ -132,9 +137,9 @@ void connection::send_rtu(const cause& why) {
     rtu_message rtu;
     rtu.local_id = local_id;
     rtu.remote_id = peer.id;
-    std::ranges::copy(data_, rtu.private_data.begin());
+    rtu.private_data = std::exchange(data_, {});
     send(rtu, why.fx);
-    finish_verb(STATUS_SUCCESS, 0, why.fx);
+    finish_establishment(why);
 }
 
 void connection::fill_reply(const rep_message& from) {
@@ -148,4 +153,4 @@ void connection::fill_reply(const rep_message& from) {
     std::ranges::copy(from.private_data, reply_->pdata);
 }
 
-} // namespace irpverbs::cm
+} // namespace irpverbs::cm::engine

@@ -10,7 +10,7 @@
 #include <new>
 #include <utility>
 
-namespace irpverbs::cm {
+namespace irpverbs::cm::engine {
 
 connection_ref connection::make(cm_port& at, role its_role) noexcept {
     if (dispatch::detail::fault_point("cm.connection")) return nullptr;
@@ -118,7 +118,7 @@ event connection::event_of(const qp_outcome& outcome) const {
     const bool succeeded = NT_SUCCESS(outcome.status);
     if (outcome.goal == qp_goal::stop) return event::qp_stopped;
     if (as == role::peer && outcome.goal == qp_goal::receive)
-        return succeeded ? event::peer_ready : event::cancel;
+        return !succeeded ? event::cancel : establishes_ ? event::complete : event::peer_ready;
     if (!succeeded) return event::qp_failed;
     return outcome.goal == qp_goal::receive ? event::qp_receives : event::qp_sends;
 }
@@ -206,4 +206,4 @@ void connection::end(const cause& why) {
     at->remove(*this, why.fx);
 }
 
-} // namespace irpverbs::cm
+} // namespace irpverbs::cm::engine

@@ -14,10 +14,11 @@
 #include <boost/intrusive/list.hpp>
 #include <boost/smart_ptr/intrusive_ref_counter.hpp>
 
+#include <algorithm>
 #include <memory>
 #include <span>
 
-namespace irpverbs::cm {
+namespace irpverbs::cm::engine {
 
 class cm_port;
 struct client;
@@ -194,6 +195,7 @@ private:
     }
     rej_message rejection(std::uint16_t reason) const;
     void fail_with_rejection(std::uint16_t reason, NTSTATUS status, effects& fx);
+    void give_object(effects& fx);
     void fill_reply(const rej_message& from);
     void fill_reply(const rep_message& from);
 
@@ -215,6 +217,12 @@ private:
     ticks half_of_peers_wait() const;
     bool has_retries() const;
     NTSTATUS state_failure() const;
+    /// Moves the private data for the next message into its field.
+    void take_data(std::span<std::uint8_t> field) {
+        std::ranges::copy_n(data_.begin(), static_cast<std::ptrdiff_t>(field.size()),
+                            field.begin());
+        data_ = {};
+    }
     bool keep_data(const void* data, std::size_t size, std::size_t limit);
     bool has_valid(const ib_cm_connect_t& wanted) const;
     void take_wanted(const ib_cm_connect_t& wanted);
@@ -227,6 +235,7 @@ private:
     state state_;
     bool is_open_ = false;       // the client has the object
     bool is_closing_ = false;
+    bool establishes_ = false;   // CmConnect ends with the established connection
     bool was_connected_ = false; // has been established
     std::uint8_t retries_left_ = 0;
     std::uint64_t transaction_id_ = 0;
@@ -248,4 +257,4 @@ private:
     parked_irps event_waits_;
 };
 
-} // namespace irpverbs::cm
+} // namespace irpverbs::cm::engine

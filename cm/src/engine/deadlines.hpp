@@ -5,7 +5,7 @@
 
 #include <boost/intrusive/set.hpp>
 
-namespace irpverbs::cm {
+namespace irpverbs::cm::engine {
 
 class effects;
 
@@ -56,4 +56,4 @@ private:
         all_;
 };
 
-} // namespace irpverbs::cm
+} // namespace irpverbs::cm::engine

@@ -3,9 +3,7 @@
 
 #include "port.hpp"
 
-#include <algorithm>
-
-namespace irpverbs::cm {
+namespace irpverbs::cm::engine {
 
 // A verb other than CmDisconnect that waits has failed.
 void connection::begin_disconnect(const cause& why) {
@@ -22,7 +20,7 @@ void connection::send_dreq(const cause& why) {
     dreq.local_id = local_id;
     dreq.remote_id = peer.id;
     dreq.remote_qpn = peer.qpn;
-    std::ranges::copy_n(data_.begin(), dreq.private_data.size(), dreq.private_data.begin());
+    take_data(dreq.private_data);
     send(dreq, why.fx);
     retries_left_ = terms.max_retries;
     wait_for(response_wait());
@@ -64,4 +62,4 @@ void connection::unconfirmed(const cause& why) {
     finish_verb(STATUS_SUCCESS, 0, why.fx);
 }
 
-} // namespace irpverbs::cm
+} // namespace irpverbs::cm::engine

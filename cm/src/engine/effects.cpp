@@ -3,7 +3,7 @@
 #include "connection.hpp"
 #include "port.hpp"
 
-namespace irpverbs::cm {
+namespace irpverbs::cm::engine {
 
 // Messages precede completions, so that a client that continues finds them sent.
 void effects::perform(cm_port& at) {
@@ -19,4 +19,4 @@ void effects::perform(cm_port& at) {
     if (cancelled_query_ != nullptr) cancelled_query_->cancel_path_query();
 }
 
-} // namespace irpverbs::cm
+} // namespace irpverbs::cm::engine

@@ -8,7 +8,7 @@
 #include <boost/container/static_vector.hpp>
 #include <boost/smart_ptr/intrusive_ptr.hpp>
 
-namespace irpverbs::cm {
+namespace irpverbs::cm::engine {
 
 class cm_port;
 struct connection;
@@ -56,4 +56,4 @@ private:
     LIST_ENTRY completed_;
 };
 
-} // namespace irpverbs::cm
+} // namespace irpverbs::cm::engine

@@ -9,7 +9,7 @@
 
 #include <ci/attributes.hpp>
 
-namespace irpverbs::cm {
+namespace irpverbs::cm::engine {
 
 using ci::detail::call_verb;
 
@@ -116,4 +116,4 @@ void cm_port::drop_connections() {
     }
 }
 
-} // namespace irpverbs::cm
+} // namespace irpverbs::cm::engine

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace irpverbs::cm {
+namespace irpverbs::cm::engine {
 
 listener::listener(client& its_owner, const ib_cm_listen_t& wanted)
     : owner(its_owner), service_id(wanted.svc_id),
@@ -67,4 +67,4 @@ void listener::withdraw(connection& request) {
     intrusive_ptr_release(&request);
 }
 
-} // namespace irpverbs::cm
+} // namespace irpverbs::cm::engine

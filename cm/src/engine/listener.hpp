@@ -5,7 +5,7 @@
 
 #include <array>
 
-namespace irpverbs::cm {
+namespace irpverbs::cm::engine {
 
 struct listener {
     static constexpr ULONG default_backlog = 128;
@@ -37,7 +37,7 @@ private:
     const ULONG backlog_;
     const UCHAR compare_offset_;
     const UCHAR compare_length_;
-    std::array<std::uint8_t, IB_CM_SIDR_REQ_PDATA_SIZE> compare_{};
+    std::array<std::uint8_t, IB_CM_REQ_PDATA_SIZE> compare_{};
     boost::intrusive::list<
         connection,
         boost::intrusive::member_hook<connection, boost::intrusive::list_member_hook<>,
@@ -45,4 +45,4 @@ private:
         requests_; // each has a reference
 };
 
-} // namespace irpverbs::cm
+} // namespace irpverbs::cm::engine

@@ -2,7 +2,7 @@
 
 #include <ci/mad.h>
 
-namespace irpverbs::cm {
+namespace irpverbs::cm::engine {
 
 datagram_address datagram_address::along(const sa_path_record_t& path) {
     datagram_address to;
@@ -17,4 +17,4 @@ datagram_address datagram_address::along(const sa_path_record_t& path) {
     return to;
 }
 
-} // namespace irpverbs::cm
+} // namespace irpverbs::cm::engine

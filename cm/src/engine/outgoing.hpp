@@ -9,7 +9,7 @@
 
 #include <array>
 
-namespace irpverbs::cm {
+namespace irpverbs::cm::engine {
 
 /// The way to the manager of a peer's port.
 struct datagram_address {
@@ -33,4 +33,4 @@ struct outgoing {
     datagram bytes;
 };
 
-} // namespace irpverbs::cm
+} // namespace irpverbs::cm::engine

@@ -2,7 +2,7 @@
 
 #include "port.hpp"
 
-namespace irpverbs::cm {
+namespace irpverbs::cm::engine {
 
 namespace {
 
@@ -79,4 +79,4 @@ void parked_irps::cancel(DEVICE_OBJECT*, IRP* irp) {
     if (target != nullptr) target->release_reference();
 }
 
-} // namespace irpverbs::cm
+} // namespace irpverbs::cm::engine

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace irpverbs::cm {
+namespace irpverbs::cm::engine {
 
 class cm_port;
 class effects;
@@ -53,4 +53,4 @@ protected:
     ~cancel_target() = default;
 };
 
-} // namespace irpverbs::cm
+} // namespace irpverbs::cm::engine

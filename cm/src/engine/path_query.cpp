@@ -5,7 +5,7 @@
 
 #include <saa/queries.hpp>
 
-namespace irpverbs::cm {
+namespace irpverbs::cm::engine {
 
 void connection::send_path_query() {
     path_irp_ = IoAllocateIrp(saa::detail::request_stack_size(), FALSE);
@@ -53,4 +53,4 @@ void connection::path_ended(int status, std::span<const sa_path_record_t> found,
            status == IBMF_NO_MEMORY ? STATUS_INSUFFICIENT_RESOURCES : STATUS_HOST_UNREACHABLE});
 }
 
-} // namespace irpverbs::cm
+} // namespace irpverbs::cm::engine

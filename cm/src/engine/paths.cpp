@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-namespace irpverbs::cm {
+namespace irpverbs::cm::engine {
 
 path_fields fields_of(const sa_path_record_t& path, std::uint8_t local_ack_timeout) {
     return {.local_lid = path.SLID,
@@ -61,4 +61,4 @@ std::optional<ib_cm_ip_t> load_ip(ib_svc_id_t service_id,
     return ip;
 }
 
-} // namespace irpverbs::cm
+} // namespace irpverbs::cm::engine

@@ -8,7 +8,7 @@
 #include <optional>
 #include <span>
 
-namespace irpverbs::cm {
+namespace irpverbs::cm::engine {
 
 /// The fields of a path that starts at this end.
 path_fields fields_of(const sa_path_record_t& path, std::uint8_t local_ack_timeout);
@@ -23,4 +23,4 @@ void store(const ib_cm_ip_t& ip, std::span<std::uint8_t, ip_header_size> to);
 std::optional<ib_cm_ip_t> load_ip(ib_svc_id_t service_id,
                                   std::span<const std::uint8_t, ip_header_size> from);
 
-} // namespace irpverbs::cm
+} // namespace irpverbs::cm::engine

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace irpverbs::cm {
+namespace irpverbs::cm::engine {
 
 cm_port::cm_port(port_table& table, ib_guid_t its_hca, UCHAR its_number)
     : ca_guid(its_hca), number(its_number), table_(table), hca_(*this) {
@@ -110,4 +110,4 @@ bool cm_port::expire_one() {
     return true;
 }
 
-} // namespace irpverbs::cm
+} // namespace irpverbs::cm::engine

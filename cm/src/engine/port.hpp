@@ -13,7 +13,7 @@
 #include <optional>
 #include <vector>
 
-namespace irpverbs::cm {
+namespace irpverbs::cm::engine {
 
 class port_table;
 
@@ -199,4 +199,4 @@ private:
     KDPC timer_dpc_;
 };
 
-} // namespace irpverbs::cm
+} // namespace irpverbs::cm::engine

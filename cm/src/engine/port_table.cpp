@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <memory>
 
-namespace irpverbs::cm {
+namespace irpverbs::cm::engine {
 
 namespace {
 
@@ -113,4 +113,4 @@ void port_table::release(cm_port& at) {
     at.close();
 }
 
-} // namespace irpverbs::cm
+} // namespace irpverbs::cm::engine

@@ -8,7 +8,7 @@
 
 #include <vector>
 
-namespace irpverbs::cm {
+namespace irpverbs::cm::engine {
 
 class port_table {
 public:
@@ -44,4 +44,4 @@ private:
     std::vector<cm_port*> ports_; // changed under table_lock
 };
 
-} // namespace irpverbs::cm
+} // namespace irpverbs::cm::engine

@@ -7,7 +7,7 @@
 
 #include <utility>
 
-namespace irpverbs::cm {
+namespace irpverbs::cm::engine {
 
 qp_changer::~qp_changer() {
     if (irp_ != nullptr) IoFreeIrp(irp_);
@@ -85,4 +85,4 @@ NTSTATUS qp_changer::completed(DEVICE_OBJECT*, IRP* irp, void* self) {
     return STATUS_MORE_PROCESSING_REQUIRED;
 }
 
-} // namespace irpverbs::cm
+} // namespace irpverbs::cm::engine

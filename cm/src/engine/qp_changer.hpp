@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <optional>
 
-namespace irpverbs::cm {
+namespace irpverbs::cm::engine {
 
 struct connection;
 
@@ -69,4 +69,4 @@ private:
     ib_qp_mod_t change_{};
 };
 
-} // namespace irpverbs::cm
+} // namespace irpverbs::cm::engine

@@ -3,7 +3,7 @@
 
 #include "port.hpp"
 
-namespace irpverbs::cm {
+namespace irpverbs::cm::engine {
 
 bool connection::locate_path() {
     const std::optional<USHORT> key = at->pkey_index(terms.primary.P_Key);
@@ -47,4 +47,4 @@ ci::rts_attributes connection::rts_attributes() const {
             .rnr_retry_cnt = terms.rnr_retry_count};
 }
 
-} // namespace irpverbs::cm
+} // namespace irpverbs::cm::engine

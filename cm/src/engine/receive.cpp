@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-namespace irpverbs::cm {
+namespace irpverbs::cm::engine {
 
 namespace {
 
@@ -230,4 +230,4 @@ void cm_port::reject(const req_message& req, std::uint16_t reason, const datagra
     fx.send(to, rej, new_transaction_id());
 }
 
-} // namespace irpverbs::cm
+} // namespace irpverbs::cm::engine

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-namespace irpverbs::cm {
+namespace irpverbs::cm::engine {
 
 rej_message connection::rejection(std::uint16_t reason) const {
     using enum state;
@@ -77,4 +77,4 @@ void connection::fill_reply(const rej_message& from) {
     std::ranges::copy(from.private_data, reply_->pdata);
 }
 
-} // namespace irpverbs::cm
+} // namespace irpverbs::cm::engine

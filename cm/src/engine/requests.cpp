@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <new>
 
-namespace irpverbs::cm {
+namespace irpverbs::cm::engine {
 
 namespace {
 
@@ -77,4 +77,4 @@ void connection::open_for(client& its_owner) {
     waits_in = nullptr;
 }
 
-} // namespace irpverbs::cm
+} // namespace irpverbs::cm::engine

@@ -5,7 +5,7 @@
 
 #include <new>
 
-namespace irpverbs::cm {
+namespace irpverbs::cm::engine {
 
 /// A message of IBMF with its bytes, until it is sent.
 struct cm_port::datagram_in_flight {
@@ -48,4 +48,4 @@ void cm_port::sent(ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
     ExReleaseRundownProtection(&at->sends_);
 }
 
-} // namespace irpverbs::cm
+} // namespace irpverbs::cm::engine

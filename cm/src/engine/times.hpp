@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
-namespace irpverbs::cm {
+namespace irpverbs::cm::engine {
 
 /// Units of 100 ns.
 using ticks = std::uint64_t;
@@ -36,4 +36,4 @@ constexpr std::uint8_t life_time_of(unsigned ack_timeout_code) {
 /// The time that an MRA requests: 69 s, as rdma_cm's.
 inline constexpr unsigned service_timeout = 24;
 
-} // namespace irpverbs::cm
+} // namespace irpverbs::cm::engine

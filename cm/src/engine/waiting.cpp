@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace irpverbs::cm {
+namespace irpverbs::cm::engine {
 
 void connection::wait_for(ticks time) { at->set_deadline(*this, std::max(time, ticks{1})); }
 
@@ -63,4 +63,4 @@ void connection::request_time(const cause& why) {
     wait_for(time_of(service_timeout) / 2);
 }
 
-} // namespace irpverbs::cm
+} // namespace irpverbs::cm::engine

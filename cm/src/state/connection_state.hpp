@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace irpverbs::cm {
+namespace irpverbs::cm::engine {
 
 /// Source: IBA 12.9.7; MRA sent and received as in the state diagrams' notes.
 enum class state : std::uint8_t {
@@ -68,4 +68,4 @@ constexpr state_set operator|(state_set left, state right) {
 constexpr state_set only(state single) { return 1u << static_cast<unsigned>(single); }
 constexpr bool contains(state_set set, state each) { return (set & only(each)) != 0; }
 
-} // namespace irpverbs::cm
+} // namespace irpverbs::cm::engine

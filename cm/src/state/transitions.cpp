@@ -1,7 +1,7 @@
 // Source: IBA 12.9.7 (states), 12.9.8 (time-outs, retries), 12.9.9 (duplicates, stale connections).
 #include "transitions.hpp"
 
-namespace irpverbs::cm {
+namespace irpverbs::cm::engine {
 
 namespace {
 
@@ -100,7 +100,7 @@ struct row_index {
 
     constexpr row_index() {
         std::uint8_t number = 0;
-        for (const transition& each : cm::rows) {
+        for (const transition& each : engine::rows) {
             ++number;
             for (unsigned from = 0; from < state_count; ++from)
                 if ((each.from >> from & 1) != 0)
@@ -121,4 +121,4 @@ const transition* find_transition(state from, event on) noexcept {
     return number == 0 ? nullptr : &rows[number - 1];
 }
 
-} // namespace irpverbs::cm
+} // namespace irpverbs::cm::engine

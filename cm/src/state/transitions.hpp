@@ -6,7 +6,7 @@
 #include <optional>
 #include <span>
 
-namespace irpverbs::cm {
+namespace irpverbs::cm::engine {
 
 /// The steps that accompany transitions; connection has a function for each.
 enum class action : std::uint8_t {
@@ -59,4 +59,4 @@ std::span<const transition> transitions() noexcept;
 /// Null: the event is ignored in that state.
 const transition* find_transition(state from, event on) noexcept;
 
-} // namespace irpverbs::cm
+} // namespace irpverbs::cm::engine

@@ -1,0 +1,151 @@
+// The C++ wrappers: handles, and a connection in coroutines.
+#include "cm_end.hpp"
+
+#include <support/both_machines.hpp>
+#include <support/coroutines.hpp>
+
+#include <cm/async.hpp>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+namespace {
+
+using namespace irpverbs;
+using namespace irpverbs::testing;
+using namespace std::chrono_literals;
+using namespace boost::asio::experimental::awaitable_operators;
+namespace asio = boost::asio;
+
+struct async_end {
+    ci::channel_adapter ca;
+    ci::protection_domain pd;
+    ci::completion_queue cq;
+    ci::queue_pair qp;
+    cm::manager cm;
+
+    asio::awaitable<void> open(ib_guid_t guid) {
+        ca = co_await ci::open_ca(HcaFromGuid(guid));
+        pd = co_await ci::allocate_pd(ca);
+        cq = co_await ci::create_cq(ca, 16);
+        qp = co_await ci::create_qp(pd, cq, cq, small_qp(nullptr));
+        cm = co_await cm::open(guid, 1, IB_CM_OPEN_WITHOUT_SA);
+    }
+};
+
+class CmAsync : public BothMachines {
+protected:
+    /// Runs `body(client, server, options of the client)`.
+    void run(asio::awaitable<void> (*body)(async_end&, async_end&, cm::connect_options)) {
+        cm::connect_options wanted(service, two_.gid());
+        wanted.path = one_.path_to(two_);
+        wanted.max_cm_retries = 3;
+        wanted.remote_resp_timeout = wanted.local_resp_timeout = 14;
+        run_to_end(machine(), [&]() -> asio::awaitable<void> {
+            async_end client;
+            async_end server;
+            co_await client.open(hcas_.guid(0));
+            co_await server.open(hcas_.guid(1));
+            co_await body(client, server, wanted);
+        });
+    }
+
+private:
+    attached hcas_;
+    cm_end one_{hcas_, 0};
+    cm_end two_{hcas_, 1};
+};
+
+asio::awaitable<cm::connection> serve(async_end& server, cm::listener& listener) {
+    cm::incoming request = co_await listener.next();
+    EXPECT_EQ(text_in(request.request.pdata), "ping");
+    co_await cm::accept(request.link, server.qp, cm::private_data("pong"));
+    co_return std::move(request.link);
+}
+
+TEST_P(CmAsync, OneAwaitConnects_HandlesCloseThemselves) {
+    run([](async_end& client, async_end& server,
+           cm::connect_options wanted) -> asio::awaitable<void> {
+        wanted.data = "ping";
+        cm::listener listener = co_await cm::listen(server.cm, service);
+        auto [passive, active] =
+            co_await (serve(server, listener) &&
+                      cm::connect(client.cm, client.qp, wanted, asio::use_awaitable));
+        EXPECT_EQ(text_in(active.reply.pdata), "pong");
+        EXPECT_EQ(cm_end::state(client.qp), ib_qp_state_t{IB_QPS_RTS});
+        EXPECT_EQ(cm_end::state(server.qp), ib_qp_state_t{IB_QPS_RTS});
+        EXPECT_TRUE(co_await cm::disconnect(active.link, "bye"));
+        const ib_cm_event_t event = co_await passive.next_event();
+        EXPECT_EQ(text_in(event.pdata), "bye");
+    });
+}
+
+TEST_P(CmAsync, TwoStepsOfTheClient_CompleteTheConnection) {
+    run([](async_end& client, async_end& server,
+           cm::connect_options wanted) -> asio::awaitable<void> {
+        wanted.flags = 0;
+        wanted.data = "ping";
+        cm::listener listener = co_await cm::listen(server.cm, service);
+        const auto connect = [&]() -> asio::awaitable<cm::connection> {
+            cm::connected made = co_await cm::connect(client.cm, client.qp, wanted);
+            EXPECT_EQ(cm_end::state(client.qp), ib_qp_state_t{IB_QPS_RTR});
+            co_await cm::complete_connect(made.link);
+            co_return std::move(made.link);
+        };
+        const auto both = co_await (serve(server, listener) && connect());
+        static_cast<void>(both);
+        EXPECT_EQ(cm_end::state(server.qp), ib_qp_state_t{IB_QPS_RTS});
+    });
+}
+
+TEST_P(CmAsync, RejectedConnect_ReportsReasonAndPrivateData) {
+    run([](async_end& client, async_end& server,
+           cm::connect_options wanted) -> asio::awaitable<void> {
+        cm::listener listener = co_await cm::listen(server.cm, service);
+        const auto refuse = [&]() -> asio::awaitable<void> {
+            const cm::incoming request = co_await listener.next();
+            co_await cm::reject(request.link, IB_CM_REJ_NO_RESOURCES, "later");
+        };
+        const auto connect = [&]() -> asio::awaitable<void> {
+            const auto [error, result] = co_await cm::connect(
+                client.cm, client.qp, wanted, asio::as_tuple(asio::use_awaitable));
+            EXPECT_EQ(dispatch::status_of(error), STATUS_REQUEST_NOT_ACCEPTED);
+            EXPECT_EQ(result.reply.rej_reason, IB_CM_REJ_NO_RESOURCES);
+            EXPECT_EQ(text_in(result.reply.pdata), "later");
+        };
+        co_await (refuse() && connect());
+    });
+}
+
+TEST_P(CmAsync, DeadlineOfConnect_EndsIt) {
+    run([](async_end& client, async_end& server,
+           cm::connect_options wanted) -> asio::awaitable<void> {
+        const cm::listener silent = co_await cm::listen(server.cm, service);
+        const auto [error, result] =
+            co_await cm::connect(client.cm, client.qp, wanted,
+                                 irp::within(10ms, asio::as_tuple(asio::use_awaitable)));
+        EXPECT_EQ(dispatch::status_of(error), STATUS_IO_TIMEOUT);
+        EXPECT_EQ(static_cast<IB_CM_CONNECTION*>(result.link), nullptr);
+        EXPECT_EQ(cm_end::state(client.qp), ib_qp_state_t{IB_QPS_RESET});
+    });
+}
+
+TEST_P(CmAsync, DroppedRequest_IsRejected) {
+    run([](async_end& client, async_end& server,
+           cm::connect_options wanted) -> asio::awaitable<void> {
+        cm::listener listener = co_await cm::listen(server.cm, service);
+        const auto drop = [&]() -> asio::awaitable<void> { co_await listener.next(); };
+        const auto connect = [&]() -> asio::awaitable<void> {
+            const auto [error, result] = co_await cm::connect(
+                client.cm, client.qp, wanted, asio::as_tuple(asio::use_awaitable));
+            EXPECT_EQ(result.reply.rej_reason, IB_CM_REJ_CONSUMER_DEFINED);
+        };
+        co_await (drop() && connect());
+    });
+}
+
+IRPVERBS_ON_BOTH_MACHINES(CmAsync);
+
+} // namespace
