@@ -109,8 +109,8 @@ TEST_P(CmAsync, RejectedConnect_ReportsReasonAndPrivateData) {
             co_await cm::reject(request.link, IB_CM_REJ_NO_RESOURCES, "later");
         };
         const auto connect = [&]() -> asio::awaitable<void> {
-            const auto [error, result] = co_await cm::connect(
-                client.cm, client.qp, wanted, asio::as_tuple(asio::use_awaitable));
+            const auto [error, result] = co_await cm::connect(client.cm, client.qp, wanted,
+                                                              asio::as_tuple(asio::use_awaitable));
             EXPECT_EQ(dispatch::status_of(error), STATUS_REQUEST_NOT_ACCEPTED);
             EXPECT_EQ(result.reply.rej_reason, IB_CM_REJ_NO_RESOURCES);
             EXPECT_EQ(text_in(result.reply.pdata), "later");
@@ -123,9 +123,8 @@ TEST_P(CmAsync, DeadlineOfConnect_EndsIt) {
     run([](async_end& client, async_end& server,
            cm::connect_options wanted) -> asio::awaitable<void> {
         const cm::listener silent = co_await cm::listen(server.cm, service);
-        const auto [error, result] =
-            co_await cm::connect(client.cm, client.qp, wanted,
-                                 irp::within(10ms, asio::as_tuple(asio::use_awaitable)));
+        const auto [error, result] = co_await cm::connect(
+            client.cm, client.qp, wanted, irp::within(10ms, asio::as_tuple(asio::use_awaitable)));
         EXPECT_EQ(dispatch::status_of(error), STATUS_IO_TIMEOUT);
         EXPECT_EQ(static_cast<IB_CM_CONNECTION*>(result.link), nullptr);
         EXPECT_EQ(cm_end::state(client.qp), ib_qp_state_t{IB_QPS_RESET});
@@ -138,8 +137,8 @@ TEST_P(CmAsync, DroppedRequest_IsRejected) {
         cm::listener listener = co_await cm::listen(server.cm, service);
         const auto drop = [&]() -> asio::awaitable<void> { co_await listener.next(); };
         const auto connect = [&]() -> asio::awaitable<void> {
-            const auto [error, result] = co_await cm::connect(
-                client.cm, client.qp, wanted, asio::as_tuple(asio::use_awaitable));
+            const auto [error, result] = co_await cm::connect(client.cm, client.qp, wanted,
+                                                              asio::as_tuple(asio::use_awaitable));
             EXPECT_EQ(result.reply.rej_reason, IB_CM_REJ_CONSUMER_DEFINED);
         };
         co_await (drop() && connect());

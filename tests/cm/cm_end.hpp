@@ -43,17 +43,16 @@ private:
 class open_listener {
 public:
     explicit open_listener(IB_CM* cm, const ib_cm_listen_t& wanted = {service, 0, 0, 0, nullptr})
-        : listener_(created<IB_CM_LISTENER>(
-              [&](IRP* irp) { return CmListen(cm, &wanted, irp); })) {}
+        : listener_(created<IB_CM_LISTENER>([&](IRP* irp) { return CmListen(cm, &wanted, irp); })) {
+    }
     ~open_listener() { close(); }
     open_listener(const open_listener&) = delete;
     open_listener& operator=(const open_listener&) = delete;
 
     void close() {
         if (listener_ == nullptr) return;
-        EXPECT_EQ(
-            verb_call([&](IRP* irp) { return CmCloseListener(listener_, irp); }).status(),
-            STATUS_SUCCESS);
+        EXPECT_EQ(verb_call([&](IRP* irp) { return CmCloseListener(listener_, irp); }).status(),
+                  STATUS_SUCCESS);
         listener_ = nullptr;
     }
     operator IB_CM_LISTENER*() const { return listener_; }
@@ -78,9 +77,8 @@ public:
 
     void close() {
         if (connection_ == nullptr) return;
-        EXPECT_EQ(
-            verb_call([&](IRP* irp) { return CmCloseConnection(connection_, irp); }).status(),
-            STATUS_SUCCESS);
+        EXPECT_EQ(verb_call([&](IRP* irp) { return CmCloseConnection(connection_, irp); }).status(),
+                  STATUS_SUCCESS);
         connection_ = nullptr;
     }
     operator IB_CM_CONNECTION*() const { return connection_; }
@@ -109,9 +107,8 @@ public:
     }
     ib_cm_event_t next_event() const {
         ib_cm_event_t next{};
-        EXPECT_EQ(
-            verb_call([&](IRP* irp) { return CmGetEvent(connection_, &next, irp); }).status(),
-            STATUS_SUCCESS);
+        EXPECT_EQ(verb_call([&](IRP* irp) { return CmGetEvent(connection_, &next, irp); }).status(),
+                  STATUS_SUCCESS);
         return next;
     }
 
