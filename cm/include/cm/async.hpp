@@ -37,9 +37,8 @@ auto listen(const manager& at, const listen_options& wanted, Token&& token = {})
     return ci::detail::open<listener>(
         1, {detail::access::held(at)},
         [cm = static_cast<IB_CM*>(at), wanted](IRP* irp) {
-            const ib_cm_listen_t parameters{wanted.svc_id, wanted.backlog,
-                                            wanted.compared.length(), wanted.offset,
-                                            wanted.compared.data()};
+            const ib_cm_listen_t parameters{wanted.svc_id, wanted.backlog, wanted.compared.length(),
+                                            wanted.offset, wanted.compared.data()};
             CmListen(cm, &parameters, irp);
         },
         std::forward<Token>(token));
@@ -169,8 +168,8 @@ struct accept_call {
 template <class Token = boost::asio::deferred_t>
 auto accept(connection& link, const ci::queue_pair& qp, const accept_options& wanted = {},
             Token&& token = {}) {
-    return irp::detail::initiate(
-        detail::accept_call{&link, detail::access::held(qp), wanted}, std::forward<Token>(token));
+    return irp::detail::initiate(detail::accept_call{&link, detail::access::held(qp), wanted},
+                                 std::forward<Token>(token));
 }
 
 /// CmNotifyEstablished.

@@ -102,7 +102,7 @@ typedef struct _ib_cm_request {
 NT_API NTSTATUS CmGetRequest(IB_CM_LISTENER* pListener, ib_cm_request_t* pRequest, IRP* pIrp);
 
 /* Flag of CmConnect: the peer calls CmConnect with the same service id at the same time, and
-   nobody listens. Both ends become one connection. */
+   there is no listener. Both ends become one connection. */
 #define IB_CM_PEER_TO_PEER 0x1u
 
 /* Flag of CmConnect: it does what CmCompleteConnect does, too. Receives that must not be missed are
@@ -188,8 +188,8 @@ NT_API void CmInitializeAccept(ib_cm_accept_t* pAccept);
 /* Accepts a request, and waits until the peer has established the connection; the queue pair is
    then in IB_QPS_RTS.
    STATUS_SUCCESS. STATUS_INVALID_PARAMETER: also a queue pair of another type or state; the request
-   still waits. STATUS_REQUEST_NOT_ACCEPTED: the peer rejected the reply. STATUS_IO_TIMEOUT: the peer
-   does not respond. STATUS_REQUEST_ABORTED: the peer has ended the connection.
+   still waits. STATUS_REQUEST_NOT_ACCEPTED: the peer rejected the reply. STATUS_IO_TIMEOUT: the
+   peer does not respond. STATUS_REQUEST_ABORTED: the peer has ended the connection.
    Cancellation: the connection ends; the peer gets a REJ, IB_CM_REJ_CONSUMER_DEFINED. */
 NT_API NTSTATUS CmAccept(IB_CM_CONNECTION* pConnection, const ib_cm_accept_t* pAccept, IRP* pIrp);
 
@@ -223,12 +223,12 @@ NT_API NTSTATUS CmDisconnect(IB_CM_CONNECTION* pConnection, const VOID* pPData, 
 /* Events of a connection. */
 typedef enum _ib_cm_event_type {
     IB_CM_EVENT_DISCONNECTED = 1, /* by the peer, or since it reused its queue pair */
-    IB_CM_EVENT_TIMEWAIT_EXIT = 3     /* no packet of the connection is on its way any more */
+    IB_CM_EVENT_TIMEWAIT_EXIT = 3 /* no packet of the connection is on its way any more */
 } ib_cm_event_type_t;
 
 typedef struct _ib_cm_event {
-    ULONG type;                    /* ib_cm_event_type_t */
-    UCHAR pdata_length;            /* of the field; 0: no message */
+    ULONG type;                         /* ib_cm_event_type_t */
+    UCHAR pdata_length;                 /* of the field; 0: no message */
     UCHAR pdata[IB_CM_DREQ_PDATA_SIZE]; /* of the DREQ */
 } ib_cm_event_t;
 

@@ -15,9 +15,9 @@
 #define IB_CM_REJ_INVALID_TRANSPORT_TYPE 9
 #define IB_CM_REJ_STALE_CONN 10
 #define IB_CM_REJ_RDC_NOT_EXIST 11
-#define IB_CM_REJ_INVALID_GID 12           /* a valid GID */
-#define IB_CM_REJ_INVALID_LID 13           /* a valid LID */
-#define IB_CM_REJ_INVALID_SL 14            /* a valid SL; and so on */
+#define IB_CM_REJ_INVALID_GID 12 /* a valid GID */
+#define IB_CM_REJ_INVALID_LID 13 /* a valid LID */
+#define IB_CM_REJ_INVALID_SL 14  /* a valid SL; and so on */
 #define IB_CM_REJ_INVALID_TRAFFIC_CLASS 15
 #define IB_CM_REJ_INVALID_HOP_LIMIT 16
 #define IB_CM_REJ_INVALID_PACKET_RATE 17

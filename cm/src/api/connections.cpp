@@ -61,8 +61,7 @@ void CmInitializeAccept(ib_cm_accept_t* pAccept) {
     pAccept->access_ctrl = IB_AC_REMOTE;
 }
 
-NTSTATUS CmConnect(IB_CM* pCm, const ib_cm_connect_t* pConnect, ib_cm_reply_t* pReply,
-                   IRP* pIrp) {
+NTSTATUS CmConnect(IB_CM* pCm, const ib_cm_connect_t* pConnect, ib_cm_reply_t* pReply, IRP* pIrp) {
     return send_verb(pIrp, [=](IRP* irp) { return connect(irp, pCm, pConnect, pReply); });
 }
 

@@ -42,8 +42,7 @@ verb_result close_client(IRP* irp, IB_CM* cm) {
 extern "C" {
 
 NTSTATUS CmOpen(ib_guid_t HcaGuid, UCHAR PortNumber, ULONG Flags, IRP* pIrp) {
-    return send_verb(pIrp,
-                     [=](IRP* irp) { return open_client(irp, HcaGuid, PortNumber, Flags); });
+    return send_verb(pIrp, [=](IRP* irp) { return open_client(irp, HcaGuid, PortNumber, Flags); });
 }
 
 NTSTATUS CmClose(IB_CM* pCm, IRP* pIrp) {

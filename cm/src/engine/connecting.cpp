@@ -44,8 +44,8 @@ void connection::send_req(const cause& why) {
     req.srq = attr.h_srq != nullptr;
     req.primary = fields_of(terms.primary, terms.ack_timeout);
     if (terms.alternate.DLID != 0)
-        req.alternate = fields_of(terms.alternate,
-                                  ack_timeout(terms.alternate.PacketLifeTime, at->ack_delay));
+        req.alternate =
+            fields_of(terms.alternate, ack_timeout(terms.alternate.PacketLifeTime, at->ack_delay));
     take_data(req.private_data);
     send(req, why.fx);
     retries_left_ = terms.max_retries;

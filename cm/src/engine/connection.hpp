@@ -233,7 +233,7 @@ private:
     static std::uint32_t random_psn();
 
     state state_;
-    bool is_open_ = false;       // the client has the object
+    bool is_open_ = false; // the client has the object
     bool is_closing_ = false;
     bool establishes_ = false;   // CmConnect ends with the established connection
     bool was_connected_ = false; // has been established

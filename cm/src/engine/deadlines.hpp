@@ -51,7 +51,8 @@ private:
     };
     boost::intrusive::multiset<
         timed,
-        boost::intrusive::member_hook<timed, boost::intrusive::set_member_hook<>, &timed::deadline_entry>,
+        boost::intrusive::member_hook<timed, boost::intrusive::set_member_hook<>,
+                                      &timed::deadline_entry>,
         boost::intrusive::compare<by_due>>
         all_;
 };

@@ -83,9 +83,9 @@ NTSTATUS cm_port::register_with_ibmf() {
 
 NTSTATUS cm_port::open_paths() {
     if (paths_ != nullptr) return STATUS_SUCCESS;
-    const int status = ibmf_sa_session_open(
-        attributes_.port_guid, 0, nullptr, IBMF_VERSION,
-        IBMF_SAA_SESSION_CACHED_PATHS | IBMF_SAA_SESSION_NO_OFFLOAD, &paths_);
+    const int status =
+        ibmf_sa_session_open(attributes_.port_guid, 0, nullptr, IBMF_VERSION,
+                             IBMF_SAA_SESSION_CACHED_PATHS | IBMF_SAA_SESSION_NO_OFFLOAD, &paths_);
     return status == IBMF_SUCCESS ? STATUS_SUCCESS : STATUS_DEVICE_NOT_READY;
 }
 

@@ -39,9 +39,8 @@ private:
     const UCHAR compare_length_;
     std::array<std::uint8_t, IB_CM_REQ_PDATA_SIZE> compare_{};
     boost::intrusive::list<
-        connection,
-        boost::intrusive::member_hook<connection, boost::intrusive::list_member_hook<>,
-                                      &connection::backlog_entry>>
+        connection, boost::intrusive::member_hook<connection, boost::intrusive::list_member_hook<>,
+                                                  &connection::backlog_entry>>
         requests_; // each has a reference
 };
 

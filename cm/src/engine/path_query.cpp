@@ -15,11 +15,14 @@ void connection::send_path_query() {
         return;
     }
     const port_attributes& port = at->attributes();
-    auto wanted = saa::path_template(
-        {.sgid = port.gids.front(), .dgid = dest_gid_, .max_paths = 1});
-    const ibmf_saa_access_args_t args{SA_PATHRECORD_ATTRID, IBMF_SAA_RETRIEVE,
-                                      wanted.components,    &wanted.record,
-                                      sizeof(wanted.record), nullptr,
+    auto wanted =
+        saa::path_template({.sgid = port.gids.front(), .dgid = dest_gid_, .max_paths = 1});
+    const ibmf_saa_access_args_t args{SA_PATHRECORD_ATTRID,
+                                      IBMF_SAA_RETRIEVE,
+                                      wanted.components,
+                                      &wanted.record,
+                                      sizeof(wanted.record),
+                                      nullptr,
                                       nullptr};
     intrusive_ptr_add_ref(this); // until the completion
     IoSetCompletionRoutine(path_irp_, path_completed, this, TRUE, TRUE, TRUE);

@@ -43,8 +43,7 @@ void cm_port::add(connection& fresh) {
 void cm_port::remove(connection& gone, effects& fx) {
     deadlines_.clear(gone);
     remove_remote_qp(gone);
-    if (gone.by_remote_id.is_linked())
-        by_remote_id_.erase(by_remote_id_.iterator_to(gone));
+    if (gone.by_remote_id.is_linked()) by_remote_id_.erase(by_remote_id_.iterator_to(gone));
     if (!gone.by_local_id.is_linked()) return;
     connections_.erase(connections_.iterator_to(gone));
     --counters.connections;

@@ -67,8 +67,7 @@ NTSTATUS port_table::open_port(client& fresh) {
         status = find_or_open(fresh, at);
     } catch (const std::bad_alloc&) {
     }
-    if (NT_SUCCESS(status) && (fresh.flags & IB_CM_OPEN_WITHOUT_SA) == 0)
-        status = at->open_paths();
+    if (NT_SUCCESS(status) && (fresh.flags & IB_CM_OPEN_WITHOUT_SA) == 0) status = at->open_paths();
     if (NT_SUCCESS(status)) {
         ++at->clients;
         fresh.at = at;

@@ -1,4 +1,4 @@
-// The attributes of the changes of a queue pair. Source: IBA 12.9.6; full table in ci's transitions.
+// The attributes of the changes of a queue pair. Source: IBA 12.9.6, 11.2.5.2.
 #include "connection.hpp"
 
 #include "port.hpp"

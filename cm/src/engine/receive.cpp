@@ -14,29 +14,29 @@ namespace {
 constexpr ib_qpn_t first_client_qp = 2; // QP0 and QP1 are the manager's
 
 /// Additional information of a rejection.
-struct refusal {
+struct rejection_cause {
     std::uint16_t reason = 0; // 0: the request is possible
     std::uint8_t info_length = 0;
     bytes<rejection_info_size> info{};
 };
 
-refusal with_gid(std::uint16_t reason, const ib_gid_t& gid) {
-    refusal made{reason, sizeof(gid)};
+rejection_cause with_gid(std::uint16_t reason, const ib_gid_t& gid) {
+    rejection_cause made{reason, sizeof(gid)};
     boost::endian::store_big_u64(made.info.data(), gid.gid_prefix);
     boost::endian::store_big_u64(made.info.data() + 8, gid.gid_guid);
     return made;
 }
 
-refusal with_lid(std::uint16_t reason, ib_lid_t lid) {
-    refusal made{reason, sizeof(lid)};
+rejection_cause with_lid(std::uint16_t reason, ib_lid_t lid) {
+    rejection_cause made{reason, sizeof(lid)};
     boost::endian::store_big_u16(made.info.data(), lid);
     return made;
 }
 
-refusal with_mtu(std::uint8_t mtu) { return {IB_CM_REJ_INVALID_MTU, 1, {mtu}}; }
+rejection_cause with_mtu(std::uint8_t mtu) { return {IB_CM_REJ_INVALID_MTU, 1, {mtu}}; }
 
 /// Source: IBA 12.6.7.2.
-refusal check(const req_message& req, const cm_port& at) {
+rejection_cause check(const req_message& req, const cm_port& at) {
     const port_attributes& port = at.attributes();
     if (req.qpn < first_client_qp || req.ca_guid == 0) return {IB_CM_REJ_UNSUPPORTED};
     if (req.transport != transport_service::rc && req.transport != transport_service::uc)
@@ -44,8 +44,7 @@ refusal check(const req_message& req, const cm_port& at) {
     if (req.mtu < IB_MTU_256 || req.mtu > port.mtu) return with_mtu(port.mtu);
     if (!at.has_lid(req.primary.remote_lid)) return with_lid(IB_CM_REJ_INVALID_LID, port.lid);
     if (!at.gid_index(req.primary.remote_gid))
-        return with_gid(IB_CM_REJ_INVALID_GID,
-                        port.gids.empty() ? ib_gid_t{} : port.gids.front());
+        return with_gid(IB_CM_REJ_INVALID_GID, port.gids.empty() ? ib_gid_t{} : port.gids.front());
     if (req.primary.local_lid == 0 || req.primary.local_lid > IB_LID_UNICAST_LAST)
         return {IB_CM_REJ_UNSUPPORTED};
     return {};
@@ -107,8 +106,8 @@ connection* cm_port::addressee(const rej_message& message) {
     }
     const auto found = connections_.find(message.remote_id);
     if (found == connections_.end()) return nullptr;
-    const bool same = message.local_id == 0 || found->peer.id == 0 ||
-                      found->peer.id == message.local_id;
+    const bool same =
+        message.local_id == 0 || found->peer.id == 0 || found->peer.id == message.local_id;
     return same ? &*found : nullptr;
 }
 
@@ -149,7 +148,7 @@ void cm_port::receive_request(const req_message& req, const any_message& message
         stale->raise({event::stale, fx});
         return;
     }
-    if (const refusal why = check(req, *this); why.reason != 0) {
+    if (const rejection_cause why = check(req, *this); why.reason != 0) {
         ++counters.rejected;
         rej_message rej;
         rej.remote_id = req.local_id;

@@ -20,8 +20,8 @@ constexpr ticks response_time(unsigned life_time, unsigned code) {
 /// The acknowledgement timeout of a path: twice its life time, and the peer's delay; a code of 5
 /// bits.
 constexpr std::uint8_t ack_timeout(unsigned life_time, unsigned ack_delay) {
-    const std::uint64_t wanted =
-        (std::uint64_t{2} << (life_time & 31)) + (ack_delay != 0 ? std::uint64_t{1} << (ack_delay & 31) : 0);
+    const std::uint64_t wanted = (std::uint64_t{2} << (life_time & 31)) +
+                                 (ack_delay != 0 ? std::uint64_t{1} << (ack_delay & 31) : 0);
     unsigned code = 0;
     while (code < 31 && (std::uint64_t{1} << code) < wanted)
         ++code;

@@ -55,9 +55,8 @@ void connection::request_time(const cause& why) {
     mra_message mra;
     mra.local_id = local_id;
     mra.remote_id = peer.id;
-    mra.acknowledged = contains(state::req_rcvd | state::mra_req_sent, state_)
-                           ? message_kind::req
-                           : message_kind::rep;
+    mra.acknowledged = contains(state::req_rcvd | state::mra_req_sent, state_) ? message_kind::req
+                                                                               : message_kind::rep;
     mra.service_timeout = service_timeout;
     send(mra, why.fx);
     wait_for(time_of(service_timeout) / 2);

@@ -17,7 +17,8 @@ enum class state : std::uint8_t {
     rep_sent,     // passive end: waits for RTU
     mra_rep_rcvd, // likewise; the peer needs more time
     established,
-    dreq_sent, // this end has ended the connection: stops the queue pair, sends DREQ, waits for DREP
+    dreq_sent, // this end has ended the connection: stops the queue pair, sends DREQ, waits for
+               // DREP
     dreq_rcvd, // the peer has: stops the queue pair, sends DREP
     timewait,  // packets may be on their way; duplicates get the last response again
     ended,

@@ -116,8 +116,7 @@ constexpr row_index index;
 std::span<const transition> transitions() noexcept { return rows; }
 
 const transition* find_transition(state from, event on) noexcept {
-    const unsigned number =
-        index.rows[static_cast<unsigned>(from)][static_cast<unsigned>(on)];
+    const unsigned number = index.rows[static_cast<unsigned>(from)][static_cast<unsigned>(on)];
     return number == 0 ? nullptr : &rows[number - 1];
 }
 

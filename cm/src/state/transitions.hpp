@@ -38,7 +38,7 @@ enum class action : std::uint8_t {
     send_dreq,
     begin_stop, // likewise, since the peer has ended the connection
     send_drep,
-    confirm,      // DREP, for the peer's DREQ instead of its DREP
+    confirm, // DREP, for the peer's DREQ instead of its DREP
     confirm_again,
     disconnected, // DREP arrived
     unconfirmed,  // no DREP in time

@@ -23,9 +23,9 @@ std::optional<any_message> load_any(std::uint16_t attribute,
                                     std::span<const std::uint8_t, message_size> from,
                                     const std::variant<Messages...>*) {
     std::optional<any_message> found;
-    static_cast<void>(((Messages::attribute_id == attribute &&
-                        ((found = load_valid<Messages>(from)), true)) ||
-                       ...));
+    static_cast<void>(
+        ((Messages::attribute_id == attribute && ((found = load_valid<Messages>(from)), true)) ||
+         ...));
     return found;
 }
 
@@ -33,8 +33,7 @@ std::optional<any_message> load_any(std::uint16_t attribute,
 
 std::optional<any_message> decode(ibmf::mad_bytes datagram) {
     if (datagram.size() != ibmf::mad_size) return std::nullopt;
-    const ibmf::mad_header header =
-        ibmf::load_mad_header(datagram.first<ibmf::mad_header_size>());
+    const ibmf::mad_header header = ibmf::load_mad_header(datagram.first<ibmf::mad_header_size>());
     if (header.base_version != MAD_CLASS_BASE_VERS_1 ||
         header.mgmt_class != MAD_MGMT_CLASS_COMM_MGT || header.class_version != class_version ||
         header.method != MAD_METHOD_SEND)

@@ -52,8 +52,8 @@ struct binding {
     /// False: no memory.
     static bool bind(connection& link, std::shared_ptr<closing_handle> qp) {
         const std::shared_ptr<closing_handle> before = link.open_handle();
-        auto fresh = closing_handle::reserve(access::closing_verb_of<connection>,
-                                             {before, std::move(qp)});
+        auto fresh =
+            closing_handle::reserve(access::closing_verb_of<connection>, {before, std::move(qp)});
         if (fresh == nullptr) return false;
         fresh->set_object(before->object());
         before->set_object(nullptr);
