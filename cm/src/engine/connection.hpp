@@ -74,7 +74,7 @@ struct cause {
 struct connection final : boost::intrusive_ref_counter<connection>, timed, cancel_target {
     /// Null without memory.
     static connection_ref make(cm_port& at, role its_role) noexcept;
-    ~connection();
+    ~connection() override;
     connection(const connection&) = delete;
     connection& operator=(const connection&) = delete;
 

@@ -11,15 +11,12 @@ class effects;
 
 /// An object with a deadline, which it need not have at present.
 struct timed {
+    virtual ~timed() = default;
     /// The deadline has passed, and is no longer set. Called under the port's lock.
     virtual void on_time(effects& fx) = 0;
 
     boost::intrusive::set_member_hook<> deadline_entry;
     ticks due = 0;
-
-protected:
-    timed() = default;
-    ~timed() = default;
 };
 
 /// The caller holds the port's lock.

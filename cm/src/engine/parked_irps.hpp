@@ -44,13 +44,11 @@ private:
 
 /// The owner of IRPs whose cancellation has consequences.
 struct cancel_target {
+    virtual ~cancel_target() = default;
     /// Completes the IRP by `fx`, now or later. Called under the lock.
     virtual void cancelled(IRP* irp, verb which, effects& fx) = 0;
     virtual void add_reference() = 0;
     virtual void release_reference() = 0;
-
-protected:
-    ~cancel_target() = default;
 };
 
 } // namespace irpverbs::cm::engine
