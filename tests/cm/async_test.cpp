@@ -31,7 +31,7 @@ struct async_end {
         pd = co_await ci::allocate_pd(ca);
         cq = co_await ci::create_cq(ca, 16);
         qp = co_await ci::create_qp(pd, cq, cq, small_qp(nullptr));
-        cm = co_await cm::open(guid, 1, IB_CM_OPEN_WITHOUT_SA);
+        cm = co_await cm::open(ca, 1, IB_CM_OPEN_WITHOUT_SA);
     }
 };
 

@@ -6,6 +6,7 @@
 
 #include <cm/cm.h>
 
+#include <cstring>
 #include <optional>
 #include <string_view>
 
@@ -16,8 +17,8 @@ inline constexpr ib_svc_id_t service = 0x1000'0000'0000'0042;
 /// An IB_CM for the life of the scope.
 class open_cm {
 public:
-    explicit open_cm(ib_guid_t hca, ULONG flags = IB_CM_OPEN_WITHOUT_SA)
-        : cm_(created<IB_CM>([=](IRP* irp) { return CmOpen(hca, 1, flags, irp); })) {}
+    explicit open_cm(IB_CA* ca, ULONG flags = IB_CM_OPEN_WITHOUT_SA)
+        : cm_(created<IB_CM>([=](IRP* irp) { return CmOpen(ca, 1, flags, irp); })) {}
     ~open_cm() { EXPECT_STREQ(name_of(close()), "STATUS_SUCCESS"); }
     open_cm(const open_cm&) = delete;
     open_cm& operator=(const open_cm&) = delete;
@@ -239,8 +240,8 @@ struct two_ends {
 
     cm_end one;
     cm_end two;
-    open_cm first{one.guid};
-    open_cm second{two.guid};
+    open_cm first{one.ca};
+    open_cm second{two.ca};
 };
 
 /// An established connection.

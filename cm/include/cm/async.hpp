@@ -10,11 +10,13 @@
 
 namespace irpverbs::cm {
 
-/// CmOpen: void(error_code, manager). The port is `number` of the HCA with that node GUID.
+/// CmOpen: void(error_code, manager).
 template <class Token = boost::asio::deferred_t>
-auto open(ib_guid_t hca, UCHAR number = 1, ULONG flags = 0, Token&& token = {}) {
+auto open(const ci::channel_adapter& ca, UCHAR number = 1, ULONG flags = 0, Token&& token = {}) {
     return ci::detail::open<manager>(
-        1, {}, [=](IRP* irp) { CmOpen(hca, number, flags, irp); }, std::forward<Token>(token));
+        1, {detail::access::held(ca)},
+        [=, ca = static_cast<IB_CA*>(ca)](IRP* irp) { CmOpen(ca, number, flags, irp); },
+        std::forward<Token>(token));
 }
 
 /// CmClose: manager::async_close.

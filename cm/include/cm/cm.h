@@ -48,11 +48,11 @@ typedef struct _IB_CM_CONNECTION IB_CM_CONNECTION;
 /* Opens the communication manager of a port. Any number may be open for a port of a machine; they
    share its class 0x07 and its service ids. The HCA can't be detached while one is open.
    Ownership: the IB_CM is the caller's until CmClose completes.
-   STATUS_SUCCESS: Information is the IB_CM*. STATUS_NO_SUCH_DEVICE: no HCA has that node GUID.
-   STATUS_INVALID_PARAMETER: it has no such port; an unknown flag. STATUS_DEVICE_BUSY: another
+   STATUS_SUCCESS: Information is the IB_CM*. STATUS_INVALID_PARAMETER: also no such port, or an
+   unknown flag. STATUS_DEVICE_BUSY: another
    client of IBMF has the class. STATUS_DEVICE_NOT_READY: the port is not active and the SA is
    wanted. STATUS_NOT_SUPPORTED: the HCA's driver leaves the class to another manager. */
-NT_API NTSTATUS CmOpen(ib_guid_t HcaGuid, UCHAR PortNumber, ULONG Flags, IRP* pIrp);
+NT_API NTSTATUS CmOpen(IB_CA* pCa, UCHAR PortNumber, ULONG Flags, IRP* pIrp);
 
 /* Closes it. With the last one of a port, what it remembers of ended connections is dropped.
    STATUS_SUCCESS. STATUS_DEVICE_BUSY: listeners, connections or verbs of it remain. */

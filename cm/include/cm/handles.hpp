@@ -16,8 +16,9 @@ struct binding;
 } // namespace detail
 
 /// The communication manager of a port; `open` makes it. It is moved, not copied, and converts to
-/// the IB_CM* that every verb takes. The destructor closes it asynchronously, after its listeners
-/// and connections. IRQL: <= DISPATCH_LEVEL, as for all handles here.
+/// the IB_CM* that every verb takes. It keeps its channel adapter. The destructor closes it
+/// asynchronously, after its listeners and connections. IRQL: <= DISPATCH_LEVEL, as for all handles
+/// here.
 class manager : public ci::detail::object_handle<IB_CM, CmClose> {
 public:
     manager() noexcept = default;

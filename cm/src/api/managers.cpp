@@ -9,13 +9,14 @@ using namespace irpverbs::cm::engine;
 
 namespace {
 
-verb_result open_client(IRP* irp, ib_guid_t hca, UCHAR number, ULONG flags) {
-    if ((flags & ~IB_CM_OPEN_WITHOUT_SA) != 0 || number == 0) return {STATUS_INVALID_PARAMETER};
+verb_result open_client(IRP* irp, IB_CA* ca, UCHAR number, ULONG flags) {
+    if (ca == nullptr || (flags & ~IB_CM_OPEN_WITHOUT_SA) != 0 || number == 0)
+        return {STATUS_INVALID_PARAMETER};
     if (irpverbs::dispatch::detail::fault_point("cm.client"))
         return {STATUS_INSUFFICIENT_RESOURCES};
     auto* const fresh = new (std::nothrow) client;
     if (fresh == nullptr) return {STATUS_INSUFFICIENT_RESOURCES};
-    fresh->hca = hca;
+    fresh->ca = ca;
     fresh->number = number;
     fresh->flags = flags;
     fresh->irp = irp;
@@ -41,8 +42,8 @@ verb_result close_client(IRP* irp, IB_CM* cm) {
 
 extern "C" {
 
-NTSTATUS CmOpen(ib_guid_t HcaGuid, UCHAR PortNumber, ULONG Flags, IRP* pIrp) {
-    return send_verb(pIrp, [=](IRP* irp) { return open_client(irp, HcaGuid, PortNumber, Flags); });
+NTSTATUS CmOpen(IB_CA* pCa, UCHAR PortNumber, ULONG Flags, IRP* pIrp) {
+    return send_verb(pIrp, [=](IRP* irp) { return open_client(irp, pCa, PortNumber, Flags); });
 }
 
 NTSTATUS CmClose(IB_CM* pCm, IRP* pIrp) {

@@ -14,7 +14,7 @@ struct client {
     static client& of(IB_CM* object) { return *reinterpret_cast<client*>(object); }
     IB_CM* object() { return reinterpret_cast<IB_CM*>(this); }
 
-    ib_guid_t hca = 0;
+    IB_CA* ca = nullptr; // until the end of CmOpen
     UCHAR number = 0;
     ULONG flags = 0;
     IRP* irp = nullptr; // of CmOpen or CmClose, which a work item executes

@@ -11,8 +11,6 @@
 
 namespace irpverbs::cm::engine {
 
-using ci::detail::call_verb;
-
 cm_port::lifecycle::lifecycle(cm_port& of) : lock_(of.table_.lifecycle()) {}
 
 namespace {
@@ -43,13 +41,7 @@ NTSTATUS cm_port::open_hca() {
     DEVICE_OBJECT* const fdo = HcaFromGuid(ca_guid);
     if (fdo == nullptr) return STATUS_NO_SUCH_DEVICE;
     const NTSTATUS opened = hca_.open(fdo, number);
-    if (!NT_SUCCESS(opened)) return opened;
-    IB_CA_ATTR attr{};
-    const NTSTATUS queried =
-        call_verb([&](IRP* irp) { return CiQueryCa(hca_.ca(), sizeof(attr), &attr, irp); }).status;
-    if (!NT_SUCCESS(queried) && queried != STATUS_BUFFER_OVERFLOW) return queried;
-    ack_delay = attr.LocalAckDelay & 0x1F;
-    return refresh();
+    return NT_SUCCESS(opened) ? refresh() : opened;
 }
 
 NTSTATUS cm_port::refresh() {

@@ -7,8 +7,9 @@
 
 namespace irpverbs::cm::engine {
 
-cm_port::cm_port(port_table& table, ib_guid_t its_hca, UCHAR its_number)
-    : ca_guid(its_hca), number(its_number), table_(table), hca_(*this) {
+cm_port::cm_port(port_table& table, const IB_CA_ATTR& hca, UCHAR its_number)
+    : ca_guid(hca.NodeGuid), number(its_number), ack_delay(hca.LocalAckDelay & 0x1F), table_(table),
+      hca_(*this) {
     ExInitializeRundownProtection(&sends_);
     KeInitializeTimer(&timer_);
     KeInitializeDpc(&timer_dpc_, timer_expired, this);

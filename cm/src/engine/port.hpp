@@ -44,7 +44,7 @@ struct port_attributes {
 
 class cm_port final : public boost::intrusive_ref_counter<cm_port> {
 public:
-    cm_port(port_table& table, ib_guid_t its_hca, UCHAR its_number);
+    cm_port(port_table& table, const IB_CA_ATTR& hca, UCHAR its_number);
     ~cm_port();
 
     /// Holds the port's lock, and carries out the effects after its release. IRQL: <=
@@ -112,7 +112,7 @@ public:
 
     const ib_guid_t ca_guid;
     const UCHAR number;
-    std::uint8_t ack_delay = 0;
+    const std::uint8_t ack_delay;
     std::size_t clients = 0;       // under the lifecycle lock
     std::size_t peer_connects = 0; // connections with is_peer_to_peer
     ib_cm_counters_t counters{};

@@ -78,8 +78,13 @@ NTSTATUS port_table::open_port(client& fresh) {
 }
 
 NTSTATUS port_table::find_or_open(client& fresh, boost::intrusive_ptr<cm_port>& found) {
+    IB_CA_ATTR attr{};
+    const NTSTATUS queried = ci::detail::call_verb([&](IRP* irp) {
+                                 return CiQueryCa(fresh.ca, sizeof(attr), &attr, irp);
+                             }).status;
+    if (!NT_SUCCESS(queried) && queried != STATUS_BUFFER_OVERFLOW) return queried;
     const auto same = std::ranges::find_if(ports_, [&](const cm_port* each) {
-        return each->ca_guid == fresh.hca && each->number == fresh.number;
+        return each->ca_guid == attr.NodeGuid && each->number == fresh.number;
     });
     if (same != ports_.end()) {
         found = *same;
@@ -87,7 +92,7 @@ NTSTATUS port_table::find_or_open(client& fresh, boost::intrusive_ptr<cm_port>& 
     }
     if (dispatch::detail::fault_point("cm.port")) throw std::bad_alloc();
     ports_.reserve(ports_.size() + 1);
-    const boost::intrusive_ptr<cm_port> made(new cm_port(*this, fresh.hca, fresh.number));
+    const boost::intrusive_ptr<cm_port> made(new cm_port(*this, attr, fresh.number));
     const NTSTATUS status = made->open();
     if (!NT_SUCCESS(status)) return status;
     ports_.push_back(made.get());
