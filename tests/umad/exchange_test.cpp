@@ -145,6 +145,24 @@ TEST(UmadExchange, SecondRequestWithATransactionId_IsRefused) {
     EXPECT_EQ(my.of.send({peer(2), 100, 0}, datagram(1, 7)), 0);
 }
 
+// A transfer to one peer and a request to another, with one TransactionID: the end of the transfer
+// replaces the request, and its deadline.
+TEST(UmadExchange, TransferThatEndsBesideARequest_LeavesOneDeadline) {
+    one_exchange my;
+    ASSERT_EQ(my.of.send({peer(2), 5'000, 1}, table(get_table, 7, 100)), 0);
+    EXPECT_EQ(my.of.send({peer(2), 5'000, 0}, datagram(get_table, 7)), EINVAL);
+    ASSERT_EQ(my.of.send({peer(3), 5'000, 0}, datagram(get_table, 7)), 0);
+    my.port.advance_to(1'000);
+    mad all = datagram(get_table | response_bit, 7);
+    rmpp::set(all.data(), rmpp::ack, 0, 0, 1, 64);
+    my.of.received(peer(2), all.data());
+    my.port.advance_to(5'999);
+    EXPECT_TRUE(my.port.delivered.empty());
+    my.port.advance_to(20'000);
+    EXPECT_EQ(my.port.delivered.size(), 1u);
+    EXPECT_EQ(my.port.all.next(), deadlines::never);
+}
+
 TEST(UmadExchange, RequestOfAPeer_IsDelivered) {
     one_exchange my;
     my.of.received(peer(2), datagram(1, 9).data());

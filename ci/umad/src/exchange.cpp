@@ -35,7 +35,9 @@ deadlines::ticket exchange::in_ms(std::int64_t delay, std::function<void()> what
 int exchange::send(const send_options& how, std::span<const std::uint8_t> content) {
     const std::uint8_t* const m = content.data();
     const bool waits = !is_response(m);
-    if (waits && requests_.contains({class_of(m), low_tid(m)})) return EINVAL;
+    if (waits && (requests_.contains({class_of(m), low_tid(m)}) ||
+                  sendings_.contains(key_of_transfer(how.peer, m))))
+        return EINVAL;
     if (segments_ && rmpp::is_active(m)) return send_segments(how, content);
     if (content.size() > mad_size) return EINVAL;
     mad datagram{};
@@ -62,7 +64,8 @@ void exchange::await_response(const send_options& how, std::span<const std::uint
     const request_key key{class_of(content.data()), low_tid(content.data())};
     request waiting{how, {}, retries, {}};
     std::copy_n(content.begin(), std::min(content.size(), mad_size), waiting.content.begin());
-    requests_.insert_or_assign(key, waiting);
+    forget(key);
+    requests_.emplace(key, waiting);
     set_timer(key);
 }
 
