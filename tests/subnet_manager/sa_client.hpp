@@ -64,6 +64,7 @@ public:
     std::uint64_t key = 0;
     std::atomic<bool> ignores_reports{false}; // neither responds to Reports nor keeps them
     std::uint8_t class_version = 2;
+    std::uint32_t modifier = 0;
     ibmf_retrans_t times{saa::default_retrans.retrans_retries, 100'000, 10'000, 0};
 
     template <class Host>
@@ -90,7 +91,8 @@ public:
                              .class_version = class_version,
                              .method = method,
                              .transaction_id = ++requests_,
-                             .attribute_id = attribute});
+                             .attribute_id = attribute,
+                             .attribute_modifier = modifier});
         ibmf::store(class_header, {.sm_key = key, .component_mask = components});
         ibmf_msg_t* message = nullptr;
         EXPECT_EQ(ibmf_alloc_msg(client_, IBMF_ALLOC_SLEEP, &message), IBMF_SUCCESS);

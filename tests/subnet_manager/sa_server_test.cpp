@@ -45,6 +45,18 @@ TEST_P(SaServer, ComponentMask_SelectsRecords) {
     EXPECT_EQ(one.record<sa_node_record_t>().NodeInfo.NodeGUID, hcas.guid(3));
 }
 
+TEST_P(SaServer, CapabilityMaskWithBit31OfTheModifier_SelectsPortsThatHaveItsBits) {
+    sa_portinfo_record_t wanted{};
+    wanted.PortInfo.CapabilityMask = IB_PORT_CAP_IS_SM;
+    EXPECT_TRUE(client.table(wanted, SA_PORTINFO_COMPMASK_CAPMASK).empty());
+    client.modifier = 0x8000'0000;
+    const auto managers = client.table(wanted, SA_PORTINFO_COMPMASK_CAPMASK);
+    ASSERT_EQ(managers.size(), 1u);
+    EXPECT_EQ(managers[0].EndportLID, lid(0));
+    wanted.PortInfo.CapabilityMask |= IB_PORT_CAP_SM_DISABLED;
+    EXPECT_TRUE(client.table(wanted, SA_PORTINFO_COMPMASK_CAPMASK).empty());
+}
+
 TEST_P(SaServer, Get_ReturnsOneRecordOrError) {
     sa_node_record_t wanted{};
     const auto status_of = [&](std::uint8_t method, std::uint16_t attribute,

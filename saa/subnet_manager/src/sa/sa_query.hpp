@@ -19,6 +19,7 @@ struct sa_query {
     ibmf::mad_bytes data; // the query's record
     bool table = false;   // GetTable: the response may have any number of records
     bool trusted = false; // the request had the SA's key
+    std::uint32_t modifier = 0;
 };
 
 /// Records in the format of a GetTable response: packed, each padded to 8 bytes.

@@ -52,7 +52,7 @@ private:
             return {net,       access,
                     groups,    sa.component_mask,
                     what.data, what.header.method == SA_SUBN_ADM_GET_TABLE,
-                    trusted};
+                    trusted,   what.header.attribute_modifier};
         }
     };
     /// The group of a request.

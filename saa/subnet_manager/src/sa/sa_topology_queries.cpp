@@ -71,9 +71,21 @@ std::uint16_t find_nodes(const sa_query& query, record_list& found) {
     });
 }
 
+// With bit 31 of the modifier the CapabilityMask of a query is a set of bits that a port must have,
+// not the whole mask. Source: errata of IBA 1.2; OpenSM.
 std::uint16_t find_ports(const sa_query& query, record_list& found) {
-    return add_matching<sa_portinfo_record_t>(query, found, [&](const auto& emit) {
+    constexpr std::uint32_t by_bits = 0x8000'0000;
+    sa_query others = query; // the components that are compared as a whole
+    std::uint32_t bits = 0;
+    if ((query.modifier & by_bits) != 0 && has(query.components, SA_PORTINFO_COMPMASK_CAPMASK)) {
+        const auto wanted = unpack<sa_portinfo_record_t>(query.data);
+        if (!wanted) return SA_STATUS_ERR_REQ_INVALID;
+        bits = wanted->PortInfo.CapabilityMask;
+        others.components &= ~std::uint64_t{SA_PORTINFO_COMPMASK_CAPMASK};
+    }
+    return add_matching<sa_portinfo_record_t>(others, found, [&](const auto& emit) {
         for_each_visible_port(query, [&](port_ref port) {
+            if ((query.net.nodes.at(port).info.CapabilityMask & bits) != bits) return;
             sa_portinfo_record_t record{};
             record.EndportLID = lid_of(query.net, end_port_of(query.net, port));
             record.PortNum = port.port;
