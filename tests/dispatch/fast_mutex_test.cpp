@@ -66,6 +66,18 @@ TEST_P(FastMutexes, SecondAcquireByOwner_BugChecks) {
     ExReleaseFastMutex(&one);
 }
 
+// Source: WDK ExTryToAcquireFastMutex, "returns TRUE if the mutex is acquired, and FALSE
+// otherwise".
+TEST_P(FastMutexes, SecondTryByOwner_IsFalse) {
+    fast_mutex one;
+    ExAcquireFastMutex(&one);
+    EXPECT_FALSE(ExTryToAcquireFastMutex(&one));
+    EXPECT_FALSE(KeTryToAcquireGuardedMutex(&one));
+    EXPECT_EQ(KeGetCurrentIrql(), APC_LEVEL);
+    ExReleaseFastMutex(&one);
+    EXPECT_TRUE(free_for_another(one));
+}
+
 TEST_P(FastMutexes, ReleaseWithoutOwnership_BugChecks) {
     fast_mutex one;
     EXPECT_EQ(bug_check_of([&] { ExReleaseFastMutex(&one); }), THREAD_NOT_MUTEX_OWNER);

@@ -52,6 +52,40 @@ TEST(DpcTooLong, Kept_IsNotReported) {
     EXPECT_TRUE(nothing_reported(seen));
 }
 
+// A DPC that acquires a lock a hundred times and takes no time of its own.
+void lock_often(KDPC*, void* lock, void*, void*) {
+    for (int i = 0; i < 100; ++i) {
+        KeAcquireSpinLockAtDpcLevel(static_cast<KSPIN_LOCK*>(lock));
+        KeReleaseSpinLockFromDpcLevel(static_cast<KSPIN_LOCK*>(lock));
+    }
+}
+
+// The machine's own delays are not the DPC's time.
+TEST(DpcTooLongRule, DelaysOfTheMachine_AreNotCounted) {
+    const auto usual = settings.dpc_limit.exchange(10);
+    const auto usual_raised = settings.raised_limit.exchange(10);
+    {
+        const findings seen{check::watchdog};
+        for (std::uint64_t seed = 0; seed < 10; ++seed) {
+            dispatch::random_choices chance(seed);
+            sim_machine::options options;
+            options.delays = 2;
+            sim_machine machine(chance, options);
+            const dispatch::machine::scope here(machine);
+            const findings::on_this_machine collected(seen);
+            KSPIN_LOCK lock;
+            KeInitializeSpinLock(&lock);
+            KDPC dpc;
+            KeInitializeDpc(&dpc, lock_often, &lock);
+            machine.spawn("driver", [&] { KeInsertQueueDpc(&dpc, nullptr, nullptr); });
+            EXPECT_TRUE(machine.run()) << machine.last().report;
+        }
+        EXPECT_TRUE(nothing_reported(seen));
+    }
+    settings.dpc_limit = usual;
+    settings.raised_limit = usual_raised;
+}
+
 TEST(RaisedTooLong, Broken_IsReported) {
     findings seen{check::watchdog};
     run_dpcs(seen, 7, 19 * seconds);

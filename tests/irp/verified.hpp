@@ -31,8 +31,9 @@ public:
     explicit lambda_driver(routine dispatch) : dispatch_(std::move(dispatch)) {
         for (PDRIVER_DISPATCH& each : driver_.MajorFunction)
             each = run;
-        IoCreateDevice(&driver_, sizeof(void*), nullptr, FILE_DEVICE_UNKNOWN, 0, FALSE, &device_);
-        if (device_ != nullptr) *static_cast<lambda_driver**>(device_->DeviceExtension) = this;
+        IoCreateDevice(&driver_, sizeof(extension), nullptr, FILE_DEVICE_UNKNOWN, 0, FALSE,
+                       &device_);
+        if (device_ != nullptr) extension_of(device_).driver = this;
     }
     lambda_driver(lambda_driver& below, routine dispatch) : lambda_driver(std::move(dispatch)) {
         lower_ = IoAttachDeviceToDeviceStack(device_, below.device());
@@ -47,10 +48,21 @@ public:
     DEVICE_OBJECT* device() const { return device_; }
     DEVICE_OBJECT* lower() const { return lower_; }
     void forget_device() { device_ = nullptr; }
+    DRIVER_OBJECT& driver_object() { return driver_; }
+    /// The remove lock in the device's extension; not initialised yet.
+    IO_REMOVE_LOCK& remove_lock() const { return extension_of(device_).lock; }
 
 private:
+    struct extension {
+        lambda_driver* driver;
+        IO_REMOVE_LOCK lock;
+    };
+
+    static extension& extension_of(DEVICE_OBJECT* device) {
+        return *static_cast<extension*>(device->DeviceExtension);
+    }
     static NTSTATUS run(DEVICE_OBJECT* device, IRP* irp) {
-        return (*static_cast<lambda_driver**>(device->DeviceExtension))->dispatch_(device, irp);
+        return extension_of(device).driver->dispatch_(device, irp);
     }
 
     DRIVER_OBJECT driver_{};

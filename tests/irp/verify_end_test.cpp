@@ -241,8 +241,8 @@ constexpr UCHAR majors[] = {IRP_MJ_CREATE,
 /// A dispatch routine that acquires and releases remove locks.
 std::vector<reported_finding>
 ask_locked(const std::function<void(IO_REMOVE_LOCK*, IO_REMOVE_LOCK*)>& before,
-           UCHAR major = IRP_MJ_READ) {
-    return found_in([&](sim_machine&) {
+           UCHAR major = IRP_MJ_READ, const std::string& options = "default") {
+    return found_with(options, [&](sim_machine&) {
         IO_REMOVE_LOCK one;
         IO_REMOVE_LOCK two;
         IoInitializeRemoveLock(&one, lock_tag, 0, 0);
@@ -272,17 +272,20 @@ TEST(RemoveLockRelease2, Kept_IsNotReported) {
             major)))
             << int{major};
 }
+void both(IO_REMOVE_LOCK* one, IO_REMOVE_LOCK* two) {
+    IoAcquireRemoveLock(one, &first_tag);
+    IoAcquireRemoveLock(two, &first_tag);
+    IoReleaseRemoveLock(two, &first_tag);
+    IoReleaseRemoveLock(one, &first_tag);
+}
 TEST(MultRemoveLock, Broken_IsReported) {
-    const auto found = ask_locked([](IO_REMOVE_LOCK* one, IO_REMOVE_LOCK* two) {
-        IoAcquireRemoveLock(one, &first_tag);
-        IoAcquireRemoveLock(two, &first_tag);
-        IoReleaseRemoveLock(two, &first_tag);
-        IoReleaseRemoveLock(one, &first_tag);
-    });
+    const auto found = ask_locked(both, IRP_MJ_READ, "default,two_remove_locks=fail");
     EXPECT_TRUE(is(found, "MultRemoveLock", detected, 0x49521015));
     EXPECT_TRUE(found.at(0).has_stack("other one acquired at"));
 }
 TEST(MultRemoveLock, Kept_IsNotReported) {
+    EXPECT_TRUE(nothing(ask_locked(both))); // Microsoft's rule is a warning
+    EXPECT_TRUE(nothing(ask_locked(both, IRP_MJ_READ, "default,two_remove_locks=allow")));
     EXPECT_TRUE(nothing(ask_locked([](IO_REMOVE_LOCK* one, IO_REMOVE_LOCK*) {
         for (int i = 0; i < 2; ++i) {
             IoAcquireRemoveLock(one, &first_tag);
@@ -292,14 +295,18 @@ TEST(MultRemoveLock, Kept_IsNotReported) {
 }
 
 /// A request during whose dispatch IoReleaseRemoveLockAndWait is called.
-std::vector<reported_finding> waits_in_hand(UCHAR major) {
-    return found_in([major](sim_machine&) {
-        IO_REMOVE_LOCK lock;
-        IoInitializeRemoveLock(&lock, lock_tag, 0, 0);
+std::vector<reported_finding> waits_in_hand(UCHAR major, bool for_own_lock = true,
+                                            bool serves_pnp = true) {
+    return found_in([=](sim_machine&) {
+        IO_REMOVE_LOCK of_a_file;
+        IO_REMOVE_LOCK* lock = &of_a_file;
         lambda_driver driver([&](DEVICE_OBJECT*, IRP* irp) {
-            in_and_out(&lock);
+            in_and_out(lock);
             return complete(irp, STATUS_SUCCESS);
         });
+        if (!serves_pnp) driver.driver_object().MajorFunction[IRP_MJ_PNP] = nullptr;
+        if (for_own_lock) lock = &driver.remove_lock();
+        IoInitializeRemoveLock(lock, lock_tag, 0, 0);
         request(1, major).send(driver);
     });
 }
@@ -309,6 +316,8 @@ TEST(IoReleaseRemoveLockAndWaitOutsideRemoveDevice, Broken_IsReported) {
 }
 TEST(IoReleaseRemoveLockAndWaitOutsideRemoveDevice, Kept_IsNotReported) {
     EXPECT_TRUE(nothing(waits_in_hand(IRP_MJ_PNP)));
+    EXPECT_TRUE(nothing(waits_in_hand(IRP_MJ_CLEANUP, false))); // the lock of a file
+    EXPECT_TRUE(nothing(waits_in_hand(IRP_MJ_CLEANUP, true, false)));
 }
 
 NTSTATUS unlock(DEVICE_OBJECT*, IRP* irp, void* lock) {
@@ -327,8 +336,7 @@ enum class holds {
 /// second one arrives.
 std::vector<reported_finding> forwards(UCHAR major, holds second, bool first_is_below) {
     return found_in([=](sim_machine&) {
-        IO_REMOVE_LOCK lock;
-        IoInitializeRemoveLock(&lock, lock_tag, 0, 0);
+        IO_REMOVE_LOCK* lock = nullptr;
         IRP* pended = nullptr;
         bool is_first = true;
         lambda_driver below(pend_in(pended));
@@ -337,15 +345,17 @@ std::vector<reported_finding> forwards(UCHAR major, holds second, bool first_is_
             IoCopyCurrentIrpStackLocationToNext(irp);
             if (what == holds::nothing) return IoCallDriver(below.device(), irp);
             if (what == holds::with_the_irp) {
-                IoAcquireRemoveLock(&lock, irp);
-                IoSetCompletionRoutine(irp, unlock, &lock, TRUE, TRUE, TRUE);
+                IoAcquireRemoveLock(lock, irp);
+                IoSetCompletionRoutine(irp, unlock, lock, TRUE, TRUE, TRUE);
                 return IoCallDriver(below.device(), irp);
             }
-            IoAcquireRemoveLock(&lock, &lock);
+            IoAcquireRemoveLock(lock, lock);
             const NTSTATUS status = IoCallDriver(below.device(), irp);
-            IoReleaseRemoveLock(&lock, &lock);
+            IoReleaseRemoveLock(lock, lock);
             return status;
         });
+        lock = &filter.remove_lock();
+        IoInitializeRemoveLock(lock, lock_tag, 0, 0);
         request first(2, IRP_MJ_WRITE);
         first.send(filter);
         if (!first_is_below) complete(std::exchange(pended, nullptr), STATUS_SUCCESS);
@@ -354,8 +364,8 @@ std::vector<reported_finding> forwards(UCHAR major, holds second, bool first_is_
         other.send(filter);
         complete(pended, STATUS_SUCCESS);
         if (of_first != nullptr) complete(of_first, STATUS_SUCCESS);
-        IoAcquireRemoveLock(&lock, &lock);
-        IoReleaseRemoveLockAndWait(&lock, &lock);
+        IoAcquireRemoveLock(lock, lock);
+        IoReleaseRemoveLockAndWait(lock, lock);
     });
 }
 TEST(RemoveLockForward, Broken_IsReported) {
@@ -398,50 +408,73 @@ TEST(RemoveLockReleaseRule, EarlierRequestStillBelow_IsAccepted) {
 // A hold under a tag that is no request may protect all requests.
 TEST(RemoveLockForwardRule, OneHoldForAllRequests_IsAccepted) {
     EXPECT_TRUE(nothing(found_in([](sim_machine&) {
-        IO_REMOVE_LOCK lock;
-        IoInitializeRemoveLock(&lock, lock_tag, 0, 0);
+        IO_REMOVE_LOCK* lock = nullptr;
         bool locks = true;
         lambda_driver below(succeed_at_once);
         lambda_driver filter(below, [&](DEVICE_OBJECT*, IRP* irp) {
             if (std::exchange(locks, false)) {
-                IoAcquireRemoveLock(&lock, irp);
-                IoReleaseRemoveLock(&lock, irp);
+                IoAcquireRemoveLock(lock, irp);
+                IoReleaseRemoveLock(lock, irp);
             }
             IoSkipCurrentIrpStackLocation(irp);
             return IoCallDriver(below.device(), irp);
         });
-        IoAcquireRemoveLock(&lock, &first_tag);
+        lock = &filter.remove_lock();
+        IoInitializeRemoveLock(lock, lock_tag, 0, 0);
+        IoAcquireRemoveLock(lock, &first_tag);
         request(2).send(filter);
         request(2).send(filter);
-        IoReleaseRemoveLockAndWait(&lock, &first_tag);
+        IoReleaseRemoveLockAndWait(lock, &first_tag);
+    })));
+}
+
+// A filter with a lock for each open file: each request holds the lock of its own file, one none.
+TEST(RemoveLockForwardRule, LockOfAFile_IsNotTheDevicesOwn) {
+    EXPECT_TRUE(nothing(found_in([](sim_machine&) {
+        std::array<IO_REMOVE_LOCK, 2> files;
+        std::size_t next = 0;
+        for (IO_REMOVE_LOCK& each : files)
+            IoInitializeRemoveLock(&each, lock_tag, 0, 0);
+        lambda_driver below(succeed_at_once);
+        lambda_driver filter(below, [&](DEVICE_OBJECT*, IRP* irp) {
+            IO_REMOVE_LOCK* lock = next < files.size() ? &files.at(next++) : nullptr;
+            if (lock != nullptr) IoAcquireRemoveLock(lock, irp);
+            IoSkipCurrentIrpStackLocation(irp);
+            const NTSTATUS status = IoCallDriver(below.device(), irp);
+            if (lock != nullptr) IoReleaseRemoveLock(lock, irp);
+            return status;
+        });
+        for (int i = 0; i < 3; ++i)
+            request(2).send(filter);
     })));
 }
 
 // A hold under the tag of another request does not protect this one.
 TEST(RemoveLockForwardRule, HoldUnderTagOfOtherRequest_IsReported) {
     const auto found = found_in([](sim_machine&) {
-        IO_REMOVE_LOCK lock;
-        IoInitializeRemoveLock(&lock, lock_tag, 0, 0);
+        IO_REMOVE_LOCK* lock = nullptr;
         IRP* pended = nullptr;
         bool locks = true;
         lambda_driver below(pend_in(pended));
         lambda_driver filter(below, [&](DEVICE_OBJECT*, IRP* irp) {
             IoSkipCurrentIrpStackLocation(irp);
             if (!std::exchange(locks, false)) return IoCallDriver(below.device(), irp);
-            IoAcquireRemoveLock(&lock, irp);
+            IoAcquireRemoveLock(lock, irp);
             const NTSTATUS status = IoCallDriver(below.device(), irp);
-            IoReleaseRemoveLock(&lock, irp);
+            IoReleaseRemoveLock(lock, irp);
             return status;
         });
+        lock = &filter.remove_lock();
+        IoInitializeRemoveLock(lock, lock_tag, 0, 0);
         request first(2);
         request other(2);
         first.send(filter);
         IRP* of_first = std::exchange(pended, nullptr);
-        IoAcquireRemoveLock(&lock, of_first); // the driver's other use of the request
+        IoAcquireRemoveLock(lock, of_first); // the driver's other use of the request
         other.send(filter);
         complete(pended, STATUS_SUCCESS);
         complete(of_first, STATUS_SUCCESS);
-        IoReleaseRemoveLockAndWait(&lock, of_first);
+        IoReleaseRemoveLockAndWait(lock, of_first);
     });
     EXPECT_TRUE(is(found, "RemoveLockForward", detected, 0x49521020));
     EXPECT_TRUE(found.at(0).has_stack("remove lock released last at"));
@@ -451,49 +484,50 @@ TEST(RemoveLockForwardRule, HoldUnderTagOfOtherRequest_IsReported) {
 // by the other one's hold.
 TEST(RemoveLockForwardRule, NestedRequestUnderOuterHold_IsAccepted) {
     EXPECT_TRUE(nothing(found_in([](sim_machine&) {
-        IO_REMOVE_LOCK lock;
-        IoInitializeRemoveLock(&lock, lock_tag, 0, 0);
+        IO_REMOVE_LOCK* lock = nullptr;
         bool outer = true;
         lambda_driver below(succeed_at_once);
         lambda_driver* itself = nullptr;
         lambda_driver filter(below, [&](DEVICE_OBJECT*, IRP* irp) {
             const bool around = std::exchange(outer, false);
-            if (around) IoAcquireRemoveLock(&lock, irp);
+            if (around) IoAcquireRemoveLock(lock, irp);
             if (around) request(2).send(*itself);
             IoSkipCurrentIrpStackLocation(irp);
             const NTSTATUS status = IoCallDriver(below.device(), irp);
-            if (around) IoReleaseRemoveLock(&lock, irp);
+            if (around) IoReleaseRemoveLock(lock, irp);
             return status;
         });
+        lock = &filter.remove_lock();
+        IoInitializeRemoveLock(lock, lock_tag, 0, 0);
         itself = &filter;
         request(2).send(filter);
-        IoAcquireRemoveLock(&lock, &first_tag);
-        IoReleaseRemoveLockAndWait(&lock, &first_tag);
+        IoAcquireRemoveLock(lock, &first_tag);
+        IoReleaseRemoveLockAndWait(lock, &first_tag);
     })));
 }
 
 /// A device that is deleted while a request is pending in it, or afterwards.
 std::vector<reported_finding> deleted(bool early) {
     return found_in([early](sim_machine&) {
-        IO_REMOVE_LOCK lock;
-        IoInitializeRemoveLock(&lock, lock_tag, 0, 0);
         IRP* pended = nullptr;
-        const auto finish = [&] {
-            complete(pended, STATUS_SUCCESS);
-            IoReleaseRemoveLock(&lock, pended);
-        };
         request asked(1);
         {
+            IO_REMOVE_LOCK* lock = nullptr;
             lambda_driver driver([&](DEVICE_OBJECT*, IRP* irp) {
-                IoAcquireRemoveLock(&lock, irp);
+                IoAcquireRemoveLock(lock, irp);
                 IoMarkIrpPending(irp);
                 pended = irp;
                 return STATUS_PENDING;
             });
+            lock = &driver.remove_lock();
+            IoInitializeRemoveLock(lock, lock_tag, 0, 0);
             asked.send(driver);
-            if (!early) finish();
+            if (!early) {
+                complete(pended, STATUS_SUCCESS);
+                IoReleaseRemoveLock(lock, pended);
+            }
         }
-        if (early) finish();
+        if (early) complete(pended, STATUS_SUCCESS);
     });
 }
 TEST(RemoveLockCheck, Broken_IsReported) {

@@ -164,6 +164,38 @@ TEST(PendedCompletedRequest, Kept_IsNotReported) {
     EXPECT_TRUE(nothing(complete_and_pend("default,pended_completed=allow")));
 }
 
+struct cancelled_queue {
+    IO_CSQ csq{};
+    LIST_ENTRY list{};
+    cancelled_queue() {
+        InitializeListHead(&list);
+        IoCsqInitialize(
+            &csq, [](IO_CSQ* queue, IRP* irp) { InsertTailList(&of(queue).list, &entry_of(irp)); },
+            [](IO_CSQ*, IRP* irp) { RemoveEntryList(&entry_of(irp)); },
+            [](IO_CSQ*, IRP*, void*) -> IRP* { return nullptr; }, [](IO_CSQ*, KIRQL*) {},
+            [](IO_CSQ*, KIRQL) {}, [](IO_CSQ*, IRP* irp) { complete(irp, STATUS_CANCELLED); });
+    }
+    static cancelled_queue& of(IO_CSQ* queue) {
+        return *CONTAINING_RECORD(queue, cancelled_queue, csq);
+    }
+    static LIST_ENTRY& entry_of(IRP* irp) { return irp->Tail.Overlay.ListEntry; }
+};
+
+// The queue completes an IRP that was cancelled before; STATUS_PENDING is all that its inserter may
+// return.
+TEST(PendedCompletedRequestRule, QueueCompletesCancelledIrp_IsAccepted) {
+    EXPECT_TRUE(nothing(found_with("default,pended_completed=fail", [](sim_machine&) {
+        cancelled_queue queue;
+        lambda_driver driver([&](DEVICE_OBJECT*, IRP* irp) {
+            IoCsqInsertIrp(&queue.csq, irp, nullptr);
+            return STATUS_PENDING;
+        });
+        request asked(1);
+        asked.irp()->Cancel = TRUE;
+        asked.send(driver);
+    })));
+}
+
 // A filter that completes an IRP after it has passed it down.
 TEST(PendedCompletedRequest2, Broken_IsReported) {
     const auto found = found_in([](sim_machine&) {

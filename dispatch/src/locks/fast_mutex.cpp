@@ -12,7 +12,7 @@ enum class irql_mode : bool { raised, kept };
 
 // Raises the level before the wait, so that no code at APC_LEVEL runs in between.
 bool acquire(processor& self, FAST_MUTEX* mutex, bool may_wait, irql_mode during) {
-    if (__atomic_load_n(&mutex->Owner, __ATOMIC_RELAXED) == self.thread)
+    if (may_wait && __atomic_load_n(&mutex->Owner, __ATOMIC_RELAXED) == self.thread)
         bug_check(THREAD_NOT_MUTEX_OWNER, "a fast mutex is acquired by the thread that owns it",
                   reinterpret_cast<ULONG_PTR>(mutex));
     const KIRQL old = self.irql;

@@ -274,7 +274,8 @@ void exploration::shrink_failure() {
     const run_result last = run_with(source);
     const bool has_line = failure.trace.size() <= max_replay_length; // false: only found_by repeats
                                                                      // the failure
-    if (has_line && last.failure && last.kind == failure_kind_) failure.what = *last.failure;
+    const bool again = last.failure && last.kind == failure_kind_;
+    if (has_line && again) failure.what = *last.failure;
     failure.event_log = last.log;
     failure.decisions = describe(decisions);
     failure.replay = has_line ? replay_line(failure.trace) : failure.found_by;
@@ -284,7 +285,7 @@ void exploration::shrink_failure() {
         "\nfound by: " + (failure.found_by.empty() ? "no seed" : failure.found_by) + "; " +
         std::to_string(failure.decisions_found) + " decisions, " +
         std::to_string(failure.trace.size()) + " after " + std::to_string(smallest.reruns) +
-        " runs of shrinking" + (smallest.reproduced ? "" : "; WITHOUT the failure when run again") +
+        " runs of shrinking" + (again ? "" : "; WITHOUT the failure when run again") +
         "\ndecisions:\n" + failure.decisions + "events (step, time in 100 ns, actor, what):\n" +
         failure.event_log;
 }

@@ -1,6 +1,9 @@
 #include "hooks.hpp"
 
+#include "processor_checks.hpp"
+
 #include <dispatch/machine.hpp>
+#include <dispatch/sim_machine.hpp>
 #include <dispatch/support/verify.hpp>
 
 namespace irpverbs::dispatch::detail {
@@ -29,6 +32,10 @@ void maybe_delay(processor& self, point kind) {
     if (owner.simulated() || !is_blocking_point(kind)) return;
     if (!owner.fires("delay", settings.delay_one_in.load(std::memory_order_relaxed))) return;
     owner.stall(self, std::uint64_t{1} << owner.random() % doublings);
+}
+
+std::uint64_t injected_delays(machine& where) {
+    return where.simulated() ? static_cast<sim_machine&>(where).delayed_time() : 0;
 }
 
 } // namespace irpverbs::dispatch::detail

@@ -130,7 +130,8 @@ void check_order(processor& self, const verifier_state& state, const held_lock& 
 void check_hold_time(processor& self, const held_lock& mine) {
     if (mine.since == no_deadline || !enabled(check::watchdog) || !is_spin_lock(mine.kind)) return;
     const std::uint64_t limit = settings.raised_limit.load(std::memory_order_relaxed);
-    const std::uint64_t held = self.owner->interrupt_time() - mine.since;
+    const std::uint64_t held =
+        without(self.owner->interrupt_time() - mine.since, injected_delays(*self.owner));
     if (held <= limit) return;
     report_with(make_finding(verifier_rules::RaisedTooLong,
                              "a spin lock was held for " + std::to_string(held / 10'000) + " ms",

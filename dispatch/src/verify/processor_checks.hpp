@@ -28,6 +28,15 @@ struct verifier_state {
 /// have gaps.
 extern std::atomic<std::uint32_t> check_epoch;
 
+/// The time by which a simulated machine has delayed its actors so far. Delays of a real machine
+/// are far below every limit, and 0 here.
+std::uint64_t injected_delays(machine& where);
+
+/// `spent` without so much of it as delays explain.
+constexpr std::uint64_t without(std::uint64_t spent, std::uint64_t delays) {
+    return spent > delays ? spent - delays : 0;
+}
+
 /// Returns the processor's records; they are cleared when they had gaps.
 verifier_state& verifier_state_of(processor& self);
 

@@ -41,14 +41,21 @@ void check_limit(const rule& which, const char* text, std::uint64_t spent, std::
                         reinterpret_cast<ULONG_PTR>(call.routine)));
 }
 
-void check_dpc_time(processor& self, const dpc_call& call, std::uint64_t entered,
-                    std::uint64_t begun) {
+struct dpc_start {
+    std::uint64_t time = 0;
+    std::uint64_t delayed = 0; // of this run so far
+};
+
+// Injected delays are not the driver's time.
+void check_dpc_time(processor& self, const dpc_call& call, dpc_start entered, std::uint64_t begun) {
     if (!enabled(check::watchdog)) return;
     const std::uint64_t now = self.owner->interrupt_time();
-    check_limit(verifier_rules::DpcTooLong, "a DPC took ", now - entered, settings.dpc_limit, call);
+    const std::uint64_t delayed = injected_delays(*self.owner);
+    check_limit(verifier_rules::DpcTooLong, "a DPC took ",
+                without(now - entered.time, delayed - entered.delayed), settings.dpc_limit, call);
     check_limit(verifier_rules::RaisedTooLong,
-                "DPCs have kept the processor at DISPATCH_LEVEL for ", now - begun,
-                settings.raised_limit, call);
+                "DPCs have kept the processor at DISPATCH_LEVEL for ",
+                without(now - begun, delayed), settings.raised_limit, call);
 }
 
 /// Hides the interrupted thread's records from a DPC, and restores them afterwards.
@@ -77,7 +84,8 @@ private:
 
 void run_checked_dpc(processor& self, KDPC* dpc, const dpc_call& call, std::uint64_t begun) {
     const bool timed = enabled(check::watchdog);
-    const std::uint64_t entered = timed ? self.owner->interrupt_time() : 0;
+    const dpc_start entered =
+        timed ? dpc_start{self.owner->interrupt_time(), injected_delays(*self.owner)} : dpc_start{};
     const std::size_t held = held_locks(self).size();
     {
         const dpc_frame frame(verifier_state_of(self));

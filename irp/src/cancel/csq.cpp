@@ -125,7 +125,9 @@ NTSTATUS IoCsqInsertIrpEx(PIO_CSQ Csq, PIRP Irp, PIO_CSQ_IRP_CONTEXT Context, PV
     IoMarkIrpPending(Irp);
     const bool queued = set_cancel_or_remove(Csq, Irp);
     Csq->CsqReleaseLock(Csq, level);
-    if (!queued) Csq->CsqCompleteCanceledIrp(Csq, Irp);
+    if (queued) return status;
+    if (instrumented()) irpverbs::irp::verify::cancelled_on_insert(Irp);
+    Csq->CsqCompleteCanceledIrp(Csq, Irp);
     return status;
 }
 

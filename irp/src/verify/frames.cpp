@@ -39,4 +39,10 @@ frame* context_of(core::processor& self) {
     return top == nullptr || top->in_dpc != inside_dpc(self) ? nullptr : top;
 }
 
+void cancelled_on_insert(const IRP* irp) {
+    frame* const context = context_of(core::this_processor());
+    if (context != nullptr && context->irp != nullptr && context->irp->irp == irp)
+        context->queue_completes = true;
+}
+
 } // namespace irpverbs::irp::verify

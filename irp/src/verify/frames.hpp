@@ -28,9 +28,10 @@ struct frame {
     NTSTATUS lower = 0;
     int lower_location = 0;
     std::uint32_t lower_use = 0;
-    bool completed = false;  // by this routine
-    bool armed = false;      // a cancel routine was set
-    bool routine_ex = false; // IoSetCompletionRoutineEx was called, IoCallDriver not yet
+    bool completed = false;       // by this routine
+    bool queue_completes = false; // a cancel-safe queue completes the cancelled IRP for it
+    bool armed = false;           // a cancel routine was set
+    bool routine_ex = false;      // IoSetCompletionRoutineEx was called, IoCallDriver not yet
     bool routine_ex_failed = false;
     bool used_late = false; // reported: it used the IRP after it passed it down or completed it
     const void* remove_lock = nullptr;

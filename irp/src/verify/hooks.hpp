@@ -57,6 +57,9 @@ void check_use(IRP* irp, const char* function);
 PDRIVER_CANCEL exchange_cancel_routine(IRP* irp, PDRIVER_CANCEL routine);
 BOOLEAN cancel(IRP* irp);
 void check_cancel_release();
+/// A cancel-safe queue is about to complete an IRP that was cancelled before it was inserted; the
+/// dispatch routine that inserts it does not know, and returns STATUS_PENDING.
+void cancelled_on_insert(const IRP* irp);
 
 // StartIo. `routine`: the cancel routine, or null.
 void start_io_attributes(DEVICE_OBJECT* device, bool cancelable);

@@ -56,6 +56,7 @@ std::uint32_t default_bits() {
 struct parsed_options {
     std::uint32_t bits = 0;
     policy pended_completed = policy::warn;
+    policy two_remove_locks = policy::warn;
     core::fault_mode low_resources = core::fault_mode::random;
     bool strict_sdv_irql = false;
     bool cancel_lock_required = false;
@@ -78,6 +79,14 @@ constexpr struct {
 
 constexpr struct {
     std::string_view name;
+    policy parsed_options::*place;
+} policies[] = {
+    {"pended_completed", &parsed_options::pended_completed},
+    {"two_remove_locks", &parsed_options::two_remove_locks},
+};
+
+constexpr struct {
+    std::string_view name;
     std::uint32_t parsed_options::*place;
     std::uint32_t most;
 } numbers[] = {
@@ -92,7 +101,9 @@ std::string all_words() {
     std::string text = "default";
     for (const word& each : words)
         text += ", " + std::string(each.name);
-    text += "; pended_completed=allow|warn|fail, low_resources=chance|stacks";
+    text += "; low_resources=chance|stacks";
+    for (const auto& each : policies)
+        text += ", " + std::string(each.name) + "=allow|warn|fail";
     for (const auto& each : numbers)
         text += ", " + std::string(each.name) + "=N";
     for (const auto& each : flags)
@@ -121,10 +132,11 @@ bool read_policy(std::string_view text, policy& chosen) {
 // Reads a setting; returns "" or the reason of the failure.
 std::string read_setting(std::string_view name, std::string_view value, parsed_options& chosen) {
     const std::string given = std::string(name) + '=' + std::string(value);
-    if (name == "pended_completed")
-        return read_policy(value, chosen.pended_completed)
-                   ? ""
-                   : given + ": allow, warn or fail was expected";
+    for (const auto& each : policies)
+        if (name == each.name)
+            return read_policy(value, chosen.*each.place)
+                       ? ""
+                       : given + ": allow, warn or fail was expected";
     if (name == "low_resources") {
         if (value != "chance" && value != "stacks")
             return given + ": chance or stacks was expected";
@@ -173,6 +185,7 @@ std::uint64_t ticks(std::uint32_t milliseconds) { return std::uint64_t{milliseco
 
 void apply(const parsed_options& chosen) {
     settings.pended_completed = chosen.pended_completed;
+    settings.two_remove_locks = chosen.two_remove_locks;
     core::settings.strict_sdv_irql = chosen.strict_sdv_irql;
     settings.cancel_lock_required = chosen.cancel_lock_required;
     settings.lax_device_queue_irql = chosen.lax_device_queue_irql;

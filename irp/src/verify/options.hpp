@@ -34,6 +34,7 @@ enum class policy : std::uint8_t { allow, warn, fail };
 /// The settings with values. Each is read alone; no two of them have to change together.
 struct verifier_settings {
     std::atomic<policy> pended_completed{policy::warn};
+    std::atomic<policy> two_remove_locks{policy::warn};
     std::atomic<bool> cancel_lock_required{false};
     std::atomic<bool> lax_device_queue_irql{false};
     std::atomic<std::uint32_t> cancel_limit_ms{300'000};

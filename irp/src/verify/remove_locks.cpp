@@ -34,16 +34,50 @@ core::call_stack acquired_at(const irp_tracker& tracker, const frame& by) {
     return {};
 }
 
+// A device's own remove locks lie in its extension. Others, one for each open file for example, are
+// the driver's to use as it likes.
+bool is_own(const DEVICE_OBJECT* device, const IO_REMOVE_LOCK* lock) {
+    if (device == nullptr) return false;
+    const auto begin = reinterpret_cast<std::uintptr_t>(device->DeviceExtension);
+    const auto place = reinterpret_cast<std::uintptr_t>(lock);
+    return place >= begin && place - begin < device->ExtensionSize;
+}
+
+bool serves_pnp(const DEVICE_OBJECT* device) {
+    return device->DriverObject->MajorFunction[IRP_MJ_PNP] != nullptr;
+}
+
 // A routine that waits here for all requests would wait for the one that it was called for.
 pending_report* check_request_in_progress(core::processor& self, irp_tracker& tracker,
+                                          const IO_REMOVE_LOCK* lock,
                                           const remove_lock_record& known) {
     const frame* context = context_of(self);
     if (context == nullptr || (context->kind == routine::dispatch && context->major == IRP_MJ_PNP))
         return nullptr;
+    if (!is_own(context->device, lock) || !serves_pnp(context->device)) return nullptr;
     return &tracker.violation(rule::IoReleaseRemoveLockAndWaitOutsideRemoveDevice, context->irp,
                               "IoReleaseRemoveLockAndWait is called for " + lock_text(known) +
                                   " by a routine of " + device_text(context->device_number) +
                                   " that has a request in hand");
+}
+
+// By default it only counts, as Microsoft calls its rule a warning.
+pending_report* check_second_lock(irp_tracker& tracker, const frame& mine,
+                                  const remove_lock_record& second) {
+    switch (settings.two_remove_locks.load(std::memory_order_relaxed)) {
+    case policy::allow:
+        return nullptr;
+    case policy::warn:
+        ++tracker.counters.warnings;
+        return nullptr;
+    case policy::fail:
+        break;
+    }
+    return &tracker
+                .violation(rule::MultRemoveLock, mine.irp,
+                           "a dispatch routine of " + device_text(mine.device_number) +
+                               " acquires " + lock_text(second) + " beside another one")
+                .with("other one acquired at", acquired_at(tracker, mine));
 }
 
 } // namespace
@@ -77,15 +111,11 @@ void remove_lock_acquired(IO_REMOVE_LOCK* lock, void* tag) {
         remove_lock_record& known = known_lock(tracker, lock);
         frame* const mine = dispatch_of(self);
         if (mine != nullptr && mine->remove_lock != nullptr && mine->remove_lock != lock)
-            report = &tracker
-                          .violation(rule::MultRemoveLock, mine->irp,
-                                     "a dispatch routine of " + device_text(mine->device_number) +
-                                         " acquires " + lock_text(known) + " beside another one")
-                          .with("other one acquired at", acquired_at(tracker, *mine));
+            report = check_second_lock(tracker, *mine, known);
         if (mine != nullptr) {
             if (mine->holder == 0) mine->holder = ++tracker.holders;
             mine->remove_lock = lock;
-            known.device = mine->device;
+            if (is_own(mine->device, lock)) known.device = mine->device;
         }
         const std::uint64_t within = mine != nullptr ? mine->holder : 0;
         const std::uint64_t request = mine != nullptr ? mine->irp->generation : 0;
@@ -119,7 +149,8 @@ void remove_lock_released(IO_REMOVE_LOCK* lock, void* tag, bool and_wait) {
             report = &wrong;
         }
         known.released_at = core::capture_stack(2);
-        if (report == nullptr && and_wait) report = check_request_in_progress(self, tracker, known);
+        if (report == nullptr && and_wait)
+            report = check_request_in_progress(self, tracker, lock, known);
     }
     emit(tracker, report);
 }
@@ -163,17 +194,21 @@ static bool is_held_for(irp_tracker& tracker, const remove_lock_record& known, c
 pending_report* check_remove_lock_held(irp_tracker& tracker, const record& irp, const frame* by) {
     if (by == nullptr || by->kind != routine::dispatch || !enabled(check::remove_locks))
         return nullptr;
-    for (const auto& [lock, known] : tracker.remove_locks)
-        if (known.device == by->device && known.watched && !known.removed &&
-            !is_held_for(tracker, known, irp, by))
-            return &tracker
-                        .violation(rule::RemoveLockForward, &irp,
-                                   device_text(by->device_number) + " passes irp#" +
-                                       std::to_string(irp.generation) + " (major function " +
-                                       std::to_string(by->major) + ") down without holding " +
-                                       lock_text(known) + " for it, as its other requests do")
-                        .with("remove lock released last at", known.released_at);
-    return nullptr;
+    // One of the device's own is enough: a driver may have another for another purpose.
+    const remove_lock_record* unheld = nullptr;
+    for (const auto& [lock, known] : tracker.remove_locks) {
+        if (known.device != by->device || !known.watched || known.removed) continue;
+        if (is_held_for(tracker, known, irp, by)) return nullptr;
+        unheld = &known;
+    }
+    if (unheld == nullptr) return nullptr;
+    return &tracker
+                .violation(rule::RemoveLockForward, &irp,
+                           device_text(by->device_number) + " passes irp#" +
+                               std::to_string(irp.generation) + " (major function " +
+                               std::to_string(by->major) + ") down without holding " +
+                               lock_text(*unheld) + " for it, as its other requests do")
+                .with("remove lock released last at", unheld->released_at);
 }
 
 pending_report* check_lock_of_deleted(irp_tracker& tracker, const DEVICE_OBJECT* device) {

@@ -89,7 +89,9 @@ pending_report* check_pending_return(irp_tracker& tracker, const frame& mine, bo
                                   routine_text(mine) +
                                       " returned STATUS_PENDING and neither marked the IRP nor "
                                       "passed it to a driver that pended it");
-    if (!done || !mine.completed || settings.pended_completed == policy::allow) return nullptr;
+    if (!done || !mine.completed || mine.queue_completes ||
+        settings.pended_completed == policy::allow)
+        return nullptr;
     if (settings.pended_completed == policy::fail)
         return &tracker
                     .violation(rule::PendedCompletedRequest, &irp,

@@ -73,13 +73,14 @@ void take_down() {
 } // namespace
 
 void completes_requests(sim_machine& sim) {
-    IO_REMOVE_LOCK removal;
-    IoInitializeRemoveLock(&removal, 0, 0, 0);
+    IO_REMOVE_LOCK* removal = nullptr;
     KSPIN_LOCK lock;
     KeInitializeSpinLock(&lock);
     char buffer[16] = {};
     const lambda_driver driver(
-        [&](DEVICE_OBJECT*, IRP* irp) { return complete_locked(irp, removal, lock); });
+        [&](DEVICE_OBJECT*, IRP* irp) { return complete_locked(irp, *removal, lock); });
+    removal = &driver.remove_lock();
+    IoInitializeRemoveLock(removal, 0, 0, 0);
     sim.spawn("ask", [&] {
         request asked(1, IRP_MJ_DEVICE_CONTROL);
         asked.irp()->AssociatedIrp.SystemBuffer = buffer;

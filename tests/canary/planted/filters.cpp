@@ -8,7 +8,7 @@ namespace {
 using namespace irpverbs::testing;
 
 struct stack {
-    IO_REMOVE_LOCK removal;
+    IO_REMOVE_LOCK* removal = nullptr; // of the top device
     IRP* pended = nullptr;
     lambda_driver bottom{pend_in(pended)};
     lambda_driver middle{bottom, [this](DEVICE_OBJECT*, IRP* irp) {
@@ -19,8 +19,9 @@ struct stack {
     bool first = true;
 
     stack() {
-        IoInitializeRemoveLock(&removal, 0, 0, 0);
         top.emplace(middle, [this](DEVICE_OBJECT* self, IRP* irp) { return pass(self, irp); });
+        removal = &top->remove_lock();
+        IoInitializeRemoveLock(removal, 0, 0, 0);
     }
     NTSTATUS pass(DEVICE_OBJECT* self, IRP* irp);
     NTSTATUS send_down(IRP* irp);
@@ -34,8 +35,8 @@ NTSTATUS came_up(DEVICE_OBJECT*, IRP* irp, void* context) {
     if (irp->PendingReturned && !planted("PendingPropagated")) IoMarkIrpPending(irp);
     if (planted("CompletionRoutineIrql")) KeRaiseIrql(DISPATCH_LEVEL, &level);
     if (planted("CompletionRoutineApcs")) KeEnterCriticalRegion();
-    if (!planted("RemoveLockForward"))
-        IoReleaseRemoveLock(&static_cast<stack*>(context)->removal, irp);
+    if (!planted("RemoveLockForward") && !planted("RemoveLockCheck"))
+        IoReleaseRemoveLock(static_cast<stack*>(context)->removal, irp);
     if (planted("CompleteRequest")) IoCompleteRequest(irp, IO_NO_INCREMENT);
     return STATUS_CONTINUE_COMPLETION;
 }
@@ -71,8 +72,8 @@ NTSTATUS stack::send_down(IRP* irp) {
 
 NTSTATUS stack::pass(DEVICE_OBJECT* self, IRP* irp) {
     const bool held = !planted("RemoveLockForward") || std::exchange(first, false);
-    if (held) IoAcquireRemoveLock(&removal, irp);
-    if (planted("RemoveLockForward") && held) IoReleaseRemoveLock(&removal, irp);
+    if (held) IoAcquireRemoveLock(removal, irp);
+    if (planted("RemoveLockForward") && held) IoReleaseRemoveLock(removal, irp);
     if (planted("ControlNotZeroed") || planted("ForwardedWithCancelRoutine")) IoMarkIrpPending(irp);
     if (planted("ForwardedWithCancelRoutine")) IoSetCancelRoutine(irp, cancel_passed);
     if (planted("ControlNotZeroed")) {

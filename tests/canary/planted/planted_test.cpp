@@ -36,6 +36,7 @@ constexpr program programs[] = {completes_requests, pends_requests, filters_requ
 
 /// The options for `rule`; rules that correct programs may break are off by default.
 std::string options_for(std::string_view rule) {
+    if (rule == "MultRemoveLock") return "default,two_remove_locks=fail";
     if (rule == "PendedCompletedRequest") return "default,pended_completed=fail";
     if (rule == "CancelLockRequired") return "default,cancel_lock_required";
     if (rule == "LockUninitialised") return "default,lock_initialisation";
