@@ -116,7 +116,7 @@ void packet_walk::follow(hop at) {
 decision packet_walk::decide(const hop& at) {
     port& here = *at.at;
     const bool first = at.links == 0;
-    if (header_of(what_.mad).management_class() == class_directed && what_.is_smp() &&
+    if (what_.is_smp() && header_of(what_.mad).management_class() == class_directed &&
         (what_.to == IB_LID_PERMISSIVE || here.owner->end_port(here).has(what_.to))) {
         const directed_step step =
             advance_directed_route(what_.mad, *here.owner, first ? 0 : here.number);
