@@ -208,13 +208,29 @@ TEST(Traffic, SharedReceives_ServeTheQueuePairAndReportTheLimit) {
 TEST(Traffic, Reset_RemovesTheCompletionsOfTheQueuePairOnly) {
     connected_ends ends;
     end& right = ends.right;
+    ibv_qp_init_attr init{};
+    init.send_cq = init.recv_cq = *right.cq;
+    init.cap = {1, 1, 1, 1, 0};
+    init.qp_type = IBV_QPT_RC;
+    const owned<ibv_qp> other(ibv_create_qp(right.pd, &init), ibv_destroy_qp);
+    ibv_qp_attr attr{};
+    attr.qp_state = IBV_QPS_INIT;
+    attr.port_num = 1;
+    const int initial = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS;
+    ASSERT_EQ(ibv_modify_qp(other, &attr, initial), 0);
+    ibv_recv_wr receive{77, nullptr, nullptr, 0};
+    ibv_recv_wr* failed = nullptr;
+    ASSERT_EQ(ibv_post_recv(other, &receive, &failed), 0);
+
     ASSERT_EQ(right.post_receive(1, 0, 64), 0);
     ibv_sge segment = ends.left.piece(0, 4);
     ASSERT_EQ(ends.left.post(ends.left.request(IBV_WR_SEND, segment)), 0);
     next_completion(*ends.left.cq); // both ends have completed
-    ibv_qp_attr attr{};
+    attr.qp_state = IBV_QPS_ERR;
+    ASSERT_EQ(ibv_modify_qp(other, &attr, IBV_QP_STATE), 0);
     attr.qp_state = IBV_QPS_RESET;
     ASSERT_EQ(right.modify(attr, IBV_QP_STATE), 0);
+    EXPECT_EQ(next_completion(*right.cq).wr_id, 77u);
     ibv_wc wc{};
     EXPECT_EQ(ibv_poll_cq(*right.cq, 1, &wc), 0);
 }

@@ -65,16 +65,22 @@ int completion_queue::poll(int count, ibv_wc* entries) {
     return taken;
 }
 
-void completion_queue::remove_completions(std::uint32_t qp_num) {
+// Without memory the completions stay: the program may still poll them.
+void completion_queue::remove_completions(std::uint32_t qp_num) try {
     const std::lock_guard guard(poll_lock_);
-    std::vector<ibv_wc> all(kept_.begin() + static_cast<std::ptrdiff_t>(next_kept_), kept_.end());
-    kept_.clear();
-    next_kept_ = 0;
+    std::vector<ibv_wc> all;
+    all.reserve(kept_.size() - next_kept_ + cq->NumCqes); // those that are kept are taken first
     std::array<ibv_wc, 64> some;
-    for (int count; (count = take(static_cast<int>(some.size()), some.data())) > 0;)
+    while (all.size() < all.capacity()) {
+        const std::size_t room = std::min(some.size(), all.capacity() - all.size());
+        const int count = take(static_cast<int>(room), some.data());
+        if (count <= 0) break;
         all.insert(all.end(), some.begin(), some.begin() + count);
+    }
     std::erase_if(all, [&](const ibv_wc& each) { return each.qp_num == qp_num; });
     kept_ = std::move(all);
+    next_kept_ = 0;
+} catch (const std::bad_alloc&) { // of the reservation, before any was taken
 }
 
 int completion_queue::arm(bool solicited_only) {
