@@ -1,4 +1,5 @@
 """The drop-in libibverbs exports what the library of the distribution exports, and nothing else."""
+import os
 import pathlib
 import subprocess
 import sys
@@ -49,6 +50,28 @@ class Exports(unittest.TestCase):
                 "assert len(os.listdir('/proc/self/task')) == 1\n")
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+
+    def run_python(self, code):
+        environment = dict(os.environ, LD_LIBRARY_PATH=str(FOLDER), IRPVERBS_HCA="software:")
+        done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True,
+                              text=True, timeout=60)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+
+    def test_providers_libraries_load_and_find_no_device_of_theirs(self):
+        self.run_python("import ctypes\n"
+                        "verbs = ctypes.CDLL('libibverbs.so.1')\n"
+                        "verbs.ibv_get_device_list.restype = ctypes.POINTER(ctypes.c_void_p)\n"
+                        "device = ctypes.c_void_p(verbs.ibv_get_device_list(None)[0])\n"
+                        "is_supported = ctypes.CDLL('libmlx5.so.1').mlx5dv_is_supported\n"
+                        "is_supported.restype = ctypes.c_bool\n"
+                        "assert not is_supported(device)\n"
+                        "ctypes.CDLL('libefa.so.1')\n")
+
+    def test_library_that_was_used_may_be_closed(self):
+        self.run_python("import _ctypes, ctypes\n"
+                        "library = ctypes.CDLL('libibverbs.so.1')\n"
+                        "library.ibv_get_device_list(None)\n"
+                        "_ctypes.dlclose(library._handle)\n")
 
     def test_names_and_rates_are_those_of_the_distribution(self):
         code = ("import ctypes, sys\n"
