@@ -2,6 +2,7 @@
 #include "ends.hpp"
 
 #include <cerrno>
+#include <unistd.h>
 
 namespace {
 
@@ -231,10 +232,50 @@ TEST(Objects, RegionOfTheWholeAddressSpace_ServesAnyAddress) {
     EXPECT_EQ(next_completion(*left.cq).status, IBV_WC_LOC_PROT_ERR);
 }
 
+TEST(Objects, ImportedContext_SharesDomainsRegionsAndEvents) {
+    end one;
+    ibv_context* duplicate = ibv_import_device(dup(one.context->cmd_fd));
+    const owned<ibv_context> imported(duplicate, ibv_close_device);
+    ibv_pd* pd = ibv_import_pd(imported, one.pd->handle);
+    ASSERT_NE(pd, nullptr);
+    ibv_mr* mr = ibv_import_mr(pd, one.mr->handle);
+    ASSERT_NE(mr, nullptr);
+    EXPECT_EQ(mr->rkey, one.mr->rkey);
+    EXPECT_EQ(mr->addr, nullptr);
+    ibv_unimport_mr(mr);
+    {
+        const owned<ibv_cq> cq(ibv_create_cq(imported, 1, nullptr, nullptr, 0), ibv_destroy_cq);
+        ibv_qp_init_attr attr{};
+        attr.send_cq = attr.recv_cq = cq;
+        attr.cap = {1, 1, 1, 1, 0};
+        attr.qp_type = IBV_QPT_RC;
+        const owned<ibv_qp> qp(ibv_create_qp(pd, &attr), ibv_destroy_qp);
+    }
+    ibv_unimport_pd(pd);
+    const owned<ibv_context> other(open_device(1), ibv_close_device);
+    EXPECT_EQ(ibv_import_pd(other, one.pd->handle), nullptr) << "of another HCA";
+    EXPECT_EQ(ibv_import_device(one.context->async_fd), nullptr);
+    EXPECT_EQ(errno, EINVAL);
+}
+
+TEST(Objects, ImportedDeviceMemory_HasTheSameBytes) {
+    end one;
+    const owned<ibv_context> imported(ibv_import_device(dup(one.context->cmd_fd)),
+                                      ibv_close_device);
+    ibv_alloc_dm_attr attr{16, 0, 0};
+    const owned<ibv_dm> memory(ibv_alloc_dm(one.context, &attr), ibv_free_dm);
+    ibv_dm* same = ibv_import_dm(imported, memory->handle);
+    ASSERT_NE(same, nullptr);
+    std::uint32_t word = 0x12345678;
+    ASSERT_EQ(ibv_memcpy_to_dm(memory, 4, &word, 4), 0);
+    word = 0;
+    ASSERT_EQ(ibv_memcpy_from_dm(&word, same, 4, 4), 0);
+    EXPECT_EQ(word, 0x12345678u);
+    ibv_unimport_dm(same);
+}
+
 TEST(Objects, Unsupported_HasItsConvention) {
     end one;
-    EXPECT_EQ(ibv_import_device(0), nullptr);
-    EXPECT_EQ(errno, EOPNOTSUPP);
     ibv_ece ece{};
     EXPECT_EQ(ibv_query_ece(*one.qp, &ece), EOPNOTSUPP);
     EXPECT_EQ(ibv_reg_dmabuf_mr(one.pd, 0, 1, 0, 0, 0), nullptr);

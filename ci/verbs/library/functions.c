@@ -8,4 +8,10 @@
         irpverbs_leave(before);                                                                    \
         return result;                                                                             \
     }
+#define IBV_PROCEDURE(name, parameters, arguments)                                                 \
+    void name parameters {                                                                         \
+        const int before = irpverbs_enter();                                                       \
+        irpverbs_##name arguments;                                                                 \
+        irpverbs_leave(before);                                                                    \
+    }
 #include <verbs/functions.def>

@@ -14,26 +14,6 @@ static void* no_object(void) {
     return NULL;
 }
 
-struct ibv_context* ibv_import_device(int cmd_fd) {
-    (void)cmd_fd;
-    return no_object();
-}
-struct ibv_pd* ibv_import_pd(struct ibv_context* context, uint32_t handle) {
-    (void)context, (void)handle;
-    return no_object();
-}
-void ibv_unimport_pd(struct ibv_pd* pd) { (void)pd; }
-struct ibv_mr* ibv_import_mr(struct ibv_pd* pd, uint32_t handle) {
-    (void)pd, (void)handle;
-    return no_object();
-}
-void ibv_unimport_mr(struct ibv_mr* mr) { (void)mr; }
-struct ibv_dm* ibv_import_dm(struct ibv_context* context, uint32_t handle) {
-    (void)context, (void)handle;
-    return no_object();
-}
-void ibv_unimport_dm(struct ibv_dm* dm) { (void)dm; }
-
 struct ibv_mr* ibv_reg_dmabuf_mr(struct ibv_pd* pd, uint64_t offset, size_t length, uint64_t iova,
                                  int fd, int access) {
     (void)pd, (void)offset, (void)length, (void)iova, (void)fd, (void)access;

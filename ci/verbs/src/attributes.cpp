@@ -40,13 +40,13 @@ class port_block {
 public:
     /// Returns an errno value.
     int read(const open_device& from, std::uint32_t number) {
-        if (number == 0 || number > from.limits.PortCount) return EINVAL;
+        if (number == 0 || number > from.limits().PortCount) return EINVAL;
         ULONG size = sizeof(IB_PORT_ATTR) + 16 * sizeof(ib_gid_t) + 128 * sizeof(ib_pkey_t);
         for (;;) {
             bytes_.reset(new (std::nothrow) UCHAR[size]);
             if (bytes_ == nullptr) return ENOMEM;
             const outcome seen =
-                call(CiQueryPort, from.ca, static_cast<UCHAR>(number), SIZE_T{size}, attr());
+                call(CiQueryPort, from.ca(), static_cast<UCHAR>(number), SIZE_T{size}, attr());
             if (seen.status != STATUS_BUFFER_OVERFLOW) return seen.error();
             size = attr()->Size; // the tables have grown
         }
@@ -185,9 +185,9 @@ void fill_extensions(ibv_device_attr_ex& made, const IB_CA_ATTR& from) {
 
 // Returns an errno value.
 int query(open_device& of, ibv_device_attr_ex& made) {
-    IB_CA_ATTR seen = of.limits; // as seen by the parent, in the child of a fork
+    IB_CA_ATTR seen = of.limits(); // as seen by the parent, in the child of a fork
     if (!drop_in::is_forked_child()) {
-        const outcome done = call(CiQueryCa, of.ca, sizeof(seen), &seen);
+        const outcome done = call(CiQueryCa, of.ca(), sizeof(seen), &seen);
         if (!done && done.status != STATUS_BUFFER_OVERFLOW) return done.error();
     }
     fill_identity(made.orig_attr, seen);
@@ -296,7 +296,7 @@ ssize_t irpverbs__ibv_query_gid_table(ibv_context* of, ibv_gid_entry* entries, s
     open_device& self = open_device::of(of);
     auto* next = reinterpret_cast<UCHAR*>(entries);
     std::size_t count = 0;
-    for (std::uint32_t number = 1; number <= self.limits.PortCount; ++number) {
+    for (std::uint32_t number = 1; number <= self.limits().PortCount; ++number) {
         port_block port;
         if (const int error = port.read(self, number); error != 0) return -error;
         for (std::uint32_t i = 0; i < port->GidCount; ++i) {

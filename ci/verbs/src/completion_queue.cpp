@@ -124,7 +124,7 @@ completion_queue* create(ibv_context* of, const ibv_cq_init_attr_ex& attr) {
     if (made == nullptr) return nullptr;
     prepare(*made, of, attr);
     constexpr IB_CQ_DISPATCH up_calls{completed, failed};
-    made->cq = call(CiCreateCq, open_device::of(of).ca, ULONG{attr.cqe},
+    made->cq = call(CiCreateCq, open_device::of(of).ca(), ULONG{attr.cqe},
                     static_cast<void*>(made.get()), &up_calls, static_cast<CI_UDATA*>(nullptr))
                    .object<IB_CQ>();
     if (made->cq == nullptr) return nullptr;

@@ -1,5 +1,7 @@
 #include "device_memory.hpp"
 
+#include "handle_table.hpp"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
@@ -68,12 +70,21 @@ ibv_dm* allocate_memory(ibv_context* of, ibv_alloc_dm_attr* attr) {
     made->length = attr->length;
     made->memcpy_to_dm = copy_to;
     made->memcpy_from_dm = copy_from;
+    made->comp_mask = IBV_DM_MASK_HANDLE;
+    try {
+        made->handle = handle_table<device_memory>::only().insert(*made);
+    } catch (const std::bad_alloc&) {
+        std::free(made->bytes);
+        errno = ENOMEM;
+        return nullptr;
+    }
     return made.release();
 }
 
 int free_memory(ibv_dm* shown) {
     auto& ended = device_memory::of(shown);
     if (ended.regions != 0) return EBUSY;
+    handle_table<device_memory>::only().remove(ended.handle);
     std::free(ended.bytes);
     delete &ended;
     return 0;

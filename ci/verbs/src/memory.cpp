@@ -1,11 +1,11 @@
 #include "memory.hpp"
 
 #include "device_memory.hpp"
+#include "handle_table.hpp"
 #include "open_device.hpp"
 #include "verb_call.hpp"
 
 #include <array>
-#include <atomic>
 #include <memory>
 #include <new>
 #include <utility>
@@ -33,9 +33,14 @@ constexpr std::array rights{
 constexpr unsigned ignored_rights =
     unsigned{IBV_ACCESS_HUGETLB} | unsigned{IBV_ACCESS_OPTIONAL_RANGE};
 
-std::uint32_t next_handle() {
-    static std::atomic<std::uint32_t> last{0};
-    return ++last;
+// Returns the object after it has a handle, or null and errno.
+template <class Object>
+Object* with_handle(std::unique_ptr<Object> made) try {
+    made->handle = handle_table<Object>::only().insert(*made);
+    return made.release();
+} catch (const std::bad_alloc&) {
+    errno = ENOMEM;
+    return nullptr;
 }
 
 // A region of the whole address space is on demand and has no address. No page is mapped at 0, and
@@ -60,6 +65,8 @@ IB_MR* create_region(const region_attributes& wanted) {
     if (made.status == STATUS_ACCESS_DENIED) made.status = STATUS_INVALID_PARAMETER;
     return made.object<IB_MR>();
 }
+
+outcome deallocate(IB_PD* pd) { return call(CiDeallocatePd, pd, static_cast<CI_UDATA*>(nullptr)); }
 
 int deregister(IB_MR* mr) {
     return call(CiDeregisterMr, mr, static_cast<CI_UDATA*>(nullptr)).error();
@@ -95,8 +102,9 @@ memory_region* register_region(const region_attributes& wanted) {
     IB_MR* mr = create_region(wanted);
     if (mr == nullptr) return nullptr;
     describe(*made, mr, wanted);
-    made->handle = next_handle();
-    return made.release();
+    memory_region* registered = with_handle(std::move(made));
+    if (registered == nullptr) deregister(mr);
+    return registered;
 }
 
 namespace {
@@ -149,13 +157,15 @@ extern "C" {
 ibv_pd* irpverbs_ibv_alloc_pd(ibv_context* of) {
     std::unique_ptr<protection_domain> made(new (std::nothrow) protection_domain{});
     if (made == nullptr) return nullptr;
-    made->pd = call(CiAllocatePd, open_device::of(of).ca, ULONG{IB_PDT_NORMAL},
+    made->pd = call(CiAllocatePd, open_device::of(of).ca(), ULONG{IB_PDT_NORMAL},
                     static_cast<CI_UDATA*>(nullptr))
                    .object<IB_PD>();
     if (made->pd == nullptr) return nullptr;
     made->context = of;
-    made->handle = next_handle();
-    return made.release();
+    IB_PD* pd = made->pd;
+    protection_domain* allocated = with_handle(std::move(made));
+    if (allocated == nullptr) deallocate(pd);
+    return allocated;
 }
 
 int irpverbs_ibv_dealloc_pd(ibv_pd* shown) {
@@ -166,9 +176,11 @@ int irpverbs_ibv_dealloc_pd(ibv_pd* shown) {
         return 0;
     }
     if (ended.stand_ins != 0) return EBUSY;
-    const outcome done = call(CiDeallocatePd, ended.pd, static_cast<CI_UDATA*>(nullptr));
-    if (done) delete &ended;
-    return done.error();
+    const outcome done = deallocate(ended.pd);
+    if (!done) return done.error();
+    handle_table<protection_domain>::only().remove(ended.handle);
+    delete &ended;
+    return 0;
 }
 
 ibv_mr* irpverbs_ibv_reg_mr_iova2(ibv_pd* pd, void* address, std::size_t length, std::uint64_t iova,
@@ -219,6 +231,7 @@ int irpverbs_ibv_dereg_mr(ibv_mr* shown) {
     const int error = deregister(ended.mr);
     if (error != 0) return error;
     if (ended.memory != nullptr) --ended.memory->regions;
+    handle_table<memory_region>::only().remove(ended.handle);
     delete &ended;
     return 0;
 }

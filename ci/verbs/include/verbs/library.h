@@ -16,6 +16,7 @@ NT_EXTERN_C_BEGIN
 
 #define IBV_FUNCTION(result, name, parameters, arguments)                                          \
     IRPVERBS_BORDER result irpverbs_##name parameters;
+#define IBV_PROCEDURE(name, parameters, arguments) IRPVERBS_BORDER void irpverbs_##name parameters;
 #include <verbs/functions.def>
 
 /* Take the event whose byte the library has received from the descriptor. Return FALSE if there is
