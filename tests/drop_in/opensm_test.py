@@ -7,7 +7,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from drop_in import TOPOLOGIES, environment
+from drop_in import TOPOLOGIES, environment, run
 
 
 class OpenSM(unittest.TestCase):
@@ -63,6 +63,14 @@ class OpenSM(unittest.TestCase):
         process.terminate()
         process.stdout.read()
         self.assertEqual(process.wait(60), 0)
+
+    # The flows a, s, m and q find what the library's manager lacks: service keys in responses, groups with join
+    # state 3, and the records of VL arbitration and SL mapping.
+    def test_osmtest_passes_flows_against_the_librarys_manager(self):
+        for flow in ("c", "v", "f"): # write the inventory, compare with it, many queries
+            ended = run("osmtest", "-f", flow, "-l", self.folder / "osmtest.log", "-i", self.folder / "osmtest.dat")
+            self.assertEqual(ended.returncode, 0, ended.stdout)
+            self.assertIn("PASS", ended.stdout)
 
 
 if __name__ == "__main__":
