@@ -1,0 +1,176 @@
+// Two ends over a faulty cable, in drawn order: messages are lost, duplicated and reordered, calls
+// are cancelled, requests rejected, connections closed at any moment. Each IRP completes once
+// (verb_call checks it), no call hangs, and both managers forget all connections.
+//
+// IRPVERBS_SEEDS=1000 cm_test --gtest_filter='CmCampaign.*' makes 10^5 runs.
+#include "cm_end.hpp"
+
+#include <hca/software.h>
+#include <support/exhaustive_gtest.hpp>
+
+namespace {
+
+using namespace irpverbs::testing;
+using irpverbs::dispatch::sim_machine;
+
+struct campaign_world {
+    explicit campaign_world(sim_machine& its_sim) : sim(its_sim) {}
+
+    std::uint64_t drawn(std::uint64_t below) { return sim.random() % below; }
+
+    void make_faulty() {
+        HCA_SOFTWARE_FAULTS faults{};
+        faults.LossOnceIn = 4;
+        faults.DuplicationOnceIn = 4;
+        faults.ReorderingOnceIn = 4;
+        faults.ReorderingTime = 200'000; // more than a retry
+        EXPECT_EQ(HcaSoftwareSetFaults(hcas.guid(0), 1, &faults), STATUS_SUCCESS);
+    }
+    void mend() { EXPECT_EQ(HcaSoftwareSetFaults(hcas.guid(0), 1, nullptr), STATUS_SUCCESS); }
+
+    void be_client() {
+        IB_QP* const qp = ends.one.make_qp();
+        connect_to wanted(qp, ends.one.path_to(ends.two));
+        if (drawn(2) == 0) wanted.flags = IB_CM_ESTABLISH;
+        pending_connect connect(ends.first, wanted);
+        if (drawn(3) == 0) {
+            let_pass_ms(static_cast<LONGLONG>(drawn(200)));
+            connect.call.cancel();
+        }
+        if (connect.status() != STATUS_SUCCESS) return;
+        open_connection link = connect.connection();
+        if (wanted.flags == 0 && drawn(8) == 0) {
+            EXPECT_TRUE(is_one_of(link.reject(), {STATUS_SUCCESS, STATUS_REQUEST_ABORTED}));
+            return;
+        }
+        if (wanted.flags == 0 && link.complete() != STATUS_SUCCESS) return;
+        ++established;
+        finish(link);
+        EXPECT_EQ(cm_end::state(qp), ib_qp_state_t{IB_QPS_ERROR});
+    }
+    /// Ends an established connection in one of the ways.
+    void finish(open_connection& link) {
+        let_pass_ms(static_cast<LONGLONG>(drawn(50)));
+        if (drawn(2) == 0) {
+            verb_call end([&](IRP* irp) { return CmDisconnect(link, nullptr, 0, irp); });
+            if (drawn(3) == 0) end.cancel();
+            EXPECT_TRUE(is_one_of(end.status(), {STATUS_SUCCESS, STATUS_CANCELLED}));
+        }
+        link.close();
+    }
+    void be_server(open_listener& listener) {
+        for (;;) {
+            pending_request request(listener);
+            while (!request.call.completes_within(100))
+                if (stop) request.call.cancel();
+            if (request.call.status() != STATUS_SUCCESS) return;
+            open_connection link = request.connection();
+            switch (drawn(6)) {
+            case 0:
+                EXPECT_TRUE(is_one_of(link.reject(), {STATUS_SUCCESS, STATUS_REQUEST_ABORTED}));
+                break;
+            case 1:
+                break; // closed
+            default:
+                accept(link);
+            }
+        }
+    }
+    void accept(open_connection& link) {
+        let_pass_ms(static_cast<LONGLONG>(drawn(3) * 100));
+        IB_QP* const qp = ends.two.make_qp();
+        pending_accept accept(link, qp);
+        if (drawn(4) == 0) accept.call.cancel();
+        const NTSTATUS status = accept.status();
+        EXPECT_TRUE(is_one_of(status, {STATUS_SUCCESS, STATUS_CANCELLED, STATUS_IO_TIMEOUT,
+                                       STATUS_REQUEST_NOT_ACCEPTED, STATUS_REQUEST_ABORTED}))
+            << name_of(status);
+        if (status == STATUS_SUCCESS) finish(link);
+    }
+    static bool is_one_of(NTSTATUS status, std::initializer_list<NTSTATUS> all) {
+        return std::find(all.begin(), all.end(), status) != all.end();
+    }
+    void expect_all_forgotten() {
+        sim.end_delays();
+        mend();
+        let_pass_ms(300'000);
+        EXPECT_EQ(ends.first.counters().connections, 0u);
+        EXPECT_EQ(ends.second.counters().connections, 0u);
+    }
+
+    sim_machine& sim;
+    attached hcas;
+    two_ends ends{hcas};
+    std::atomic<bool> stop{false};
+    std::atomic<int> established{0};
+};
+
+TEST(CmCampaign, LossDuplicationReorderingAndCancels_EveryCallEndsAndNothingRemains) {
+    irpverbs::dispatch::explore_options options;
+    options.random_runs = 80;
+    options.pct_runs = 20;
+    options.machine.step_limit = 2'000'000;
+    int established = 0;
+    expect_explored(options, [&](sim_machine& sim) {
+        campaign_world world(sim);
+        {
+            open_listener listener(world.ends.second);
+            world.make_faulty();
+            sim.spawn("server", [&] { world.be_server(listener); });
+            sim.spawn("clients", [&] {
+                for (int i = 0; i < 3; ++i)
+                    world.be_client();
+                world.stop = true;
+            });
+            sim.run();
+        }
+        established += world.established;
+        world.expect_all_forgotten();
+    });
+    EXPECT_GT(established, 30) << "runs without connections test nothing";
+}
+
+/// One client connects and is cancelled or disconnects, one server accepts or rejects, at once.
+void run_one_exchange(sim_machine& sim, bool rejects) {
+    campaign_world world(sim);
+    open_listener listener(world.ends.second);
+    IB_QP* const active_qp = world.ends.one.make_qp();
+    IB_QP* const passive_qp = world.ends.two.make_qp();
+    connect_to wanted(active_qp, world.ends.one.path_to(world.ends.two));
+    wanted.flags = IB_CM_ESTABLISH;
+    pending_connect connect(world.ends.first, wanted);
+    sim.spawn("canceller", [&] { connect.call.cancel(); });
+    sim.spawn("client", [&] {
+        if (connect.status() != STATUS_SUCCESS) return;
+        const open_connection link = connect.connection();
+        EXPECT_EQ(link.disconnect().first, STATUS_SUCCESS);
+    });
+    sim.spawn("server", [&] {
+        pending_request request(listener);
+        const open_connection link = request.connection();
+        if (rejects)
+            static_cast<void>(link.reject());
+        else
+            static_cast<void>(pending_accept(link, passive_qp).status());
+    });
+    sim.run();
+    EXPECT_NE(cm_end::state(active_qp), ib_qp_state_t{IB_QPS_RTS});
+    EXPECT_NE(cm_end::state(passive_qp), ib_qp_state_t{IB_QPS_RTS});
+}
+
+class CmExchange : public ::testing::TestWithParam<bool> {};
+
+TEST_P(CmExchange, ConnectCancelDisconnectReject_EndUnderEverySchedule) {
+    irpverbs::dispatch::explore_options options;
+    options.random_runs = options.pct_runs = 0;
+    options.exhaustive_runs = 3000;
+    options.preemption_bound = 0;
+    const auto summary =
+        run_exploration(options, [](sim_machine& sim) { run_one_exchange(sim, GetParam()); });
+    EXPECT_TRUE(summary.passed()) << summary.text();
+    std::printf("%s\n", summary.text().c_str());
+}
+INSTANTIATE_TEST_SUITE_P(Server, CmExchange, ::testing::Values(false, true),
+                         [](const auto& row) { return row.param ? "Rejects" : "Accepts"; });
+
+} // namespace

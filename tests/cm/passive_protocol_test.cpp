@@ -1,0 +1,217 @@
+// The passive end against a peer whose messages the test writes.
+#include "raw_peer.hpp"
+
+#include <support/both_machines.hpp>
+
+namespace {
+
+using namespace irpverbs;
+using namespace irpverbs::testing;
+
+class CmPassive : public BothMachines {
+protected:
+    attached hcas;
+    cm_end end{hcas, 0};
+    cm_end other{hcas, 1};
+    open_cm manager{end.ca};
+    open_listener listener{manager};
+    raw_peer peer{other, end};
+
+    open_connection next_request() {
+        pending_request request(listener);
+        return request.connection();
+    }
+    /// An established connection with the peer.
+    open_connection established(const cm::req_message& req, cm::rep_message& rep) {
+        peer.send(req);
+        open_connection link = next_request();
+        pending_accept accept(link, end.make_qp());
+        rep = peer.receive<cm::rep_message>();
+        peer.send(raw_peer::ready_for(rep));
+        EXPECT_STREQ(name_of(accept.status()), "STATUS_SUCCESS");
+        return link;
+    }
+    std::uint16_t reason_for(const cm::req_message& req) {
+        peer.send(req);
+        const auto rej = peer.receive<cm::rej_message>();
+        EXPECT_EQ(rej.remote_id, req.local_id);
+        EXPECT_EQ(rej.rejected, cm::message_kind::req);
+        return rej.reason;
+    }
+};
+
+TEST_P(CmPassive, DuplicateRequest_IsNoSecondRequest) {
+    peer.send(peer.request());
+    peer.send(peer.request());
+    const open_connection link = next_request();
+    pending_request second(listener);
+    EXPECT_FALSE(second.call.completes_within(20));
+    EXPECT_EQ(manager.counters().duplicates, 1u);
+    second.call.cancel();
+    EXPECT_EQ(second.call.status(), STATUS_CANCELLED);
+}
+
+TEST_P(CmPassive, SlowClient_PeerIsAskedForTimeAndAgainForDuplicates) {
+    peer.send(peer.request());
+    const open_connection link = next_request();
+    const auto mra = peer.receive<cm::mra_message>();
+    EXPECT_EQ(mra.remote_id, 0x77u);
+    EXPECT_EQ(mra.acknowledged, cm::message_kind::req);
+    EXPECT_EQ(mra.service_timeout, 24);
+    peer.send(peer.request());
+    EXPECT_EQ(peer.receive<cm::mra_message>(), mra);
+}
+
+TEST_P(CmPassive, LostRtu_NotifyEstablishedCompletesTheAccept) {
+    peer.send(peer.request());
+    const open_connection link = next_request();
+    IB_QP* const qp = end.make_qp();
+    pending_accept accept(link, qp);
+    peer.receive<cm::rep_message>();
+    CmNotifyEstablished(link);
+    EXPECT_EQ(accept.status(), STATUS_SUCCESS);
+    EXPECT_EQ(cm_end::state(qp), ib_qp_state_t{IB_QPS_RTS});
+}
+
+TEST_P(CmPassive, NoRtu_ReplyIsResentThenRejected) {
+    peer.send(peer.request());
+    const open_connection link = next_request();
+    IB_QP* const qp = end.make_qp();
+    pending_accept accept(link, qp);
+    const auto rep = peer.receive<cm::rep_message>();
+    for (int retry = 0; retry < 2; ++retry)
+        EXPECT_EQ(peer.receive<cm::rep_message>(), rep);
+    const auto rej = peer.receive<cm::rej_message>();
+    EXPECT_EQ(rej.reason, IB_CM_REJ_TIMEOUT);
+    EXPECT_EQ(rej.info_length, 8);
+    EXPECT_EQ(accept.status(), STATUS_IO_TIMEOUT);
+    EXPECT_EQ(cm_end::state(qp), ib_qp_state_t{IB_QPS_ERROR});
+}
+
+TEST_P(CmPassive, MraOfThePeer_ExtendsTheWait) {
+    peer.send(peer.request());
+    const open_connection link = next_request();
+    pending_accept accept(link, end.make_qp());
+    const auto rep = peer.receive<cm::rep_message>();
+    cm::mra_message mra;
+    mra.local_id = rep.remote_id;
+    mra.remote_id = rep.local_id;
+    mra.acknowledged = cm::message_kind::rep;
+    mra.service_timeout = 18; // 1 s
+    peer.send(mra);
+    EXPECT_FALSE(accept.call.completes_within(500)); // without MRA: 225 ms
+    EXPECT_EQ(manager.counters().resent, 0u);
+    peer.send(raw_peer::ready_for(rep));
+    EXPECT_EQ(accept.status(), STATUS_SUCCESS);
+}
+
+TEST_P(CmPassive, RequestOfAConnectedQueuePair_IsStaleAndEndsTheConnection) {
+    cm::rep_message rep;
+    const open_connection link = established(peer.request(), rep);
+    EXPECT_EQ(reason_for(peer.request(0x78)), IB_CM_REJ_STALE_CONN);
+    const auto dreq = peer.receive<cm::dreq_message>();
+    EXPECT_EQ(dreq.local_id, rep.local_id);
+    EXPECT_EQ(dreq.remote_qpn, 0x4321u);
+    EXPECT_EQ(link.next_event().type, ULONG{IB_CM_EVENT_DISCONNECTED});
+}
+
+TEST_P(CmPassive, RepeatedDreq_IsConfirmedAgain) {
+    cm::rep_message rep;
+    const open_connection link = established(peer.request(), rep);
+    cm::dreq_message dreq;
+    dreq.local_id = rep.remote_id;
+    dreq.remote_id = rep.local_id;
+    for (int time = 0; time < 2; ++time) {
+        peer.send(dreq);
+        const auto drep = peer.receive<cm::drep_message>();
+        EXPECT_EQ(drep.remote_id, dreq.local_id);
+        EXPECT_EQ(drep.local_id, dreq.remote_id);
+    }
+    EXPECT_EQ(link.next_event().type, ULONG{IB_CM_EVENT_DISCONNECTED});
+}
+
+TEST_P(CmPassive, MessagesForNoConnection_EndThePeersConnection) {
+    cm::dreq_message dreq;
+    dreq.local_id = 5;
+    dreq.remote_id = 6;
+    peer.send(dreq);
+    EXPECT_EQ(peer.receive<cm::drep_message>().remote_id, 5u);
+    cm::rep_message rep;
+    rep.local_id = 7;
+    rep.remote_id = 8;
+    peer.send(rep);
+    const auto rej = peer.receive<cm::rej_message>();
+    EXPECT_EQ(rej.reason, IB_CM_REJ_INVALID_COMM_ID);
+    EXPECT_EQ(rej.rejected, cm::message_kind::rep);
+    EXPECT_EQ(rej.remote_id, 7u);
+    EXPECT_EQ(manager.counters().unexpected, 2u);
+}
+
+TEST_P(CmPassive, RepeatedRequestAfterRejection_GetsTheSameRejection) {
+    peer.send(peer.request());
+    const open_connection link = next_request();
+    EXPECT_EQ(link.reject(0, "no"), STATUS_SUCCESS);
+    const auto rej = peer.receive<cm::rej_message>();
+    peer.send(peer.request());
+    EXPECT_EQ(peer.receive<cm::rej_message>(), rej);
+}
+
+TEST_P(CmPassive, ImpossibleValues_AreRejectedWithTheirReason) {
+    const auto changed = [&](auto change) {
+        cm::req_message req = peer.request();
+        change(req);
+        return reason_for(req);
+    };
+    using req = cm::req_message;
+    EXPECT_EQ(changed([](req& of) { of.mtu = 0; }), IB_CM_REJ_INVALID_MTU);
+    EXPECT_EQ(changed([](req& of) { of.mtu = 6; }), IB_CM_REJ_INVALID_MTU);
+    EXPECT_EQ(changed([](req& of) { of.primary.remote_lid = 0x999; }), IB_CM_REJ_INVALID_LID);
+    EXPECT_EQ(changed([](req& of) { of.primary.remote_gid = {1, 2}; }), IB_CM_REJ_INVALID_GID);
+    EXPECT_EQ(changed([](req& of) { of.transport = cm::transport_service::rd; }),
+              IB_CM_REJ_INVALID_TRANSPORT_TYPE);
+    EXPECT_EQ(changed([](req& of) { of.qpn = 1; }), IB_CM_REJ_UNSUPPORTED);
+    EXPECT_EQ(changed([](req& of) { of.ca_guid = 0; }), IB_CM_REJ_UNSUPPORTED);
+    EXPECT_EQ(changed([](req& of) { of.primary.local_lid = 0xC000; }), IB_CM_REJ_UNSUPPORTED);
+    EXPECT_EQ(changed([](req& of) { of.service_id = 1; }), IB_CM_REJ_INVALID_SERVICE_ID);
+    EXPECT_EQ(manager.counters().connections, 0u);
+}
+
+TEST_P(CmPassive, FullBacklog_FurtherRequestsAreRejected) {
+    const ib_cm_listen_t small{service + 1, 2, 0, 0, nullptr};
+    const open_listener crowded(manager, small);
+    for (std::uint32_t id = 1; id <= 3; ++id) {
+        cm::req_message req = peer.request(id, 0x100 + id);
+        req.service_id = service + 1;
+        req.remote_response_timeout = 25; // no MRA in between
+        peer.send(req);
+    }
+    EXPECT_EQ(peer.receive<cm::rej_message>().reason, IB_CM_REJ_NO_RESOURCES);
+    EXPECT_EQ(manager.counters().connections, 2u);
+}
+
+TEST_P(CmPassive, ClosedListener_RejectsWhatWaits) {
+    cm::req_message req = peer.request();
+    req.remote_response_timeout = 25;
+    peer.send(req);
+    while (manager.counters().connections == 0)
+        let_pass_ms(1);
+    listener.close();
+    EXPECT_EQ(peer.receive<cm::rej_message>().reason, IB_CM_REJ_INVALID_SERVICE_ID);
+}
+
+TEST_P(CmPassive, TimeoutRejectionWithoutId_EndsTheRequest) {
+    peer.send(peer.request());
+    const open_connection link = next_request();
+    cm::rej_message rej;
+    rej.local_id = 0x77;
+    rej.reason = IB_CM_REJ_TIMEOUT;
+    rej.info_length = 8;
+    for (unsigned i = 0; i < 8; ++i)
+        rej.info[i] = static_cast<std::uint8_t>(other.guid >> (56 - 8 * i));
+    peer.send(rej);
+    EXPECT_EQ(link.next_event().type, ULONG{IB_CM_EVENT_DISCONNECTED});
+}
+
+IRPVERBS_ON_BOTH_MACHINES(CmPassive);
+
+} // namespace
