@@ -2,7 +2,7 @@
 // are cancelled, requests rejected, connections closed at any moment. Each IRP completes once
 // (verb_call checks it), no call hangs, and both managers forget all connections.
 //
-// IRPVERBS_SEEDS=1000 cm_test --gtest_filter='CmCampaign.*' makes 10^5 runs.
+// IRPVERBS_SEEDS=100 cm_test --gtest_filter='CmCampaign.*' makes 10^5 runs.
 #include "cm_end.hpp"
 
 #include <hca/software.h>
@@ -37,6 +37,8 @@ struct campaign_world {
             let_pass_ms(static_cast<LONGLONG>(drawn(200)));
             connect.call.cancel();
         }
+        // An MRA lets it wait for 69 s, and a lost rejection is repeated only after that.
+        EXPECT_TRUE(connect.call.completes_within(500'000));
         if (connect.status() != STATUS_SUCCESS) return;
         open_connection link = connect.connection();
         if (wanted.flags == 0 && drawn(8) == 0) {
@@ -63,7 +65,7 @@ struct campaign_world {
             pending_request request(listener);
             while (!request.call.completes_within(100))
                 if (stop) request.call.cancel();
-            if (request.call.status() != STATUS_SUCCESS) return;
+            if (request.call.status() != STATUS_SUCCESS) return listener.close();
             open_connection link = request.connection();
             switch (drawn(6)) {
             case 0:
@@ -81,6 +83,7 @@ struct campaign_world {
         IB_QP* const qp = ends.two.make_qp();
         pending_accept accept(link, qp);
         if (drawn(4) == 0) accept.call.cancel();
+        EXPECT_TRUE(accept.call.completes_within(500'000));
         const NTSTATUS status = accept.status();
         EXPECT_TRUE(is_one_of(status, {STATUS_SUCCESS, STATUS_CANCELLED, STATUS_IO_TIMEOUT,
                                        STATUS_REQUEST_NOT_ACCEPTED, STATUS_REQUEST_ABORTED}))
@@ -107,31 +110,36 @@ struct campaign_world {
 
 TEST(CmCampaign, LossDuplicationReorderingAndCancels_EveryCallEndsAndNothingRemains) {
     irpverbs::dispatch::explore_options options;
-    options.random_runs = 80;
-    options.pct_runs = 20;
+    options.random_runs = 800;
+    options.pct_runs = 200;
     options.machine.step_limit = 2'000'000;
     int established = 0;
     expect_explored(options, [&](sim_machine& sim) {
         campaign_world world(sim);
-        {
-            open_listener listener(world.ends.second);
-            world.make_faulty();
-            sim.spawn("server", [&] { world.be_server(listener); });
-            sim.spawn("clients", [&] {
-                for (int i = 0; i < 3; ++i)
-                    world.be_client();
-                world.stop = true;
-            });
-            sim.run();
-        }
+        open_listener listener(world.ends.second);
+        world.make_faulty();
+        sim.spawn("server", [&] { world.be_server(listener); });
+        sim.spawn("clients", [&] {
+            for (int i = 0; i < 3; ++i)
+                world.be_client();
+            world.stop = true;
+        });
+        sim.run();
         established += world.established;
         world.expect_all_forgotten();
     });
-    EXPECT_GT(established, 30) << "runs without connections test nothing";
+    EXPECT_GT(established, 300) << "runs without connections test nothing";
 }
 
+/// How the calls of CmConnect ended, over all runs.
+struct endings {
+    int established = 0;
+    int rejected = 0;
+    int cancelled = 0;
+};
+
 /// One client connects and is cancelled or disconnects, one server accepts or rejects, at once.
-void run_one_exchange(sim_machine& sim, bool rejects) {
+void run_one_exchange(sim_machine& sim, bool rejects, LONGLONG cancelled_after, endings& all) {
     campaign_world world(sim);
     open_listener listener(world.ends.second);
     IB_QP* const active_qp = world.ends.one.make_qp();
@@ -139,7 +147,12 @@ void run_one_exchange(sim_machine& sim, bool rejects) {
     connect_to wanted(active_qp, world.ends.one.path_to(world.ends.two));
     wanted.flags = IB_CM_ESTABLISH;
     pending_connect connect(world.ends.first, wanted);
-    sim.spawn("canceller", [&] { connect.call.cancel(); });
+    sim.spawn("canceller", [&] {
+        LARGE_INTEGER due;
+        due.QuadPart = -cancelled_after;
+        if (cancelled_after != 0) KeDelayExecutionThread(KernelMode, FALSE, &due);
+        connect.call.cancel();
+    });
     sim.spawn("client", [&] {
         if (connect.status() != STATUS_SUCCESS) return;
         const open_connection link = connect.connection();
@@ -148,27 +161,39 @@ void run_one_exchange(sim_machine& sim, bool rejects) {
     sim.spawn("server", [&] {
         pending_request request(listener);
         const open_connection link = request.connection();
+        if (link == nullptr) return;
         if (rejects)
             static_cast<void>(link.reject());
         else
             static_cast<void>(pending_accept(link, passive_qp).status());
     });
     sim.run();
+    all.established += connect.status() == STATUS_SUCCESS ? 1 : 0;
+    all.rejected += connect.status() == STATUS_REQUEST_NOT_ACCEPTED ? 1 : 0;
+    all.cancelled += connect.status() == STATUS_CANCELLED ? 1 : 0;
     EXPECT_NE(cm_end::state(active_qp), ib_qp_state_t{IB_QPS_RTS});
     EXPECT_NE(cm_end::state(passive_qp), ib_qp_state_t{IB_QPS_RTS});
 }
 
 class CmExchange : public ::testing::TestWithParam<bool> {};
 
-TEST_P(CmExchange, ConnectCancelDisconnectReject_EndUnderEverySchedule) {
+/// Cancels 0 to 7 us after the request; the exchange takes 6 us.
+void explore_cancellation(bool rejects, LONGLONG time, std::uint32_t preemptions, endings& all) {
     irpverbs::dispatch::explore_options options;
     options.random_runs = options.pct_runs = 0;
-    options.exhaustive_runs = 3000;
-    options.preemption_bound = 0;
-    const auto summary =
-        run_exploration(options, [](sim_machine& sim) { run_one_exchange(sim, GetParam()); });
-    EXPECT_TRUE(summary.passed()) << summary.text();
-    std::printf("%s\n", summary.text().c_str());
+    options.exhaustive_runs = 20'000;
+    options.preemption_bound = preemptions;
+    expect_exhausted(options, [&](sim_machine& sim) { run_one_exchange(sim, rejects, time, all); });
+}
+
+TEST_P(CmExchange, ConnectCancelDisconnectReject_EndUnderEverySchedule) {
+    endings all;
+    for (LONGLONG time = 0; time <= 70; time += 10)
+        explore_cancellation(GetParam(), time, 0, all);
+    for (const LONGLONG time : {20, 30}) // the cancellation meets the reply
+        explore_cancellation(GetParam(), time, 1, all);
+    EXPECT_GT(all.cancelled, 0);
+    EXPECT_GT(GetParam() ? all.rejected : all.established, 0);
 }
 INSTANTIATE_TEST_SUITE_P(Server, CmExchange, ::testing::Values(false, true),
                          [](const auto& row) { return row.param ? "Rejects" : "Accepts"; });
