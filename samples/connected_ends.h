@@ -45,7 +45,7 @@ static void Open(END* End, ib_guid_t Guid) {
     End->Qp = CALL(CiCreateQp, End->Pd, &wanted, NULL);
 }
 
-static void Connect(END* End, const END* Peer) {
+static inline void Connect(END* End, const END* Peer) {
     ib_qp_mod_t change = {0};
     change.req_state = IB_QPS_INIT;
     change.opts = IB_MOD_QP_STATE | IB_MOD_QP_PKEY | IB_MOD_QP_PRIMARY_PORT | IB_MOD_QP_ACCESS_CTRL;
@@ -67,8 +67,8 @@ static void Connect(END* End, const END* Peer) {
     CALL(CiModifyQp, End->Qp, &change, NULL);
 }
 
-/* Allocates the IRP and connects the ends; returns 0 without HCAs. */
-static int Begin(END Ends[2]) {
+/* Allocates the IRP and opens the ends; returns 0 without HCAs. */
+static int OpenBoth(END Ends[2]) {
     ib_guid_t guids[16];
     ULONG count = 16;
     Irp = IoAllocateIrp(1, FALSE);
@@ -76,6 +76,12 @@ static int Begin(END Ends[2]) {
     HcaEnumerate(guids, &count);
     Open(&Ends[0], guids[0]);
     Open(&Ends[1], guids[1]);
+    return 1;
+}
+
+/* Opens the ends and connects them; returns 0 without HCAs. */
+static inline int Begin(END Ends[2]) {
+    if (!OpenBoth(Ends)) return 0;
     Connect(&Ends[0], &Ends[1]);
     Connect(&Ends[1], &Ends[0]);
     return 1;

@@ -115,6 +115,21 @@ TEST_P(CmPassive, RequestOfAConnectedQueuePair_IsStaleAndEndsTheConnection) {
     EXPECT_EQ(link.next_event().type, ULONG{IB_CM_EVENT_DISCONNECTED});
 }
 
+TEST_P(CmPassive, DreqInPlaceOfRtu_EndsTheAcceptAndIsConfirmed) {
+    peer.send(peer.request());
+    const open_connection link = next_request();
+    IB_QP* const qp = end.make_qp();
+    pending_accept accept(link, qp);
+    const auto rep = peer.receive<cm::rep_message>();
+    cm::dreq_message dreq;
+    dreq.local_id = rep.remote_id;
+    dreq.remote_id = rep.local_id;
+    peer.send(dreq);
+    EXPECT_EQ(peer.receive<cm::drep_message>().remote_id, dreq.local_id);
+    EXPECT_STREQ(name_of(accept.status()), "STATUS_REQUEST_ABORTED");
+    EXPECT_EQ(cm_end::state(qp), ib_qp_state_t{IB_QPS_ERROR});
+}
+
 TEST_P(CmPassive, RepeatedDreq_IsConfirmedAgain) {
     cm::rep_message rep;
     const open_connection link = established(peer.request(), rep);

@@ -164,7 +164,8 @@ private:
     template <class Message>
     connection* addressee(const Message& message);
     connection* addressee(const rej_message& message);
-    event event_of(const any_message& message, const connection& to) const;
+    static bool is_early_rejection(const any_message& message, const connection& to);
+    static event event_of(const any_message& message);
     void respond_to_stranger(const any_message& message, const datagram_address& to, effects& fx);
     // deadlines
     static void timer_expired(KDPC*, void* self, void*, void*);

@@ -78,7 +78,8 @@ void cm_port::receive(const any_message& message, const datagram_address& source
     connection* const to =
         std::visit([this](const auto& each) { return addressee(each); }, message);
     if (to == nullptr) return respond_to_stranger(message, source, fx);
-    cause why{event_of(message, *to), fx};
+    if (is_early_rejection(message, *to)) return;
+    cause why{event_of(message), fx};
     why.message = &message;
     why.source = &source;
     if (!to->raise(why)) ++counters.unexpected;
@@ -111,7 +112,13 @@ connection* cm_port::addressee(const rej_message& message) {
     return same ? &*found : nullptr;
 }
 
-event cm_port::event_of(const any_message& message, const connection&) const {
+// The peer has not called CmConnect yet: the request is repeated.
+bool cm_port::is_early_rejection(const any_message& message, const connection& to) {
+    const auto* const rej = std::get_if<rej_message>(&message);
+    return to.is_peer_to_peer && rej != nullptr && rej->reason == IB_CM_REJ_INVALID_SERVICE_ID;
+}
+
+event cm_port::event_of(const any_message& message) {
     if (const auto* const rep = std::get_if<rep_message>(&message))
         return rep->qpn >= first_client_qp && rep->ca_guid != 0 ? event::rep : event::bad_rep;
     if (std::holds_alternative<mra_message>(message)) return event::mra;
@@ -159,6 +166,8 @@ void cm_port::receive_request(const req_message& req, const any_message& message
         return;
     }
     if (connection* const peer = find_peer_of(req)) {
+        const std::pair own(ca_guid, peer->qp.attributes().num);
+        if (own > std::pair(req.ca_guid, req.qpn)) return; // it responds to this end's request
         cause why{event::peer_req, fx};
         why.message = &message;
         why.source = &source;
@@ -197,8 +206,7 @@ connection* cm_port::find_peer_of(const req_message& req) {
         if (!each.is_peer_to_peer || !requests || each.terms.service_id != req.service_id ||
             each.terms.primary.DGID != req.primary.local_gid)
             continue;
-        const std::pair own(ca_guid, each.qp.attributes().num);
-        if (own < std::pair(req.ca_guid, req.qpn)) return &each;
+        return &each;
     }
     return nullptr;
 }
