@@ -297,6 +297,11 @@ NT_API void HcaRundownCommandQueue(HCA_COMMAND_QUEUE* Queue);
 NT_API void HcaReportPortEvent(PDEVICE_OBJECT Device, UCHAR PortNumber, IB_ASYNC_EVENT Event);
 NT_API void HcaReportFatal(PDEVICE_OBJECT Device);
 
+/* Reports an event of a port to one client, for a driver that receives the events of each client
+   apart. The caller holds no lock, and makes sure that CloseCa is not called before this returns.
+   Otherwise as HcaReportPortEvent. IRQL: <= DISPATCH_LEVEL. */
+NT_API void HcaReportCaPortEvent(HCA_CA* Ca, UCHAR PortNumber, IB_ASYNC_EVENT Event);
+
 /* Report the completion event of an armed queue, and an error of a queue. A code that is no queue's
    event is a bug check. The caller holds no lock, and makes sure that DestroyCq is not called
    before this returns. IRQL: <= DISPATCH_LEVEL. */
@@ -354,6 +359,10 @@ NT_API void HcaSetSrqPost(HCA_SRQ* Srq, PFN_HCA_POST_RECV PostRecv);
    at a time for an agent, and makes sure that DeregisterMadAgent is not called before this returns.
    IRQL: <= DISPATCH_LEVEL. */
 NT_API void HcaReportMad(HCA_MAD_AGENT* Agent, const IB_MAD_RECEIVED* Received);
+
+/* Adds datagrams that were lost before they reached this driver to IB_MAD_RECEIVE.Lost of the
+   agent's next datagram. The rules of HcaReportMad apply. IRQL: <= DISPATCH_LEVEL. */
+NT_API void HcaReportMadsLost(HCA_MAD_AGENT* Agent, ULONG Count);
 
 /* TRUE while a capture of the device exists (ci/capture.h). IRQL: any. */
 NT_API BOOLEAN HcaIsCaptured(PDEVICE_OBJECT Device) NT_NOEXCEPT;

@@ -49,6 +49,14 @@ void HcaReportPortEvent(PDEVICE_OBJECT Device, UCHAR PortNumber, IB_ASYNC_EVENT 
 
 void HcaReportFatal(PDEVICE_OBJECT Device) { device_of(Device).fail(); }
 
+void HcaReportCaPortEvent(HCA_CA* Ca, UCHAR PortNumber, IB_ASYNC_EVENT Event) {
+    hca_device& device = device_of(Ca->Device);
+    check_reported_port(device, "HcaReportCaPortEvent", PortNumber);
+    check_reported_event(device, "HcaReportCaPortEvent", std::bit_cast<ULONG>(Event),
+                         IB_AE_PORT_ACTIVE, IB_AE_CLIENT_REREGISTER);
+    report(ca_object::of(Ca), PortNumber, Event);
+}
+
 void HcaReportCqCompletion(HCA_CQ* Cq) {
     report(cq_object::of(Cq), cq_object::completion_channel, IB_AE_NONE);
 }
@@ -92,6 +100,13 @@ void HcaReportMad(HCA_MAD_AGENT* Agent, const IB_MAD_RECEIVED* Received) {
     device_of(Agent->Ca->Device)
         .observer.notify(&traffic_observer::received, Agent->Agent, *Received);
     agent.receive(*Received);
+    agent.dereference();
+}
+
+void HcaReportMadsLost(HCA_MAD_AGENT* Agent, ULONG Count) {
+    mad_agent_object& agent = mad_agent_object::of(Agent);
+    if (!agent.try_reference()) return;
+    agent.add_lost(Count);
     agent.dereference();
 }
 

@@ -153,6 +153,11 @@ void mad_agent_object::receive(const IB_MAD_RECEIVED& received) {
     queued_mad::free(mad.copy);
 }
 
+void mad_agent_object::add_lost(ULONG count) {
+    const spin_guard guard(lock_);
+    queue_.lost += count;
+}
+
 NTSTATUS mad_agent_object::get(IB_MAD_RECEIVE& into, IRP* irp, NTSTATUS otherwise) {
     if (call_ != nullptr) return complete(irp, STATUS_INVALID_DEVICE_REQUEST, 0);
     get_result result{otherwise};

@@ -42,6 +42,8 @@ struct mad_agent_object final : child_object<mad_agent_object, HCA_MAD_AGENT, ca
 
     /// Delivers a datagram. The caller holds a reference.
     void receive(const IB_MAD_RECEIVED& received);
+    /// Counts datagrams that were lost. The caller holds a reference.
+    void add_lost(ULONG count);
     /// Completes the IRP with the oldest queued datagram, or pends it until one arrives. Without a
     /// queued datagram, a failure in `otherwise` completes it with that status.
     NTSTATUS get(IB_MAD_RECEIVE& into, IRP* irp, NTSTATUS otherwise);
