@@ -15,6 +15,8 @@ namespace irpverbs::ci::roles {
 /// The base of the roles: a parameter without checks.
 struct role {
     struct captured {}; // a copy of a user's memory, which the user can't change any more
+    using value = void; // that the verb reads or writes
+    static constexpr bool crosses = true; // to another process (support/crossing.hpp)
     static constexpr buffer_use buffer{};
     static constexpr bool returns_event = false;
     static constexpr bool may_be_absent = false; // a driver without the operation does nothing
@@ -63,6 +65,7 @@ struct count : role {
 /// Attributes that the verb writes, by the size protocol of CiQueryCa.
 template <class Attr>
 struct block : role {
+    using value = Attr;
     static constexpr buffer_use buffer{buffer_use::kind::out, 1};
     static constexpr bool fills_buffer = true;
     static NTSTATUS check(const hca_device&, const parameters& with) {
@@ -90,6 +93,7 @@ struct completions : entries<IB_WC> {
 
 template <class Value>
 struct input : role {
+    using value = Value;
     static constexpr buffer_use buffer{buffer_use::kind::in, sizeof(Value)};
     static constexpr bool fills_buffer = true;
     static NTSTATUS check(const hca_device&, const parameters& with) {
@@ -150,6 +154,7 @@ struct dispatch_table : role {
 template <class Attr>
 struct attributes : role {
     using captured = Attr;
+    using value = Attr;
     static constexpr bool fills_buffer = true;
     static bool capture(create_parameters& wanted, captured& copy) {
         return capture_value(wanted.attributes, copy);
@@ -328,6 +333,7 @@ struct srq_event : role {
 // A work request whose IRP completes with its work completion.
 template <class Request, NTSTATUS (qp_object::*Start)(IRP*, const Request&)>
 struct work_request : role {
+    static constexpr bool crosses = false; // the post and the poll behind it cross
     static NTSTATUS wait(const hca_device& device, object& target, IRP* irp,
                          const parameters& with) {
         const auto* request = static_cast<const Request*>(with.buffer);

@@ -3,15 +3,14 @@
 
 #include "request.hpp"
 
+#include <ci/support/verb_action.hpp>
+
 #include <array>
 
 namespace irpverbs::ci {
 
 class object;
 struct hca_device;
-
-/// The actions of ci/verbs.def.
-enum class action : UCHAR { none, creates, ends, submits, calls, waits };
 
 /// How a verb uses a caller's buffer.
 struct buffer_use {

@@ -30,10 +30,15 @@ NTSTATUS check_all(const hca_device& device, const Given& given) {
     return status;
 }
 
+// True if the verb's pointers are those of a user. With IRP_BUFFERED_IO the caller has captured all
+// that they name.
+bool has_user_pointers(const IRP* irp) {
+    return irp->RequestorMode == UserMode && (irp->Flags & IRP_BUFFERED_IO) == 0;
+}
+
 // Runs before the checks of the verb's buffer.
 NTSTATUS bounce_for_user(IRP* irp, IO_STACK_LOCATION* location) {
-    if (irp->RequestorMode != UserMode) return STATUS_SUCCESS;
-    return bounce_user_buffer(location);
+    return has_user_pointers(irp) ? bounce_user_buffer(location) : STATUS_SUCCESS;
 }
 
 NTSTATUS refuse_unknown(hca_device&, IRP* irp, IO_STACK_LOCATION*) {
@@ -128,7 +133,7 @@ template <class Object, class... Roles>
     auto& parent = Object::parent_of(device, words.object);
     if (!parent.try_reference()) return finish(irp, STATUS_FILE_CLOSED, 0);
     const bool readable =
-        irp->RequestorMode != UserMode ||
+        !has_user_pointers(irp) ||
         capture_all<Roles...>(wanted, copies, std::index_sequence_for<Roles...>());
     NTSTATUS status =
         readable ? check_all<Roles...>(device, std::as_const(wanted)) : STATUS_ACCESS_VIOLATION;

@@ -1,0 +1,108 @@
+// The messages between a daemon that serves HCAs and the processes that use them. Each is one
+// message of a SOCK_SEQPACKET socket and holds everything by value: both ends are programs of one
+// computer, and of one build of this table (wire::version).
+#ifndef IRPVERBS_CI_SUPPORT_WIRE_HPP
+#define IRPVERBS_CI_SUPPORT_WIRE_HPP
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace irpverbs::ci::wire {
+
+inline constexpr std::uint32_t magic = 0x56505249; // "IRPV"
+/// Grows with each change of a message or of a structure that crosses.
+inline constexpr std::uint16_t version = 1;
+
+/// Bytes of a message. A socket of the default size holds one of them.
+inline constexpr std::size_t max_message = 160 * 1024;
+/// Bytes of the attributes or entries that a verb returns; a caller's larger buffer is used up to
+/// here.
+inline constexpr std::size_t max_block = 64 * 1024;
+/// Bytes of a datagram.
+inline constexpr std::size_t max_datagram = 4096;
+
+enum class kind : std::uint8_t {
+    hello = 1, // the first message of a connection
+    welcome,   // its reply
+    list,      // asks for the HCAs: a header; the reply is a `listing`
+    status,    // asks for the daemon's status: a header; the reply is a header and text
+    request,   // a verb
+    reply,     // its completion
+    cancel     // cancels the request of that id: a header; has no reply
+};
+
+struct header {
+    kind what;
+    std::uint8_t verb; // its number in ci/verbs.def
+    std::array<std::uint8_t, 6> zero;
+    std::uint64_t id; // chosen by the client; the reply repeats it
+};
+
+struct hello {
+    header head;
+    std::uint32_t magic;
+    std::uint16_t version;
+    std::uint16_t pointer_size;
+};
+
+struct welcome {
+    header head;
+    std::uint32_t magic;
+    std::uint16_t version;
+    std::uint16_t zero;
+    std::int32_t status;   // the connection is refused unless it is STATUS_SUCCESS
+    std::uint32_t credits; // requests in progress at a time; waits for events do not count
+};
+
+/// Followed by `count` of wire::hca.
+struct listing {
+    header head;
+    std::uint64_t count;
+};
+
+struct hca {
+    std::uint64_t guid;
+    std::uint32_t ports;
+    std::array<char, 60> name; // ended by a zero
+};
+
+/// A verb: its number, then the words of its stack location. Behind it lie, each padded to 8 bytes,
+/// the value that the verb reads, and the input of its CI_UDATA.
+struct request {
+    header head;
+    std::uint64_t object; // its handle; of a verb that creates the parent's, or the HCA's GUID
+    std::uint64_t number;
+    std::uint32_t port;
+    std::uint32_t value_size;
+    std::uint32_t user_in;
+    std::uint32_t user_out; // room for the output of the CI_UDATA
+};
+
+/// The completion of a verb. Behind it lie, each padded to 8 bytes, the changed members of the
+/// object, what the verb wrote to its buffer, and the output of the CI_UDATA.
+struct reply {
+    header head;
+    std::int32_t status;
+    std::uint32_t object_size;
+    std::uint64_t information; // of a verb that creates: the handle
+    std::uint32_t block_size;
+    std::uint32_t user_out; // may exceed the room; then as many bytes follow as there is room
+};
+
+template <class Message>
+inline constexpr bool is_message = std::is_trivially_copyable_v<Message>&&
+                                       std::has_unique_object_representations_v<Message> &&
+                                   sizeof(Message) % 8 == 0;
+static_assert(is_message<hello> && is_message<welcome> && is_message<listing> && is_message<hca> &&
+              is_message<request> && is_message<reply>);
+
+/// Milliseconds that an attach waits for a reply.
+inline constexpr int patience = 5000;
+
+inline constexpr std::size_t padded(std::size_t size) { return (size + 7) / 8 * 8; }
+
+} // namespace irpverbs::ci::wire
+
+#endif
