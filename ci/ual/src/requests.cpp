@@ -1,0 +1,246 @@
+// The requests of a connection: from the message to the IRP, from its completion to the reply.
+#include "served_connection.hpp"
+
+#include "listener.hpp"
+
+#include <dispatch/support/spin_lock.hpp>
+#include <hca/hca.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace irpverbs::ual {
+
+using ci::action;
+using ci::crossing::incoming;
+using ci::crossing::message;
+using dispatch::detail::spin_guard;
+namespace wire = ci::wire;
+
+namespace {
+
+// Bytes of the buffers of all requests of a connection.
+constexpr std::size_t max_memory = std::size_t{64} << 20;
+
+} // namespace
+
+// Returns false if the client breaks the protocol, or there is no memory even for a refusal.
+bool served_connection::handle_request(int via, const wire::header& head, message received) {
+    incoming from;
+    NTSTATUS status = ci::crossing::read_request(received, from);
+    if (memory_.load() + from.memory > max_memory) {
+        status = STATUS_INSUFFICIENT_RESOURCES;
+        from.memory = 0;
+    }
+    served_request::pointer made = served_request::make(*this, via, head, from.memory);
+    if (made == nullptr) return false;
+    made->verb = from.verb;
+    made->waits = from.verb != nullptr && from.verb->does == action::waits;
+    if (!charge(*made)) return violation();
+    served_request& request = *made.release();
+    if (NT_SUCCESS(status)) status = start_request(request, from);
+    if (status == STATUS_PENDING) return true;
+    request.prepare_failure(status);
+    finish(request);
+    return true;
+}
+
+// False: the client has more in progress than it may.
+bool served_connection::charge(served_request& request) {
+    const UAL_OPTIONS& limits = listener_.limits();
+    std::atomic<ULONG>& count = request.waits ? waits_ : requests_;
+    // A client may end all of its objects at a time.
+    const bool ends = request.verb != nullptr && request.verb->does == action::ends;
+    const ULONG most =
+        request.waits ? limits.MaxWaits : limits.MaxRequests + (ends ? limits.MaxObjects : 0);
+    if (count.load() >= most) return false;
+    count.fetch_add(1);
+    memory_.fetch_add(request.memory);
+    const spin_guard guard(lock_);
+    ++busy_;
+    running_.push_back(request);
+    return true;
+}
+
+NTSTATUS served_connection::open(served_request& request, std::uint64_t guid) {
+    if (hca_ != nullptr) return STATUS_INVALID_DEVICE_STATE;
+    DEVICE_OBJECT* const hca = HcaFromGuid(guid);
+    if (hca == nullptr) return STATUS_NO_SUCH_DEVICE;
+    std::array<int, 2> ends{};
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends.data()) != 0)
+        return STATUS_INSUFFICIENT_RESOURCES;
+    data_ = ci::detail::unique_descriptor(ends[0]);
+    data_peer_ = ci::detail::unique_descriptor(ends[1]);
+    hca_ = hca;
+    request.object = hca;
+    request.passed = data_peer_.get();
+    return STATUS_SUCCESS;
+}
+
+NTSTATUS served_connection::find_parent(served_request& request, const incoming& from) {
+    if (from.verb->parent == 0) {
+        const NTSTATUS status = open(request, from.head.object);
+        if (!NT_SUCCESS(status)) return status;
+    } else {
+        request.object = objects_.object_of(from.verb->parent, from.head.object);
+        if (request.object == nullptr) return STATUS_INVALID_HANDLE;
+    }
+    request.place = objects_.reserve(from.verb->type());
+    return request.place != nullptr ? STATUS_SUCCESS : STATUS_INSUFFICIENT_RESOURCES;
+}
+
+NTSTATUS served_connection::find_object(served_request& request, const incoming& from) {
+    switch (from.verb->does) {
+    case action::creates:
+        return find_parent(request, from);
+    case action::ends:
+        request.place = objects_.begin_end(from.verb->type(), from.head.object);
+        request.object = request.place != nullptr ? request.place->object : nullptr;
+        break;
+    default:
+        request.object = objects_.object_of(from.verb->type(), from.head.object);
+    }
+    return request.object != nullptr ? STATUS_SUCCESS : STATUS_INVALID_HANDLE;
+}
+
+// STATUS_PENDING: the completion of its IRP finishes the request. Otherwise nothing was sent.
+NTSTATUS served_connection::start_request(served_request& request, const incoming& from) {
+    NTSTATUS status = find_object(request, from);
+    if (NT_SUCCESS(status)) {
+        request.irp = IoAllocateIrp(hca_.load()->StackSize, FALSE);
+        status = request.irp == nullptr
+                     ? STATUS_INSUFFICIENT_RESOURCES
+                     : ci::crossing::begin(from, objects_, request.object, request.buffers(),
+                                           request.used, *IoGetNextIrpStackLocation(request.irp));
+    }
+    if (!NT_SUCCESS(status)) {
+        IO_STATUS_BLOCK failed{};
+        failed.Status = status;
+        finish_object(request, failed);
+        return status;
+    }
+    IRP* const irp = request.irp;
+    irp->RequestorMode = UserMode;
+    irp->Flags |= IRP_BUFFERED_IO; // the message holds all that the parameters name
+    IoGetNextIrpStackLocation(irp)->MajorFunction = IRP_MJ_INTERNAL_DEVICE_CONTROL;
+    IoSetCompletionRoutine(irp, completed, &request, TRUE, TRUE, TRUE);
+    IoCallDriver(hca_, irp);
+    return STATUS_PENDING;
+}
+
+NTSTATUS served_connection::completed(DEVICE_OBJECT*, IRP* irp, void* context) {
+    auto& request = *static_cast<served_request*>(context);
+    served_connection& self = request.owner;
+    IO_STATUS_BLOCK result = irp->IoStatus;
+    self.finish_object(request, result);
+    ci::crossing::write_reply(*request.verb, request.head.id, request.object, result, self.objects_,
+                              request.used, request.reply);
+    if (!NT_SUCCESS(result.Status)) request.passed = -1;
+    self.finish(request);
+    return STATUS_MORE_PROCESSING_REQUIRED;
+}
+
+// The object exists from now on, or no longer.
+void served_connection::finish_object(served_request& request, IO_STATUS_BLOCK& result) {
+    if (request.place == nullptr) return;
+    const bool done = NT_SUCCESS(result.Status);
+    if (request.verb->does == action::creates && done) {
+        request.object = reinterpret_cast<void*>(result.Information);
+        objects_.insert(*request.place, request.object);
+        result.Information = request.place->handle;
+    } else if (request.verb->does == action::ends && !done) {
+        objects_.undo_end(*request.place);
+    } else {
+        request.object = nullptr;
+        objects_.remove(*request.place);
+    }
+}
+
+// Sends the reply. The request may be freed when this returns.
+void served_connection::finish(served_request& request) {
+    listener_.numbers().served.fetch_add(1);
+    bool discarded = false;
+    {
+        const spin_guard guard(lock_);
+        running_.erase(running_.iterator_to(request));
+        discarded = closing_;
+    }
+    if (discarded)
+        release(request);
+    else
+        send(request);
+    const spin_guard guard(lock_);
+    if (--busy_ == 0 && closing_) KeSetEvent(&idle_, IO_NO_INCREMENT, FALSE);
+}
+
+// False: the socket has no room. A client that is gone needs no reply.
+bool served_connection::try_to_send(served_request& request) {
+    const int error =
+        ci::detail::send_message(request.via, request.reply.message.list(), request.passed);
+    return error != EAGAIN && error != ENOBUFS;
+}
+
+// Replies keep their order behind those that found no room.
+void served_connection::send(served_request& request) {
+    if (unsent_.load() == 0 && try_to_send(request)) {
+        release(request);
+        return;
+    }
+    {
+        const spin_guard guard(lock_);
+        out_.push_back(request);
+        unsent_.fetch_add(1);
+    }
+    wake();
+}
+
+// Sends the replies for which there is room now.
+bool served_connection::flush() {
+    while (unsent_.load() != 0) {
+        served_request* first = nullptr;
+        {
+            const spin_guard guard(lock_);
+            first = &out_.front();
+        }
+        if (!try_to_send(*first)) return true;
+        {
+            const spin_guard guard(lock_);
+            out_.pop_front();
+            unsent_.fetch_sub(1);
+        }
+        release(*first);
+    }
+    return true;
+}
+
+// The request leaves its connection, and is freed unless it is being cancelled.
+void served_connection::release(served_request& request) {
+    (request.waits ? waits_ : requests_).fetch_sub(1);
+    memory_.fetch_sub(request.memory);
+    drop(request);
+}
+
+void served_connection::drop(served_request& request) {
+    {
+        const spin_guard guard(lock_);
+        if (--request.references != 0) return;
+    }
+    served_request::free{}(&request);
+}
+
+void served_connection::cancel(std::uint64_t id) {
+    served_request* found = nullptr;
+    {
+        const spin_guard guard(lock_);
+        const auto place = std::ranges::find_if(running_, [&](const served_request& each) {
+            return each.head.id == id && each.irp != nullptr;
+        });
+        if (place == running_.end()) return;
+        found = &*place;
+        ++found->references;
+    }
+    IoCancelIrp(found->irp);
+    drop(*found);
+}
+
+} // namespace irpverbs::ual

@@ -1,0 +1,217 @@
+#include "served_connection.hpp"
+
+#include "listener.hpp"
+
+#include <ci/support/blocking_verb.hpp>
+#include <dispatch/support/spin_lock.hpp>
+#include <hca/hca.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+namespace irpverbs::ual {
+
+using ci::crossing::message;
+using dispatch::detail::spin_guard;
+namespace wire = ci::wire;
+
+namespace {
+
+// Messages of a socket that are handled before the other one is looked at.
+constexpr int turn = 64;
+
+iovec part_of(const void* data, std::size_t size) { return {const_cast<void*>(data), size}; }
+
+bool is_clean(const wire::header& head) {
+    return std::ranges::all_of(head.zero, [](std::uint8_t each) { return each == 0; });
+}
+
+/// The ports of an HCA; 0: it can't be opened.
+ULONG ports_of(DEVICE_OBJECT* hca) {
+    const auto opened = ci::detail::call_verb(
+        [&](IRP* irp) { return CiOpenCa(hca, nullptr, nullptr, nullptr, irp); });
+    if (!opened.success()) return 0;
+    auto* const ca = opened.object<IB_CA>();
+    IB_CA_ATTR attr{};
+    ci::detail::call_verb([&](IRP* irp) { return CiQueryCa(ca, sizeof(attr), &attr, irp); });
+    ci::detail::call_verb([&](IRP* irp) { return CiCloseCa(ca, nullptr, irp); });
+    return attr.PortCount;
+}
+
+wire::hca entry_of(ib_guid_t guid) {
+    wire::hca made{};
+    made.guid = guid;
+    if (DEVICE_OBJECT* const hca = HcaFromGuid(guid); hca != nullptr) made.ports = ports_of(hca);
+    HcaName(guid, made.name.data(), made.name.size());
+    return made;
+}
+
+} // namespace
+
+served_connection::served_connection(listener& owner, ci::detail::unique_descriptor socket,
+                                     const ucred& peer, user& whose, NTSTATUS welcome_status)
+    : listener_(owner), user_(whose), peer_(peer), welcome_status_(welcome_status),
+      control_(std::move(socket)), wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      buffer_(wire::max_message), objects_(owner.limits().MaxObjects, whose.objects) {
+    KeInitializeEvent(&idle_, NotificationEvent, FALSE);
+}
+
+served_connection::~served_connection() = default;
+
+bool served_connection::start() {
+    HANDLE thread = nullptr;
+    if (!wake_ ||
+        !NT_SUCCESS(PsCreateSystemThread(&thread, 0, nullptr, nullptr, nullptr, run, this)))
+        return false;
+    ZwClose(thread);
+    return true;
+}
+
+void served_connection::wake() {
+    const std::uint64_t one = 1;
+    static_cast<void>(write(wake_.get(), &one, sizeof(one)));
+}
+
+void served_connection::stop() {
+    stopping_.store(true);
+    wake();
+}
+
+void served_connection::run(void* self) {
+    auto& connection = *static_cast<served_connection*>(self);
+    connection.serve();
+    connection.tear_down();
+    connection.listener_.remove(connection);
+}
+
+void served_connection::serve() {
+    for (bool control = false, data = false; wait(control, data);) {
+        if (control && !receive(control_.get())) return;
+        if (data && !receive(data_.get())) return;
+        if (!flush()) return;
+    }
+}
+
+// Waits for messages, room for replies, or stop(). Returns false at stop().
+bool served_connection::wait(bool& control, bool& data) {
+    const short room = unsent_.load() != 0 ? POLLOUT : short{0};
+    const auto events = static_cast<short>(POLLIN | room);
+    std::array<pollfd, 3> all{
+        {{wake_.get(), POLLIN, 0}, {control_.get(), events, 0}, {data_.get(), events, 0}}};
+    poll(all.data(), all.size(), -1);
+    std::uint64_t count = 0;
+    if (all[0].revents != 0) static_cast<void>(read(wake_.get(), &count, sizeof(count)));
+    control = (all[1].revents & ~POLLOUT) != 0;
+    data = (all[2].revents & ~POLLOUT) != 0;
+    return !stopping_.load();
+}
+
+// Returns false when the client is gone, or is to be disconnected.
+bool served_connection::receive(int socket) {
+    for (int i = 0; i < turn; ++i) {
+        const ci::detail::received_message got = ci::detail::receive_message(socket, buffer_);
+        if (got.error == EAGAIN) return true;
+        if (got.error == EMSGSIZE) return violation();
+        if (got.error != 0 || got.size == 0) return false;
+        if (!handle(socket, message(buffer_).first(got.size))) return false;
+    }
+    return true;
+}
+
+bool served_connection::violation() {
+    listener_.numbers().violations.fetch_add(1);
+    return false;
+}
+
+bool served_connection::handle(int via, message received) {
+    wire::header head{};
+    if (received.size() < sizeof(head)) return violation();
+    std::memcpy(&head, received.data(), sizeof(head));
+    if (!is_clean(head)) return violation();
+    if (!greeted_) return head.what == wire::kind::hello ? greet(received) : violation();
+    switch (head.what) {
+    case wire::kind::request:
+        return handle_request(via, head, received);
+    case wire::kind::cancel:
+        cancel(head.id);
+        return true;
+    case wire::kind::list:
+        return list_hcas(head);
+    case wire::kind::status:
+        return send_text(head);
+    default:
+        return violation();
+    }
+}
+
+// ---- greeting and information: replies that a client awaits before it sends more
+
+bool served_connection::greet(message received) {
+    wire::hello asked{};
+    if (received.size() != sizeof(asked)) return violation();
+    std::memcpy(&asked, received.data(), sizeof(asked));
+    if (asked.magic != wire::magic) return violation();
+    const bool same = asked.version == wire::version && asked.pointer_size == sizeof(void*);
+    const NTSTATUS status = same ? welcome_status_ : STATUS_REVISION_MISMATCH;
+    const wire::welcome made{{wire::kind::welcome, 0, {}, asked.head.id},
+                             wire::magic,
+                             wire::version,
+                             0,
+                             status,
+                             listener_.limits().MaxRequests};
+    std::array<iovec, 1> part{part_of(&made, sizeof(made))};
+    if (!NT_SUCCESS(status)) listener_.numbers().refused.fetch_add(1);
+    greeted_ = ci::detail::send_message(control_.get(), part) == 0 && NT_SUCCESS(status);
+    return greeted_;
+}
+
+bool served_connection::list_hcas(const wire::header& head) try {
+    constexpr std::size_t most = (wire::max_message - sizeof(wire::listing)) / sizeof(wire::hca);
+    auto count = static_cast<ULONG>(most);
+    std::vector<ib_guid_t> guids(most);
+    HcaEnumerate(guids.data(), &count);
+    std::vector<wire::hca> all;
+    for (std::size_t i = 0; i < std::min<std::size_t>(count, most); ++i)
+        if (const wire::hca each = entry_of(guids[i]); each.ports != 0) all.push_back(each);
+    const wire::listing made{{wire::kind::list, 0, {}, head.id}, all.size()};
+    std::array<iovec, 2> parts{part_of(&made, sizeof(made)),
+                               part_of(all.data(), all.size() * sizeof(wire::hca))};
+    return ci::detail::send_message(control_.get(), parts) == 0;
+} catch (const std::bad_alloc&) {
+    return false;
+}
+
+bool served_connection::send_text(const wire::header& head) try {
+    const std::string text = listener_.description();
+    const wire::header made{wire::kind::status, 0, {}, head.id};
+    const std::size_t most = wire::max_message - sizeof(made);
+    std::array<iovec, 2> parts{part_of(&made, sizeof(made)),
+                               part_of(text.data(), std::min(text.size(), most))};
+    return ci::detail::send_message(control_.get(), parts) == 0;
+} catch (const std::bad_alloc&) {
+    return false;
+}
+
+void served_connection::count(UAL_COUNTERS& into) const {
+    into.Connections += hca_ != nullptr ? 1 : 0;
+    into.Objects += objects_.count();
+    into.Requests += requests_.load();
+    into.Waits += waits_.load();
+}
+
+std::string served_connection::description() const {
+    std::array<char, 192> line{};
+    std::snprintf(
+        line.data(), line.size(),
+        "process %d of user %u: %u objects, %u requests, %u waits, %zu bytes of requests\n",
+        static_cast<int>(peer_.pid), static_cast<unsigned>(peer_.uid), objects_.count(),
+        requests_.load(), waits_.load(), memory_.load());
+    return line.data();
+}
+
+} // namespace irpverbs::ual

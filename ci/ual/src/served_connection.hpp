@@ -1,0 +1,113 @@
+// A connection of a client: its requests, and the objects of the one HCA that it may open.
+#pragma once
+
+#include "served_request.hpp"
+
+#include <ci/support/seq_socket.hpp>
+#include <ci/ual.h>
+
+#include <atomic>
+#include <string>
+#include <vector>
+
+namespace irpverbs::ual {
+
+class listener;
+
+/// A user, with the connections and objects of all of its processes.
+struct user {
+    user(uid_t whose, const UAL_OPTIONS& limits)
+        : uid(whose), connections(limits.MaxConnections), objects(limits.MaxObjectsOfUser) {}
+
+    const uid_t uid;
+    quota connections;
+    quota objects;
+};
+
+/// A thread of the connection receives its requests; the completions of their IRPs send the
+/// replies. Only that thread waits for this client. When the client is gone, it cancels the
+/// requests, waits for their completions, and destroys the objects in the reverse order of their
+/// creation.
+class served_connection : public boost::intrusive::list_base_hook<> {
+public:
+    /// The connection of a process of `whose`. `welcome_status`: that of the welcome.
+    served_connection(listener& owner, ci::detail::unique_descriptor socket, const ucred& peer,
+                      user& whose, NTSTATUS welcome_status);
+    ~served_connection();
+    served_connection(const served_connection&) = delete;
+    served_connection& operator=(const served_connection&) = delete;
+
+    /// Starts the thread, which at its end removes the connection from the listener. False: without
+    /// effect.
+    bool start();
+    /// Makes the thread end. Any thread may call this while the connection is in the listener.
+    void stop();
+
+    user& owner_user() const { return user_; }
+    /// Adds what it has to the present numbers. IRQL: <= DISPATCH_LEVEL.
+    void count(UAL_COUNTERS& into) const;
+    std::string description() const;
+
+private:
+    static void run(void* self);
+    void serve();
+    bool wait(bool& control, bool& data);
+    bool receive(int socket);
+    bool handle(int via, ci::crossing::message received);
+    bool greet(ci::crossing::message received);
+    bool list_hcas(const ci::wire::header& head);
+    bool send_text(const ci::wire::header& head);
+    bool violation();
+
+    bool handle_request(int via, const ci::wire::header& head, ci::crossing::message received);
+    NTSTATUS start_request(served_request& request, const ci::crossing::incoming& from);
+    NTSTATUS find_object(served_request& request, const ci::crossing::incoming& from);
+    NTSTATUS find_parent(served_request& request, const ci::crossing::incoming& from);
+    NTSTATUS open(served_request& request, std::uint64_t guid);
+    static NTSTATUS completed(DEVICE_OBJECT*, IRP* irp, void* context);
+    void finish_object(served_request& request, IO_STATUS_BLOCK& result);
+    void finish(served_request& request);
+    void cancel(std::uint64_t id);
+
+    bool charge(served_request& request);
+    void send(served_request& request);
+    bool try_to_send(served_request& request);
+    bool flush();
+    void wake();
+    void release(served_request& request);
+
+    void tear_down();
+    void cancel_all();
+    served_request* next_to_cancel();
+    void drop(served_request& request);
+    void await_requests();
+    void destroy_objects();
+    bool destroy(const served_object& place);
+
+    listener& listener_;
+    user& user_;
+    const ucred peer_;
+    const NTSTATUS welcome_status_;
+    const ci::detail::unique_descriptor control_;
+    ci::detail::unique_descriptor data_;      // exists while the HCA is open
+    ci::detail::unique_descriptor data_peer_; // its other end, until it is sent
+    const ci::detail::unique_descriptor wake_;
+    std::vector<std::byte> buffer_; // of the message that is being handled
+    bool greeted_ = false;
+    std::atomic<DEVICE_OBJECT*> hca_{nullptr}; // set once
+    served_objects objects_;
+    std::atomic<bool> stopping_{false};
+    std::atomic<ULONG> requests_{0}; // in progress, or with a reply that was not sent
+    std::atomic<ULONG> waits_{0};
+    std::atomic<std::size_t> memory_{0};
+    std::atomic<ULONG> unsent_{0};
+
+    KSPIN_LOCK lock_ = 0;  // guards all below
+    request_list running_; // oldest first
+    request_list out_;     // replies that found no room in their socket
+    ULONG busy_ = 0;       // requests that some thread may still touch
+    bool closing_ = false; // replies are discarded
+    KEVENT idle_;          // set when closing_ and not busy_
+};
+
+} // namespace irpverbs::ual

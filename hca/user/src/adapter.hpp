@@ -1,0 +1,39 @@
+// An HCA that a daemon serves: its FDO in this process.
+#pragma once
+
+#include <ci/driver.h>
+#include <ci/support/wire.hpp>
+
+#include <string>
+
+namespace irpverbs::hca_user {
+
+class adapter {
+public:
+    adapter(std::string socket, const ci::wire::hca& served);
+    ~adapter();
+    adapter(const adapter&) = delete;
+    adapter& operator=(const adapter&) = delete;
+
+    static adapter& of(DEVICE_OBJECT* device) {
+        return **static_cast<adapter**>(HcaDeviceExtension(device));
+    }
+
+    /// Makes the FDO. A failure leaves no FDO and writes the reason to `problem`.
+    NTSTATUS start(std::string& problem);
+
+    DEVICE_OBJECT* device() const { return device_; }
+    const std::string& socket() const { return socket_; }
+    UCHAR ports() const { return static_cast<UCHAR>(served_.ports); }
+    ib_guid_t guid() const { return served_.guid; }
+
+private:
+    const std::string socket_;
+    const ci::wire::hca served_;
+    DEVICE_OBJECT* device_ = nullptr;
+};
+
+/// The operations of the driver.
+const HCA_OPERATIONS& operations();
+
+} // namespace irpverbs::hca_user

@@ -1,0 +1,72 @@
+#include "attachment.hpp"
+
+#include "daemon_query.hpp"
+
+#include <ci/support/seq_socket.hpp>
+
+#include <algorithm>
+#include <string_view>
+
+namespace irpverbs::hca_user {
+
+namespace {
+
+/// The parts of a location.
+struct place {
+    std::string socket;
+    std::string host; // empty: all HCAs
+};
+
+// "?static" is for programs that would run a subnet manager; the driver ignores it.
+place parse(std::string text) {
+    constexpr std::string_view host_mark = "?host=";
+    constexpr std::string_view static_mark = "?static";
+    place made;
+    if (text.ends_with(static_mark)) text.resize(text.size() - static_mark.size());
+    if (const std::size_t at = text.rfind(host_mark); at != std::string::npos) {
+        made.host = text.substr(at + host_mark.size());
+        text.resize(at);
+    }
+    made.socket = text.empty() ? ci::detail::default_socket() : text;
+    return made;
+}
+
+std::string names(const std::vector<ci::wire::hca>& all) {
+    std::string text;
+    for (const ci::wire::hca& each : all)
+        text += (text.empty() ? "" : ", ") + std::string(each.name.data());
+    return text;
+}
+
+} // namespace
+
+std::unique_ptr<attachment> attachment::make(const std::string& location, NTSTATUS& status,
+                                             std::string& problem) {
+    const place where = parse(location);
+    std::vector<ci::wire::hca> served;
+    status = list_hcas(where.socket, served, problem);
+    if (!NT_SUCCESS(status)) return nullptr;
+    auto made = std::make_unique<attachment>();
+    for (const ci::wire::hca& each : served) {
+        if (!where.host.empty() && where.host != each.name.data()) continue;
+        auto one = std::make_unique<adapter>(where.socket, each);
+        if (status = one->start(problem); !NT_SUCCESS(status)) return nullptr;
+        made->adapters_.push_back(std::move(one));
+    }
+    if (made->count() != 0) return made;
+    status = STATUS_NO_SUCH_DEVICE;
+    problem = where.socket + (served.empty() ? ": the daemon has no HCA"
+                                             : ": the daemon has no HCA '" + where.host +
+                                                   "': there is " + names(served));
+    return nullptr;
+}
+
+NTSTATUS attachment::refuse_opens() {
+    const auto busy = std::ranges::find_if(
+        adapters_, [](const auto& each) { return !NT_SUCCESS(HcaRefuseOpen(each->device())); });
+    if (busy == adapters_.end()) return STATUS_SUCCESS;
+    std::for_each(adapters_.begin(), busy, [](const auto& each) { HcaAllowOpen(each->device()); });
+    return STATUS_DEVICE_BUSY;
+}
+
+} // namespace irpverbs::hca_user

@@ -1,0 +1,244 @@
+#include "connection.hpp"
+
+#include "adapter.hpp"
+
+#include <dispatch/machine.hpp>
+#include <dispatch/support/spin_lock.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+namespace irpverbs::hca_user {
+
+using ci::crossing::message;
+using ci::crossing::object_type;
+using dispatch::detail::spin_guard;
+namespace wire = ci::wire;
+
+namespace {
+
+// Messages that one call of the reactor handles.
+constexpr int turn = 64;
+
+constexpr std::size_t data_buffer_size = wire::max_block + 1024;
+
+NTSTATUS status_of(int error) {
+    switch (error) {
+    case EACCES:
+    case EPERM:
+        return STATUS_ACCESS_DENIED;
+    case ENOENT:
+    case ECONNREFUSED:
+        return STATUS_DEVICE_NOT_CONNECTED;
+    default:
+        return STATUS_INSUFFICIENT_RESOURCES;
+    }
+}
+
+} // namespace
+
+connection::connection(HCA_CA& ca)
+    : ca_(ca), buffer_(wire::max_message), data_buffer_(data_buffer_size) {}
+
+connection::~connection() { watch_.reset(); }
+
+// ---- the objects
+
+std::uint64_t connection::handle_of(object_type type, void* object) {
+    return user_object::of(type, object).handle;
+}
+
+void* connection::object_of(object_type type, std::uint64_t handle) {
+    const spin_guard guard(lock_);
+    const auto found = objects_.find(handle);
+    return found != objects_.end() && found->type == type ? found->object : nullptr;
+}
+
+void connection::begin(user_object& object, std::uint64_t handle) {
+    object.handle = handle;
+    if (object.type == HCA_MN_OPEN_CA) opened_.store(true);
+    {
+        const spin_guard guard(lock_);
+        objects_.insert(object); // a daemon that repeats a handle harms its own replies only
+    }
+    for (unsigned i = 0; i < object.wait_count; ++i)
+        if (!object.waits[i].is_fence()) send(object.waits[i]);
+    // The daemon decides about posts; receives of a shared queue are refused here.
+    if (object.type == HCA_MN_CREATE_QP)
+        HcaSetQpPosts(static_cast<HCA_QP*>(object.object), nullptr, nullptr);
+}
+
+void connection::end(user_object& object) {
+    {
+        const spin_guard guard(lock_);
+        if (object.is_linked()) objects_.erase(objects_.iterator_to(object));
+        for (unsigned i = 0; i < object.wait_count; ++i)
+            if (object.waits[i].is_linked())
+                expected_.erase(expected_.iterator_to(object.waits[i]));
+    }
+    object.discard();
+}
+
+// ---- opening and closing
+
+NTSTATUS connection::open(IRP* irp) {
+    closing_ = irp;
+    IoMarkIrpPending(irp);
+    ExInitializeWorkItem(&work_, connect_and_send, this);
+    ExQueueWorkItem(&work_, DelayedWorkQueue);
+    return STATUS_PENDING;
+}
+
+void connection::connect_and_send(void* self) {
+    auto& own = *static_cast<connection*>(self);
+    IRP* const irp = std::exchange(own.closing_, nullptr);
+    NTSTATUS status = own.connect();
+    if (NT_SUCCESS(status)) status = own.send(irp);
+    if (status == STATUS_PENDING) return;
+    user_object::of(HCA_MN_OPEN_CA, &own.ca_).discard();
+    delete &own;
+    HcaComplete(irp, status, 0);
+}
+
+NTSTATUS connection::connect() {
+    int error = 0;
+    control_ = ci::detail::connect_to(adapter::of(ca_.Device).socket(), error);
+    if (!control_) return status_of(error);
+    if (!say_hello()) return STATUS_DEVICE_NOT_CONNECTED;
+    watch_ = dispatch::watch_readable(dispatch::machine::current(), control_.get(), read, this);
+    return watch_ != nullptr ? STATUS_SUCCESS : STATUS_INSUFFICIENT_RESOURCES;
+}
+
+bool connection::say_hello() {
+    wire::hello hello{{wire::kind::hello, 0, {}, 0}, wire::magic, wire::version, sizeof(void*)};
+    std::array<iovec, 1> part{{{&hello, sizeof(hello)}}};
+    return ci::detail::send_message(control_.get(), part) == 0;
+}
+
+// Runs as a work item, since the watch may have to be waited for.
+void connection::close(void* self) {
+    auto* const own = static_cast<connection*>(self);
+    IRP* const irp = own->closing_;
+    const NTSTATUS status = own->closing_status_;
+    delete own;
+    HcaComplete(irp, status, 0);
+}
+
+// ---- receiving
+
+bool connection::read(void* self) { return static_cast<connection*>(self)->receive(); }
+
+// Returns false to end the watch.
+bool connection::receive() {
+    for (int i = 0; i < turn; ++i) {
+        ci::detail::received_message got =
+            ci::detail::receive_message(control_.get(), buffer_, !opened_.load());
+        if (got.error == EAGAIN) return true;
+        if (got.with) data_ = std::move(got.with); // before it is opened: no other thread uses it
+        const bool good =
+            got.error == 0 && got.size != 0 && handle(message(buffer_).first(got.size));
+        if (!good) {
+            fail(STATUS_FILE_FORCED_CLOSED);
+            return false;
+        }
+    }
+    return true;
+}
+
+// Returns false if the daemon is not to be believed.
+bool connection::handle(message received) {
+    wire::header head{};
+    if (received.size() < sizeof(head)) return false;
+    std::memcpy(&head, received.data(), sizeof(head));
+    if (head.what == wire::kind::welcome) return welcome(received);
+    if (head.what != wire::kind::reply) return false;
+    // The reply of a wait whose object has ended in the meantime is expected no longer.
+    expected_reply* const expected = take(head.id);
+    return expected == nullptr || expected->on_reply(*this, received);
+}
+
+bool connection::welcome(message received) {
+    wire::welcome made{};
+    if (received.size() != sizeof(made)) return false;
+    std::memcpy(&made, received.data(), sizeof(made));
+    if (made.magic != wire::magic) return false;
+    if (!NT_SUCCESS(made.status)) fail(made.status);
+    return true;
+}
+
+expected_reply* connection::take(std::uint64_t id) {
+    const spin_guard guard(lock_);
+    const auto found = expected_.find(id);
+    if (found == expected_.end()) return nullptr;
+    expected_reply& taken = *found;
+    expected_.erase(found);
+    return &taken;
+}
+
+bool connection::expect(expected_reply& reply) {
+    const spin_guard guard(lock_);
+    if (failure_.load() != STATUS_SUCCESS) return false;
+    expected_.insert(reply);
+    return true;
+}
+
+// Takes a verb off the replies that never come. The waits belong to their objects.
+verb_request* connection::take_any() {
+    const spin_guard guard(lock_);
+    while (!expected_.empty()) {
+        expected_reply& each = *expected_.begin();
+        expected_.erase(expected_.begin());
+        if (!each.belongs_to_object) return static_cast<verb_request*>(&each);
+    }
+    return nullptr;
+}
+
+// The connection has ended: the HCA has failed, and all requests complete. Threads that send, or
+// wait for the reply of a call, return.
+void connection::fail(NTSTATUS status) {
+    {
+        const spin_guard guard(lock_);
+        if (failure_.load() != STATUS_SUCCESS) return;
+        failure_.store(status);
+    }
+    shutdown(control_.get(), SHUT_RDWR);
+    if (data_) shutdown(data_.get(), SHUT_RDWR);
+    if (opened_.load()) HcaReportFatal(ca_.Device);
+    while (verb_request* const each = take_any())
+        each->on_end(*this);
+}
+
+// ---- calls
+
+NTSTATUS connection::exchange(ci::crossing::outgoing& asked, std::size_t& size) {
+    if (failure_.load() != STATUS_SUCCESS || !opened_.load()) return STATUS_FILE_FORCED_CLOSED;
+    if (ci::detail::send_when_possible(data_.get(), asked.message.list()) != 0)
+        return STATUS_FILE_FORCED_CLOSED;
+    const ci::detail::received_message got =
+        ci::detail::await_message(data_.get(), data_buffer_, -1);
+    size = got.size;
+    return got.error == 0 && size != 0 ? STATUS_SUCCESS : STATUS_FILE_FORCED_CLOSED;
+}
+
+NTSTATUS connection::call(IO_STACK_LOCATION& location, ULONG_PTR& information) {
+    const ci::crossing::traits& verb = *ci::crossing::find(location.MinorFunction);
+    const auto handle = handle_of(verb.type(), location.Parameters.Others.Argument1);
+    ci::crossing::outgoing asked;
+    NTSTATUS status =
+        ci::crossing::write_request(location, *this, next_id_.fetch_add(1), handle, asked);
+    if (!NT_SUCCESS(status)) return status;
+    const spin_guard guard(data_lock_);
+    std::size_t size = 0;
+    status = exchange(asked, size);
+    if (!NT_SUCCESS(status)) return status;
+    ci::crossing::result got;
+    const bool good =
+        ci::crossing::read_reply(message(data_buffer_).first(size), location, *this, got);
+    if (!good) shutdown(control_.get(), SHUT_RDWR); // which fails the connection
+    information = got.information;
+    return good ? got.status : STATUS_FILE_FORCED_CLOSED;
+}
+
+} // namespace irpverbs::hca_user

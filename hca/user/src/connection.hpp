@@ -1,0 +1,102 @@
+// The connection of an open HCA to its daemon. Verbs and events use one socket, whose replies the
+// machine's context receives; calls that must not pend use a second one, and wait for the reply.
+#pragma once
+
+#include "user_object.hpp"
+
+#include <ci/support/seq_socket.hpp>
+#include <dispatch/descriptor_watch.hpp>
+
+#include <memory>
+#include <vector>
+
+namespace irpverbs::hca_user {
+
+class connection final : public ci::crossing::directory {
+public:
+    explicit connection(HCA_CA& ca);
+    ~connection();
+    connection(const connection&) = delete;
+    connection& operator=(const connection&) = delete;
+
+    /// Pends the IRP of CiOpenCa, connects, and sends it. Returns STATUS_PENDING.
+    NTSTATUS open(IRP* irp);
+    /// Sends a verb, whose IRP it pends. A failure returns the status of the verb.
+    NTSTATUS send(IRP* irp);
+    /// Performs a verb of the action `calls`. IRQL: <= DISPATCH_LEVEL.
+    NTSTATUS call(IO_STACK_LOCATION& location, ULONG_PTR& information);
+
+    /// Sends a wait for an event.
+    void send(event_wait& wait);
+    /// Port events that the daemon has latched before a fatal event are received before that is
+    /// reported: the fence is sent again until none has come since.
+    void begin_fatal(user_object& ca);
+    void on_fence(event_wait& fence);
+    void count_port_event() { ++port_events_; }
+
+    /// On the thread that receives: the object exists, or no longer.
+    void begin(user_object& object, std::uint64_t handle);
+    void end(user_object& object);
+    /// The receiver releases a request whose result is set.
+    void release_received(verb_request& request);
+    /// The status of a request that has no reply.
+    NTSTATUS status_at_end(const verb_request& request) const;
+
+    std::uint64_t handle_of(ci::crossing::object_type type, void* object) override;
+    void* object_of(ci::crossing::object_type type, std::uint64_t handle) override;
+
+private:
+    struct by_id {
+        using type = std::uint64_t;
+        type operator()(const expected_reply& each) const { return each.id; }
+    };
+    struct by_handle {
+        using type = std::uint64_t;
+        type operator()(const user_object& each) const { return each.handle; }
+    };
+    using replies = boost::intrusive::set<expected_reply, boost::intrusive::key_of_value<by_id>>;
+
+    static void connect_and_send(void* self);
+    static void close(void* self);
+    NTSTATUS connect();
+    bool say_hello();
+    void pend(verb_request& request, ci::crossing::outgoing& made);
+    bool expect(expected_reply& reply);
+    void send_parts(std::span<iovec> parts);
+    void arm_cancel(verb_request& request);
+    static void cancel(DEVICE_OBJECT*, IRP* irp);
+    void send_cancel(const verb_request& request);
+    void release(verb_request& request);
+    void complete(verb_request& request);
+
+    static bool read(void* self);
+    bool receive();
+    bool handle(ci::crossing::message received);
+    bool welcome(ci::crossing::message received);
+    expected_reply* take(std::uint64_t id);
+    void fail(NTSTATUS status);
+    verb_request* take_any();
+    NTSTATUS exchange(ci::crossing::outgoing& asked, std::size_t& size);
+
+    HCA_CA& ca_;
+    ci::detail::unique_descriptor control_;
+    std::unique_ptr<dispatch::descriptor_watch> watch_;
+    std::vector<std::byte> buffer_; // of the message that is being handled
+    WORK_QUEUE_ITEM work_;          // connects, and closes
+    IRP* closing_ = nullptr;        // completed when this has been destroyed, with the next one
+    NTSTATUS closing_status_ = STATUS_SUCCESS;
+    std::atomic<std::uint64_t> next_id_{1};
+    ULONG port_events_ = 0; // of the thread that receives
+    std::atomic<bool> opened_{false};
+    std::atomic<NTSTATUS> failure_{STATUS_SUCCESS}; // of the connection; set once, under the lock
+
+    KSPIN_LOCK data_lock_ = 0; // one call at a time
+    ci::detail::unique_descriptor data_;
+    std::vector<std::byte> data_buffer_;
+
+    KSPIN_LOCK lock_ = 0; // guards all below
+    replies expected_;
+    boost::intrusive::set<user_object, boost::intrusive::key_of_value<by_handle>> objects_;
+};
+
+} // namespace irpverbs::hca_user

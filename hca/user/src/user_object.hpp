@@ -1,0 +1,36 @@
+// The driver's part of each object: the extension of HCA_CA, HCA_CQ, ...
+#pragma once
+
+#include "expected_reply.hpp"
+
+#include <memory>
+
+namespace irpverbs::hca_user {
+
+struct user_object : boost::intrusive::set_base_hook<> {
+    user_object(ci::crossing::object_type its_type, void* its_object)
+        : type(its_type), object(its_object) {}
+
+    static user_object& of(ci::crossing::object_type type, void* object) {
+        return *static_cast<user_object*>(ci::crossing::extension_of(type, object));
+    }
+    /// Makes that of a new object, with the waits for its events. Null without memory.
+    static user_object* make(ci::crossing::object_type type, void* object, connection& via);
+    /// Frees the waits.
+    void discard() { waits.reset(); }
+
+    const ci::crossing::object_type type;
+    void* const object;       // HCA_CA*, HCA_CQ*, ...
+    std::uint64_t handle = 0; // 0 until it exists in the daemon
+    connection* via = nullptr;
+    verb_request end; // reserved for the verb that ends the object
+    std::unique_ptr<event_wait[]> waits;
+    unsigned wait_count = 0;
+};
+
+/// The connection of an object.
+inline connection& connection_of(ci::crossing::object_type type, void* object) {
+    return *user_object::of(HCA_MN_OPEN_CA, ci::crossing::ca_of(type, object)).via;
+}
+
+} // namespace irpverbs::hca_user

@@ -1,0 +1,247 @@
+// Messages that no client of ours sends: the daemon refuses them, and serves the others.
+#include "client.hpp"
+
+#include <ci/driver.h>
+#include <ci/support/seq_socket.hpp>
+#include <ci/support/wire.hpp>
+
+#include <cstring>
+
+namespace {
+
+using namespace irpverbs;
+using namespace irpverbs::testing;
+namespace wire = ci::wire;
+
+constexpr UCHAR unknown_verb = 0xEE;
+
+/// A connection without the driver.
+class raw_client {
+public:
+    explicit raw_client(const std::string& path) {
+        int error = 0;
+        socket_ = ci::detail::connect_to(path, error);
+    }
+
+    template <class Message>
+    void send(const Message& message) {
+        std::array<iovec, 1> part{{{const_cast<Message*>(&message), sizeof(message)}}};
+        ci::detail::send_message(socket_.get(), part);
+    }
+    /// False: the daemon has closed the connection.
+    template <class Message>
+    bool receive(Message& message) {
+        std::vector<std::byte> buffer(wire::max_message);
+        const auto got = ci::detail::await_message(socket_.get(), buffer, -1, true);
+        if (got.error != 0 || got.size < sizeof(message)) return false;
+        std::memcpy(&message, buffer.data(), sizeof(message));
+        return true;
+    }
+    bool is_closed() {
+        wire::header any{};
+        return !receive(any);
+    }
+    NTSTATUS greet(const wire::hello& hello) {
+        wire::welcome made{};
+        send(hello);
+        return receive(made) ? made.status : STATUS_FILE_CLOSED;
+    }
+    NTSTATUS greet() { return greet(good_hello()); }
+    static wire::hello good_hello() {
+        return {{wire::kind::hello, 0, {}, 0}, wire::magic, wire::version, sizeof(void*)};
+    }
+    wire::reply ask(const wire::request& request) {
+        wire::reply made{};
+        send(request);
+        EXPECT_TRUE(receive(made));
+        EXPECT_EQ(made.head.id, request.head.id);
+        return made;
+    }
+    NTSTATUS status_of(const wire::request& request) { return ask(request).status; }
+
+private:
+    ci::detail::unique_descriptor socket_;
+};
+
+wire::request request_of(UCHAR verb, std::uint64_t object, std::uint64_t number = 0) {
+    return {{wire::kind::request, verb, {}, 5}, object, number, 0, 0, 0, 0};
+}
+
+ib_guid_t first_hca(test_daemon& serving) {
+    ib_guid_t guid = 0;
+    serving.run([&] {
+        ULONG count = 1;
+        HcaEnumerate(&guid, &count);
+    });
+    return guid;
+}
+
+/// A raw client with an open HCA.
+struct raw_ca : raw_client {
+    explicit raw_ca(test_daemon& serving) : raw_client(serving.socket()) {
+        EXPECT_EQ(greet(), STATUS_SUCCESS);
+        const wire::reply opened = ask(request_of(HCA_MN_OPEN_CA, first_hca(serving)));
+        EXPECT_EQ(opened.status, STATUS_SUCCESS);
+        handle = opened.information;
+    }
+    std::uint64_t handle = 0;
+};
+
+TEST(Protocol, OtherVersionOrPointers_AreRefused) {
+    test_daemon serving;
+    wire::hello other = raw_client::good_hello();
+    other.version = wire::version + 1;
+    EXPECT_EQ(raw_client(serving.socket()).greet(other), STATUS_REVISION_MISMATCH);
+    other = raw_client::good_hello();
+    other.pointer_size = 4;
+    EXPECT_EQ(raw_client(serving.socket()).greet(other), STATUS_REVISION_MISMATCH);
+    EXPECT_EQ(serving.counters().Refused, 2u);
+}
+
+TEST(Protocol, NoHelloOrWrongMagic_ClosesTheConnection) {
+    test_daemon serving;
+    raw_client silent(serving.socket());
+    silent.send(request_of(HCA_MN_OPEN_CA, 1));
+    EXPECT_TRUE(silent.is_closed());
+    raw_client stranger(serving.socket());
+    wire::hello wrong = raw_client::good_hello();
+    wrong.magic = 1;
+    stranger.send(wrong);
+    EXPECT_TRUE(stranger.is_closed());
+    EXPECT_EQ(serving.counters().Violations, 2u);
+}
+
+TEST(Protocol, ShortOrUnknownMessage_ClosesTheConnection) {
+    test_daemon serving;
+    raw_client shorter(serving.socket());
+    shorter.greet();
+    shorter.send(std::uint32_t{1});
+    EXPECT_TRUE(shorter.is_closed());
+    raw_client unknown(serving.socket());
+    unknown.greet();
+    unknown.send(wire::header{static_cast<wire::kind>(99), 0, {}, 0});
+    EXPECT_TRUE(unknown.is_closed());
+    raw_client dirty(serving.socket());
+    dirty.greet();
+    dirty.send(wire::header{wire::kind::list, 0, {1}, 0});
+    EXPECT_TRUE(dirty.is_closed());
+}
+
+TEST(Protocol, UnknownVerbOrSize_FailsAlone) {
+    test_daemon serving;
+    raw_ca client(serving);
+    EXPECT_EQ(client.status_of(request_of(unknown_verb, client.handle)),
+              STATUS_INVALID_DEVICE_REQUEST);
+    EXPECT_EQ(client.status_of(request_of(HCA_MN_TRANSFER, client.handle)),
+              STATUS_INVALID_DEVICE_REQUEST);
+    wire::request longer = request_of(HCA_MN_QUERY_CA, client.handle, 100);
+    longer.value_size = 8;
+    EXPECT_EQ(client.status_of(longer), STATUS_INFO_LENGTH_MISMATCH);
+    longer = request_of(HCA_MN_CREATE_CQ, client.handle, 4);
+    longer.user_out = 1u << 30;
+    EXPECT_EQ(client.status_of(longer), STATUS_INFO_LENGTH_MISMATCH);
+    EXPECT_EQ(client.status_of(request_of(HCA_MN_QUERY_CA, client.handle, 100)),
+              STATUS_BUFFER_OVERFLOW);
+}
+
+TEST(Protocol, HandleOfAnotherTypeGenerationOrConnection_IsInvalid) {
+    test_daemon serving;
+    raw_ca client(serving);
+    raw_ca other(serving);
+    const wire::reply made = client.ask(request_of(HCA_MN_CREATE_CQ, client.handle, 4));
+    ASSERT_EQ(made.status, STATUS_SUCCESS);
+    const std::uint64_t cq = made.information;
+    EXPECT_EQ(client.status_of(request_of(HCA_MN_QUERY_PORT, cq, 100)), STATUS_INVALID_HANDLE);
+    EXPECT_EQ(other.status_of(request_of(HCA_MN_QUERY_CQ, cq, 100)), STATUS_INVALID_HANDLE);
+    EXPECT_EQ(client.status_of(request_of(HCA_MN_DESTROY_CQ, cq)), STATUS_SUCCESS);
+    EXPECT_EQ(client.status_of(request_of(HCA_MN_DESTROY_CQ, cq)), STATUS_INVALID_HANDLE);
+    const wire::reply again = client.ask(request_of(HCA_MN_CREATE_CQ, client.handle, 4));
+    EXPECT_NE(again.information, cq);
+    EXPECT_EQ(client.status_of(request_of(HCA_MN_QUERY_CQ, cq, 100)), STATUS_INVALID_HANDLE);
+}
+
+TEST(Protocol, SecondOpen_IsRefused) {
+    test_daemon serving;
+    raw_ca client(serving);
+    EXPECT_EQ(client.status_of(request_of(HCA_MN_OPEN_CA, first_hca(serving))),
+              STATUS_INVALID_DEVICE_STATE);
+    raw_client other(serving.socket());
+    other.greet();
+    EXPECT_EQ(other.status_of(request_of(HCA_MN_OPEN_CA, 12345)), STATUS_NO_SUCH_DEVICE);
+    EXPECT_EQ(other.status_of(request_of(HCA_MN_QUERY_CA, 1, 100)), STATUS_INVALID_HANDLE);
+}
+
+TEST(Protocol, BusyParent_OutlivesItsDestroy) {
+    test_daemon serving;
+    raw_ca client(serving);
+    client.ask(request_of(HCA_MN_CREATE_CQ, client.handle, 4));
+    EXPECT_EQ(client.status_of(request_of(HCA_MN_CLOSE_CA, client.handle)), STATUS_DEVICE_BUSY);
+    EXPECT_EQ(client.status_of(request_of(HCA_MN_QUERY_CA, client.handle, 100)),
+              STATUS_BUFFER_OVERFLOW);
+}
+
+TEST(Protocol, ObjectsBeyondTheQuota_AreRefused) {
+    UAL_OPTIONS limits;
+    UAL_OPTIONS_INIT(&limits);
+    limits.MaxObjects = 3;
+    limits.MaxObjectsOfUser = 4;
+    test_daemon serving(&limits);
+    raw_ca client(serving);
+    const wire::reply first = client.ask(request_of(HCA_MN_CREATE_CQ, client.handle, 4));
+    EXPECT_EQ(client.status_of(request_of(HCA_MN_CREATE_CQ, client.handle, 4)), STATUS_SUCCESS);
+    EXPECT_EQ(client.status_of(request_of(HCA_MN_CREATE_CQ, client.handle, 4)),
+              STATUS_INSUFFICIENT_RESOURCES);
+    raw_ca other(serving);
+    EXPECT_EQ(other.status_of(request_of(HCA_MN_CREATE_CQ, other.handle, 4)),
+              STATUS_INSUFFICIENT_RESOURCES);
+    EXPECT_EQ(client.status_of(request_of(HCA_MN_DESTROY_CQ, first.information)), STATUS_SUCCESS);
+    EXPECT_EQ(other.status_of(request_of(HCA_MN_CREATE_CQ, other.handle, 4)), STATUS_SUCCESS);
+}
+
+TEST(Protocol, ConnectionsBeyondTheQuota_AreClosed) {
+    UAL_OPTIONS limits;
+    UAL_OPTIONS_INIT(&limits);
+    limits.MaxConnections = 1;
+    test_daemon serving(&limits);
+    raw_ca client(serving);
+    raw_client other(serving.socket());
+    EXPECT_TRUE(other.is_closed());
+}
+
+TEST(Protocol, WaitsBeyondTheLimit_CloseTheConnection) {
+    UAL_OPTIONS limits;
+    UAL_OPTIONS_INIT(&limits);
+    limits.MaxWaits = 2;
+    test_daemon serving(&limits);
+    {
+        raw_ca client(serving);
+        for (int i = 0; i < 3; ++i)
+            client.send(request_of(HCA_MN_GET_CA_FATAL_EVENT, client.handle));
+        EXPECT_TRUE(client.is_closed());
+    }
+    EXPECT_TRUE(serving.becomes_idle());
+    EXPECT_EQ(serving.counters().Violations, 1u);
+}
+
+TEST(Protocol, CancelOfAWait_CompletesIt) {
+    test_daemon serving;
+    raw_ca client(serving);
+    client.send(request_of(HCA_MN_GET_CA_FATAL_EVENT, client.handle));
+    client.send(wire::header{wire::kind::cancel, 0, {}, 77}); // an id that nothing has
+    client.send(wire::header{wire::kind::cancel, 0, {}, 5});
+    wire::reply made{};
+    ASSERT_TRUE(client.receive(made));
+    EXPECT_EQ(made.status, STATUS_CANCELLED);
+}
+
+TEST(Protocol, UnreadReplies_AreKeptAndDropped) {
+    test_daemon serving;
+    {
+        raw_ca client(serving);
+        for (int i = 0; i < 2000; ++i)
+            client.send(request_of(HCA_MN_QUERY_CA, client.handle, 65536));
+    }
+    EXPECT_TRUE(serving.becomes_idle());
+}
+
+} // namespace
