@@ -15,7 +15,10 @@ typedef struct _DISPATCHER_HEADER {
     UCHAR Type;
     UCHAR Signalling;
     UCHAR Abandoned; /* a KQUEUE that was run down */
-    UCHAR Periodic;  /* a KTIMER with a period */
+    __extension__ union {
+        UCHAR Periodic; /* a KTIMER with a period */
+        UCHAR Counted;  /* an event of ZwCreateEvent, which begins an OBJECT_HEADER */
+    };
     LONG SignalState;
     LIST_ENTRY WaitListHead;
 } DISPATCHER_HEADER;

@@ -275,6 +275,7 @@ void machine::drop_locals() {
 
 void machine::stop(bool await_system_threads) {
     const scope inside(*this);
+    detail::close_all_handles(); // their objects are those of packages, which end next
     drop_locals();
     detail::processor& self = *detail::current;
     state_->stopper.store(&self);

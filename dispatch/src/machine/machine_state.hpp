@@ -121,6 +121,9 @@ private:
     std::uint64_t inserted_so_far();
 };
 
+/// Closes the handles that are open on the calling thread's machine.
+void close_all_handles();
+
 KTHREAD* new_thread_object(processor& self);
 /// Drops the thread's own reference to its object, for a thread that never ends.
 void abandon_thread_object(KTHREAD& thread);

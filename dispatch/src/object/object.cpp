@@ -10,8 +10,19 @@ namespace {
 
 constexpr ULONG object_signature = 0x6A624F23;
 
-bool is_counted(UCHAR type) {
-    return type == thread_object || type == device_object_type || type == driver_object_type;
+bool is_event(const DISPATCHER_HEADER& header) {
+    return header.Type == notification_event || header.Type == synchronization_event;
+}
+
+bool is_counted(const DISPATCHER_HEADER& header) {
+    return header.Type == thread_object || header.Type == device_object_type ||
+           header.Type == driver_object_type || header.Type == file_object_type ||
+           (is_event(header) && header.Counted != 0);
+}
+
+bool is_of_its_type(const OBJECT_HEADER& header) {
+    return is_event(header.Dispatcher) ||
+           header.ObjectType->dispatcher_type == header.Dispatcher.Type;
 }
 
 [[noreturn, gnu::cold, gnu::noinline]] void bug_check_reference(const char* text,
@@ -24,14 +35,21 @@ bool is_counted(UCHAR type) {
 OBJECT_HEADER& header_of(void* object, const char* message) {
     auto* header = static_cast<OBJECT_HEADER*>(object);
     if (header == nullptr) bug_check_reference(message, object, 0);
-    if (!is_counted(header->Dispatcher.Type) || header->Signature != object_signature ||
-        header->ObjectType->dispatcher_type != header->Dispatcher.Type)
+    if (!is_counted(header->Dispatcher) || header->Signature != object_signature ||
+        !is_of_its_type(*header))
         bug_check_reference(message, object, header->Dispatcher.Type);
     return *header;
 }
 
+handle_table<object_reference>& handles() { return this_processor().owner->state().handles; }
+
 object_reference object_of(HANDLE handle) {
-    return this_processor().owner->state().handles.find(reinterpret_cast<std::uint64_t>(handle));
+    return handles().find(reinterpret_cast<std::uint64_t>(handle));
+}
+
+void notify_closed(OBJECT_HEADER& object, bool machine_ends) {
+    if (object.ObjectType->handle_closed != nullptr)
+        object.ObjectType->handle_closed(object, machine_ends);
 }
 
 } // namespace
@@ -51,6 +69,19 @@ void reference_object(OBJECT_HEADER& object) {
                             object.Dispatcher.Type);
 }
 
+bool drop_reference(OBJECT_HEADER& object) {
+    return __atomic_sub_fetch(&object.ReferenceCount, 1, __ATOMIC_ACQ_REL) == 0;
+}
+
+HANDLE new_handle(object_reference object) {
+    return reinterpret_cast<HANDLE>(handles().insert(std::move(object)));
+}
+
+void close_all_handles() {
+    for (const object_reference& each : handles().remove_all())
+        notify_closed(*each, true);
+}
+
 void dereference_object(OBJECT_HEADER& object) {
     const LONG left = __atomic_sub_fetch(&object.ReferenceCount, 1, __ATOMIC_ACQ_REL);
     if (left > 0 || (left == 0 && object.ObjectType->destroy(object))) return;
@@ -67,32 +98,46 @@ extern "C" {
 
 void ObReferenceObject(PVOID Object) {
     VERIFY_IRQL(ObReferenceObject);
-    reference_object(header_of(Object, "ObReferenceObject: this is no thread, device or driver"));
+    reference_object(header_of(Object, "ObReferenceObject: this is no counted object"));
 }
 
 void ObDereferenceObject(PVOID Object) {
     VERIFY_IRQL(ObDereferenceObject);
     OBJECT_HEADER& object =
-        header_of(Object, "ObDereferenceObject: this is no thread, device or driver");
+        header_of(Object, "ObDereferenceObject: this is no counted object");
     if (instrumented() && object.ObjectType->dereferenced != nullptr)
         object.ObjectType->dereferenced(object);
     dereference_object(object);
 }
 
-NTSTATUS ObReferenceObjectByHandle(HANDLE Handle, ACCESS_MASK, PVOID, KPROCESSOR_MODE,
-                                   PVOID* Object, PVOID) {
+NTSTATUS ObReferenceObjectByHandle(HANDLE Handle, ACCESS_MASK DesiredAccess, PVOID ObjectType,
+                                   KPROCESSOR_MODE AccessMode, PVOID* Object, PVOID) {
     VERIFY_IRQL(ObReferenceObjectByHandle);
     object_reference found = object_of(Handle);
     if (found == nullptr) return STATUS_INVALID_HANDLE;
+    const OBJECT_TYPE& type = *found->ObjectType;
+    if (ObjectType != nullptr && ObjectType != &type) return STATUS_OBJECT_TYPE_MISMATCH;
+    if (AccessMode == UserMode && type.grants != nullptr && !type.grants(*found, DesiredAccess))
+        return STATUS_ACCESS_DENIED;
     *Object = found.detach();
     return STATUS_SUCCESS;
 }
 
 NTSTATUS ZwClose(HANDLE Handle) {
     VERIFY_IRQL(ZwClose);
-    const object_reference closed =
-        this_processor().owner->state().handles.remove(reinterpret_cast<std::uint64_t>(Handle));
-    return closed != nullptr ? STATUS_SUCCESS : STATUS_INVALID_HANDLE;
+    const object_reference closed = handles().remove(reinterpret_cast<std::uint64_t>(Handle));
+    if (closed == nullptr) return STATUS_INVALID_HANDLE;
+    notify_closed(*closed, false);
+    return STATUS_SUCCESS;
+}
+
+NTSTATUS ZwWaitForSingleObject(HANDLE Handle, BOOLEAN, PLARGE_INTEGER Timeout) {
+    VERIFY_IRQL(ZwWaitForSingleObject);
+    const object_reference found = object_of(Handle);
+    if (found == nullptr) return STATUS_INVALID_HANDLE;
+    if (found->ObjectType->waitable == nullptr) return STATUS_OBJECT_TYPE_MISMATCH;
+    return KeWaitForSingleObject(found->ObjectType->waitable(*found), UserRequest, UserMode, FALSE,
+                                 Timeout);
 }
 
 } // extern "C"

@@ -25,7 +25,11 @@ bool destroy_thread(OBJECT_HEADER& object) {
     return true;
 }
 
-constexpr OBJECT_TYPE thread_type{"thread", thread_object, destroy_thread, nullptr};
+DISPATCHER_HEADER* itself(OBJECT_HEADER& object) { return &object.Dispatcher; }
+
+constexpr OBJECT_TYPE thread_type{"thread", thread_object, destroy_thread,
+                                  nullptr,  nullptr,       itself};
+POBJECT_TYPE thread_type_pointer = const_cast<POBJECT_TYPE>(&thread_type);
 
 void abandon_mutexes(KTHREAD& thread, wake_list& woken) {
     while (!IsListEmpty(&thread.MutantListHead)) {
@@ -107,6 +111,8 @@ using namespace irpverbs::dispatch;
 using namespace irpverbs::dispatch::detail;
 
 extern "C" {
+
+POBJECT_TYPE* PsThreadType = &thread_type_pointer;
 
 PKTHREAD KeGetCurrentThread(void) { return this_processor().thread; }
 

@@ -8,6 +8,7 @@
 #include <irp/csq.h>
 #include <irp/device.h>
 #include <irp/device_queue.h>
+#include <irp/file_object.h>
 #include <irp/ioctl.h>
 #include <irp/irp.h>
 #include <irp/mdl.h>

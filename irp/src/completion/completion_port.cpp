@@ -175,6 +175,19 @@ void post_completion(IRP* irp) {
     dereference(port);
 }
 
+NTSTATUS associate_port(IO_COMPLETION_CONTEXT*& place, void* port, void* key) {
+    PIO_COMPLETION_CONTEXT context = nullptr;
+    const NTSTATUS status = IoCreateCompletionContext(port, key, &context);
+    if (!NT_SUCCESS(status)) return status;
+    port_reference owned = port_of(*context);
+    PIO_COMPLETION_CONTEXT before = nullptr;
+    if (!__atomic_compare_exchange_n(&place, &before, context, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_RELAXED))
+        return STATUS_INVALID_PARAMETER;
+    static_cast<void>(owned.detach());
+    return STATUS_SUCCESS;
+}
+
 void dereference_completion_context(IO_COMPLETION_CONTEXT* context) {
     if (context != nullptr) dereference(port_of(*context));
 }
@@ -236,16 +249,7 @@ void IoSetCompletionQueue(PIRP Irp, PKQUEUE Queue) {
 NTSTATUS IoAssociateDevice(PDEVICE_OBJECT DeviceObject, PVOID IoCompletion, PVOID Key) {
     require(DeviceObject, "IoAssociateDevice: the device is NULL");
     VERIFY_IRQL(IoAssociateDevice);
-    PIO_COMPLETION_CONTEXT context = nullptr;
-    const NTSTATUS status = IoCreateCompletionContext(IoCompletion, Key, &context);
-    if (!NT_SUCCESS(status)) return status;
-    port_reference of_device = port_of(*context);
-    PIO_COMPLETION_CONTEXT before = nullptr;
-    if (!__atomic_compare_exchange_n(&DeviceObject->CompletionContext, &before, context, false,
-                                     __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-        return STATUS_INVALID_PARAMETER;
-    static_cast<void>(of_device.detach());
-    return STATUS_SUCCESS;
+    return associate_port(DeviceObject->CompletionContext, IoCompletion, Key);
 }
 
 NTSTATUS IoSetIoCompletion(PVOID IoCompletion, PVOID KeyContext, PVOID ApcContext,

@@ -1,4 +1,6 @@
 // The last stage of an IRP that no completion routine kept: see irp/build.h.
+#include "finalize_irp.hpp"
+
 #include "completion_port.hpp"
 #include "irql_rules.hpp"
 #include "packet/irp_allocation.hpp"
@@ -20,12 +22,12 @@ ULONG output_length(const IRP* irp) {
                                              : top->Parameters.DeviceIoControl.OutputBufferLength;
 }
 
-void copy_output(const IRP* irp) {
+void copy_output(const IRP* irp, ULONG output_length) {
     const ULONG_PTR written = irp->IoStatus.Information;
-    if (written > output_length(irp))
+    if (written > output_length)
         bug_check(DRIVER_VERIFIER_IOMANAGER_VIOLATION,
                   "IoCompleteRequest: Information is more than the output buffer holds", 0x312,
-                  reinterpret_cast<ULONG_PTR>(irp), written, output_length(irp));
+                  reinterpret_cast<ULONG_PTR>(irp), written, output_length);
     if (written != 0) std::memcpy(irp->UserBuffer, irp->AssociatedIrp.SystemBuffer, written);
 }
 
@@ -39,14 +41,6 @@ void free_mdls(IRP* irp) {
     }
 }
 
-void return_buffers(IRP* irp) {
-    constexpr ULONG copied = IRP_BUFFERED_IO | IRP_INPUT_OPERATION;
-    if ((irp->Flags & copied) == copied && !NT_ERROR(irp->IoStatus.Status)) copy_output(irp);
-    if ((irp->Flags & IRP_DEALLOCATE_BUFFER) != 0)
-        ExFreePool(std::exchange(irp->AssociatedIrp.SystemBuffer, nullptr));
-    free_mdls(irp);
-}
-
 void complete_associated(IRP* associated) {
     IRP* master = associated->AssociatedIrp.MasterIrp;
     free_mdls(associated);
@@ -56,21 +50,34 @@ void complete_associated(IRP* associated) {
         IoCompleteRequest(master, IO_NO_INCREMENT);
 }
 
+} // namespace
+
+void free_buffers(IRP* irp) {
+    if ((irp->Flags & IRP_DEALLOCATE_BUFFER) != 0)
+        ExFreePool(std::exchange(irp->AssociatedIrp.SystemBuffer, nullptr));
+    irp->Flags &= ~static_cast<ULONG>(IRP_DEALLOCATE_BUFFER);
+    free_mdls(irp);
+}
+
+void return_buffers(IRP* irp, ULONG output_length) {
+    constexpr ULONG copied = IRP_BUFFERED_IO | IRP_INPUT_OPERATION;
+    if ((irp->Flags & copied) == copied && !NT_ERROR(irp->IoStatus.Status))
+        copy_output(irp, output_length);
+    free_buffers(irp);
+}
+
 void write_status(PIO_STATUS_BLOCK to, const IO_STATUS_BLOCK& status) {
     if (to == nullptr) return;
     to->Information = status.Information;
-    __atomic_store_n(&to->Status, status.Status,
-                     __ATOMIC_RELEASE); // last: other threads may poll it
+    __atomic_store_n(&to->Status, status.Status, __ATOMIC_RELEASE);
 }
-
-} // namespace
 
 void finalize_irp(IRP* irp) {
     if ((irp->Flags & IRP_ASSOCIATED_IRP) != 0) {
         complete_associated(irp);
         return;
     }
-    return_buffers(irp);
+    return_buffers(irp, output_length(irp));
     if ((irp->Flags & IRP_POST_COMPLETION) != 0) {
         // In an IRP of IoAllocateIrp, UserIosb holds its ApcContext.
         if ((irp->AllocationFlags & thread_bound) != 0) write_status(irp->UserIosb, irp->IoStatus);

@@ -1,3 +1,5 @@
+#include "build.hpp"
+#include "completion/finalize_irp.hpp"
 #include "irp_allocation.hpp"
 #include "irql_rules.hpp"
 #include "require.hpp"
@@ -26,7 +28,7 @@ IRP* allocate_for(DEVICE_OBJECT* device, ULONG major) {
 
 // Frees a request that could not be built completely and was not sent.
 IRP* free_unsent(IRP* irp) {
-    if ((irp->Flags & IRP_DEALLOCATE_BUFFER) != 0) ExFreePool(irp->AssociatedIrp.SystemBuffer);
+    free_buffers(irp);
     IoFreeIrp(irp);
     return nullptr;
 }
@@ -57,13 +59,6 @@ bool add_mdl(IRP* irp, void* buffer, ULONG length, LOCK_OPERATION operation) {
     MmProbeAndLockPages(mdl, KernelMode, operation);
     return true;
 }
-
-struct control_buffers {
-    void* input;
-    ULONG input_length;
-    void* output;
-    ULONG output_length;
-};
 
 bool add_control_buffers(IRP* irp, ULONG method, const control_buffers& buffers) {
     switch (method) {
@@ -103,10 +98,7 @@ IRP* build_transfer(ULONG major, DEVICE_OBJECT* device, void* buffer, ULONG leng
     if (irp == nullptr) return nullptr;
     irp->UserIosb = status_block;
     if (major != IRP_MJ_READ && major != IRP_MJ_WRITE) return irp;
-    auto& parameters = IoGetNextIrpStackLocation(irp)->Parameters.Read; // Write has the same layout
-    parameters.Length = length;
-    if (offset != nullptr) parameters.ByteOffset = *offset;
-    return add_transfer_buffer(irp, *device, buffer, length) ? irp : free_unsent(irp);
+    return add_transfer(irp, *device, buffer, length, offset) ? irp : free_unsent(irp);
 }
 
 NTSTATUS wake_sender(DEVICE_OBJECT*, IRP* irp, void* event) {
@@ -115,6 +107,42 @@ NTSTATUS wake_sender(DEVICE_OBJECT*, IRP* irp, void* event) {
 }
 
 } // namespace
+
+namespace irpverbs::irp {
+
+bool add_transfer(IRP* irp, const DEVICE_OBJECT& device, void* buffer, ULONG length,
+                  const LARGE_INTEGER* offset) {
+    auto& parameters = IoGetNextIrpStackLocation(irp)->Parameters.Read; // Write has the same layout
+    parameters.Length = length;
+    if (offset != nullptr) parameters.ByteOffset = *offset;
+    return add_transfer_buffer(irp, device, buffer, length);
+}
+
+bool add_control(IRP* irp, ULONG code, const control_buffers& buffers) {
+    auto& parameters = IoGetNextIrpStackLocation(irp)->Parameters.DeviceIoControl;
+    parameters.IoControlCode = code;
+    parameters.InputBufferLength = buffers.input_length;
+    parameters.OutputBufferLength = buffers.output_length;
+    return add_control_buffers(irp, METHOD_FROM_CTL_CODE(code), buffers);
+}
+
+bool add_information(IRP* irp, void* information, ULONG length) {
+    const bool sets = IoGetNextIrpStackLocation(irp)->MajorFunction == IRP_MJ_SET_INFORMATION;
+    if (!add_system_buffer(irp, information, sets ? length : 0, length)) return false;
+    if (!sets) copy_back_to(irp, information);
+    return true;
+}
+
+NTSTATUS send_synchronously(DEVICE_OBJECT* device, IRP* irp) {
+    KEVENT done;
+    KeInitializeEvent(&done, NotificationEvent, FALSE);
+    IoSetCompletionRoutine(irp, wake_sender, &done, TRUE, TRUE, TRUE);
+    if (IoCallDriver(device, irp) == STATUS_PENDING)
+        KeWaitForSingleObject(&done, Executive, KernelMode, FALSE, nullptr);
+    return irp->IoStatus.Status;
+}
+
+} // namespace irpverbs::irp
 
 extern "C" {
 
@@ -127,12 +155,8 @@ PIRP IoBuildDeviceIoControlRequest(ULONG IoControlCode, PDEVICE_OBJECT DeviceObj
     IRP* irp = allocate_for(DeviceObject, InternalDeviceIoControl ? IRP_MJ_INTERNAL_DEVICE_CONTROL
                                                                   : IRP_MJ_DEVICE_CONTROL);
     if (irp == nullptr) return nullptr;
-    auto& parameters = IoGetNextIrpStackLocation(irp)->Parameters.DeviceIoControl;
-    parameters.IoControlCode = IoControlCode;
-    parameters.InputBufferLength = InputBufferLength;
-    parameters.OutputBufferLength = OutputBufferLength;
-    const control_buffers buffers{InputBuffer, InputBufferLength, OutputBuffer, OutputBufferLength};
-    if (!add_control_buffers(irp, METHOD_FROM_CTL_CODE(IoControlCode), buffers))
+    if (!add_control(irp, IoControlCode,
+                     {InputBuffer, InputBufferLength, OutputBuffer, OutputBufferLength}))
         return free_unsent(irp);
     if (instrumented()) verify::set_origin(irp, verify::origin::built_device_control);
     irp->AllocationFlags |= thread_bound;
@@ -170,12 +194,8 @@ PIRP IoBuildSynchronousFsdRequest(ULONG MajorFunction, PDEVICE_OBJECT DeviceObje
 BOOLEAN IoForwardIrpSynchronously(PDEVICE_OBJECT DeviceObject, PIRP Irp) {
     VERIFY_IRQL(IoForwardIrpSynchronously);
     if (Irp->CurrentLocation <= 1) return FALSE;
-    KEVENT done;
-    KeInitializeEvent(&done, NotificationEvent, FALSE);
     IoCopyCurrentIrpStackLocationToNext(Irp);
-    IoSetCompletionRoutine(Irp, wake_sender, &done, TRUE, TRUE, TRUE);
-    if (IoCallDriver(DeviceObject, Irp) == STATUS_PENDING)
-        KeWaitForSingleObject(&done, Executive, KernelMode, FALSE, nullptr);
+    send_synchronously(DeviceObject, Irp);
     return TRUE;
 }
 

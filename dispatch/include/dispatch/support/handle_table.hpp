@@ -52,9 +52,18 @@ public:
         auto* found = const_cast<slot*>(slot_of(of));
         if (found == nullptr) return Reference();
         Reference removed = std::exchange(found->object, Reference());
-        if (++found->generation <= last_generation) {
-            found->next_free = free_;
-            free_ = static_cast<std::uint32_t>(found - slots_.data());
+        release(*found);
+        return removed;
+    }
+
+    /// Removes all handles and moves their references to the caller.
+    std::vector<Reference> remove_all() {
+        std::vector<Reference> removed;
+        const std::lock_guard guard(lock_);
+        for (slot& each : slots_) {
+            if (each.object == nullptr) continue;
+            removed.push_back(std::exchange(each.object, Reference()));
+            release(each);
         }
         return removed;
     }
@@ -80,6 +89,13 @@ private:
         const slot& found = slots_[index];
         const bool same = found.generation == of >> (tag_bits + slot_bits);
         return same && found.object != nullptr ? &found : nullptr;
+    }
+
+    // Frees the slot for its next generation. Under the lock.
+    void release(slot& removed) {
+        if (++removed.generation > last_generation) return;
+        removed.next_free = free_;
+        free_ = static_cast<std::uint32_t>(&removed - slots_.data());
     }
 
     // Under the lock.

@@ -3,27 +3,10 @@
 #ifndef IRPVERBS_WINDOWS_FILES_H
 #define IRPVERBS_WINDOWS_FILES_H
 
+#include <irp/file.h>
 #include <windows/wdk/function_types.h>
 #include <windows/wdk/security.h>
 
-#define FILE_READ_DATA 0x1
-#define FILE_LIST_DIRECTORY 0x1
-#define FILE_WRITE_DATA 0x2
-#define FILE_ADD_FILE 0x2
-#define FILE_APPEND_DATA 0x4
-#define FILE_ADD_SUBDIRECTORY 0x4
-#define FILE_CREATE_PIPE_INSTANCE 0x4
-#define FILE_READ_EA 0x8
-#define FILE_WRITE_EA 0x10
-#define FILE_EXECUTE 0x20
-#define FILE_TRAVERSE 0x20
-#define FILE_DELETE_CHILD 0x40
-#define FILE_READ_ATTRIBUTES 0x80
-#define FILE_WRITE_ATTRIBUTES 0x100
-#define FILE_SHARE_READ 0x1
-#define FILE_SHARE_WRITE 0x2
-#define FILE_SHARE_DELETE 0x4
-#define FILE_SHARE_VALID_FLAGS 0x7
 #define FILE_ATTRIBUTE_READONLY 0x1
 #define FILE_ATTRIBUTE_HIDDEN 0x2
 #define FILE_ATTRIBUTE_SYSTEM 0x4
@@ -48,45 +31,6 @@
 #define FILE_ATTRIBUTE_RECALL_ON_DATA_ACCESS 0x400000
 #define FILE_ATTRIBUTE_VALID_FLAGS 0x7fb7
 #define FILE_ATTRIBUTE_VALID_SET_FLAGS 0x31a7
-#define FILE_SUPERSEDE 0
-#define FILE_OPEN 1
-#define FILE_CREATE 2
-#define FILE_OPEN_IF 3
-#define FILE_OVERWRITE 4
-#define FILE_OVERWRITE_IF 5
-#define FILE_MAXIMUM_DISPOSITION 5
-#define FILE_DIRECTORY_FILE 0x1
-#define FILE_WRITE_THROUGH 0x2
-#define FILE_SEQUENTIAL_ONLY 0x4
-#define FILE_NO_INTERMEDIATE_BUFFERING 0x8
-#define FILE_SYNCHRONOUS_IO_ALERT 0x10
-#define FILE_SYNCHRONOUS_IO_NONALERT 0x20
-#define FILE_NON_DIRECTORY_FILE 0x40
-#define FILE_CREATE_TREE_CONNECTION 0x80
-#define FILE_COMPLETE_IF_OPLOCKED 0x100
-#define FILE_NO_EA_KNOWLEDGE 0x200
-#define FILE_OPEN_REMOTE_INSTANCE 0x400
-#define FILE_RANDOM_ACCESS 0x800
-#define FILE_DELETE_ON_CLOSE 0x1000
-#define FILE_OPEN_BY_FILE_ID 0x2000
-#define FILE_OPEN_FOR_BACKUP_INTENT 0x4000
-#define FILE_NO_COMPRESSION 0x8000
-#define FILE_OPEN_REQUIRING_OPLOCK 0x10000
-#define FILE_DISALLOW_EXCLUSIVE 0x20000
-#define FILE_SESSION_AWARE 0x40000
-#define FILE_RESERVE_OPFILTER 0x100000
-#define FILE_OPEN_REPARSE_POINT 0x200000
-#define FILE_OPEN_NO_RECALL 0x400000
-#define FILE_OPEN_FOR_FREE_SPACE_QUERY 0x800000
-#define FILE_VALID_OPTION_FLAGS 0xffffff
-#define FILE_SUPERSEDED 0
-#define FILE_OPENED 1
-#define FILE_CREATED 2
-#define FILE_OVERWRITTEN 3
-#define FILE_EXISTS 4
-#define FILE_DOES_NOT_EXIST 5
-#define FILE_WRITE_TO_END_OF_FILE 0xffffffff
-#define FILE_USE_FILE_POINTER_POSITION 0xfffffffe
 #define FILE_BYTE_ALIGNMENT 0
 #define FILE_WORD_ALIGNMENT 0x1
 #define FILE_LONG_ALIGNMENT 0x3
@@ -142,49 +86,6 @@
 #define FILE_EA_TYPE_BINARY 0xfffe
 #define FILE_PIPE_BYTE_STREAM_TYPE 0
 #define FILE_PIPE_MESSAGE_TYPE 1
-#define FILE_ALL_ACCESS (STANDARD_RIGHTS_REQUIRED | SYNCHRONIZE | 0x1FF)
-#define FILE_GENERIC_READ                                                                          \
-    (STANDARD_RIGHTS_READ | FILE_READ_DATA | FILE_READ_ATTRIBUTES | FILE_READ_EA | SYNCHRONIZE)
-#define FILE_GENERIC_WRITE                                                                         \
-    (STANDARD_RIGHTS_WRITE | FILE_WRITE_DATA | FILE_WRITE_ATTRIBUTES | FILE_WRITE_EA |             \
-     FILE_APPEND_DATA | SYNCHRONIZE)
-#define FILE_GENERIC_EXECUTE                                                                       \
-    (STANDARD_RIGHTS_EXECUTE | FILE_READ_ATTRIBUTES | FILE_EXECUTE | SYNCHRONIZE)
-
-/* FILE_OBJECT.Flags */
-#define FO_FILE_OPEN 0x1
-#define FO_SYNCHRONOUS_IO 0x2
-#define FO_ALERTABLE_IO 0x4
-#define FO_NO_INTERMEDIATE_BUFFERING 0x8
-#define FO_WRITE_THROUGH 0x10
-#define FO_SEQUENTIAL_ONLY 0x20
-#define FO_CACHE_SUPPORTED 0x40
-#define FO_NAMED_PIPE 0x80
-#define FO_STREAM_FILE 0x100
-#define FO_MAILSLOT 0x200
-#define FO_GENERATE_AUDIT_ON_CLOSE 0x400
-#define FO_QUEUE_IRP_TO_THREAD 0x400
-#define FO_DIRECT_DEVICE_OPEN 0x800
-#define FO_FILE_MODIFIED 0x1000
-#define FO_FILE_SIZE_CHANGED 0x2000
-#define FO_CLEANUP_COMPLETE 0x4000
-#define FO_TEMPORARY_FILE 0x8000
-#define FO_DELETE_ON_CLOSE 0x10000
-#define FO_OPENED_CASE_SENSITIVE 0x20000
-#define FO_HANDLE_CREATED 0x40000
-#define FO_FILE_FAST_IO_READ 0x80000
-#define FO_RANDOM_ACCESS 0x100000
-#define FO_FILE_OPEN_CANCELLED 0x200000
-#define FO_VOLUME_OPEN 0x400000
-#define FO_BYPASS_IO_ENABLED 0x800000
-#define FO_REMOTE_ORIGIN 0x1000000
-#define FO_DISALLOW_EXCLUSIVE 0x2000000
-#define FO_SKIP_COMPLETION_PORT 0x2000000
-#define FO_SKIP_SET_EVENT 0x4000000
-#define FO_SKIP_SET_FAST_IO 0x8000000
-#define FO_INDIRECT_WAIT_OBJECT 0x10000000
-#define FO_SECTION_MINSTORE_TREATMENT 0x20000000
-
 /* IO_STACK_LOCATION.Flags */
 #define SL_KEY_SPECIFIED 0x01
 #define SL_OVERRIDE_VERIFY_VOLUME 0x02
@@ -262,7 +163,6 @@
 #define IO_TYPE_CONTROLLER 2
 #define IO_TYPE_DEVICE 3
 #define IO_TYPE_DRIVER 4
-#define IO_TYPE_FILE 5
 #define IO_TYPE_IRP 6
 #define IO_TYPE_TIMER 8
 #define IO_TYPE_VPB 10
@@ -306,43 +206,6 @@ typedef struct _SECTION_OBJECT_POINTERS {
     PVOID SharedCacheMap;
     PVOID ImageSectionObject;
 } SECTION_OBJECT_POINTERS, *PSECTION_OBJECT_POINTERS;
-typedef struct _IO_COMPLETION_CONTEXT* PIO_COMPLETION_CONTEXT;
-
-/* An open file. The code that opens it sets the fields; FsContext and FsContext2 are the driver's.
- */
-typedef struct _FILE_OBJECT {
-    CSHORT Type;
-    CSHORT Size;
-    PDEVICE_OBJECT DeviceObject;
-    PVPB Vpb;
-    PVOID FsContext;
-    PVOID FsContext2;
-    PSECTION_OBJECT_POINTERS SectionObjectPointer;
-    PVOID PrivateCacheMap;
-    NTSTATUS FinalStatus;
-    struct _FILE_OBJECT* RelatedFileObject;
-    BOOLEAN LockOperation;
-    BOOLEAN DeletePending;
-    BOOLEAN ReadAccess;
-    BOOLEAN WriteAccess;
-    BOOLEAN DeleteAccess;
-    BOOLEAN SharedRead;
-    BOOLEAN SharedWrite;
-    BOOLEAN SharedDelete;
-    ULONG Flags;
-    UNICODE_STRING FileName;
-    LARGE_INTEGER CurrentByteOffset;
-    ULONG Waiters;
-    ULONG Busy;
-    PVOID LastLock;
-    KEVENT Lock;
-    KEVENT Event;
-    PIO_COMPLETION_CONTEXT CompletionContext;
-    KSPIN_LOCK IrpListLock;
-    LIST_ENTRY IrpList;
-    PVOID FileObjectExtension;
-} FILE_OBJECT, *PFILE_OBJECT;
-
 typedef struct _SHARE_ACCESS {
     ULONG OpenCount;
     ULONG Readers;
@@ -487,38 +350,11 @@ typedef struct _IO_PRIORITY_INFO {
 } IO_PRIORITY_INFO, *PIO_PRIORITY_INFO;
 
 NT_EXTERN_C_BEGIN
-NT_API NTSTATUS ZwCreateFile(PHANDLE FileHandle, ACCESS_MASK DesiredAccess,
-                             POBJECT_ATTRIBUTES ObjectAttributes, PIO_STATUS_BLOCK IoStatusBlock,
-                             PLARGE_INTEGER AllocationSize, ULONG FileAttributes, ULONG ShareAccess,
-                             ULONG CreateDisposition, ULONG CreateOptions, PVOID EaBuffer,
-                             ULONG EaLength);
-NT_API NTSTATUS ZwOpenFile(PHANDLE FileHandle, ACCESS_MASK DesiredAccess,
-                           POBJECT_ATTRIBUTES ObjectAttributes, PIO_STATUS_BLOCK IoStatusBlock,
-                           ULONG ShareAccess, ULONG OpenOptions);
-NT_API NTSTATUS ZwReadFile(HANDLE FileHandle, HANDLE Event, PIO_APC_ROUTINE ApcRoutine,
-                           PVOID ApcContext, PIO_STATUS_BLOCK IoStatusBlock, PVOID Buffer,
-                           ULONG Length, PLARGE_INTEGER ByteOffset, PULONG Key);
-NT_API NTSTATUS ZwWriteFile(HANDLE FileHandle, HANDLE Event, PIO_APC_ROUTINE ApcRoutine,
-                            PVOID ApcContext, PIO_STATUS_BLOCK IoStatusBlock, PVOID Buffer,
-                            ULONG Length, PLARGE_INTEGER ByteOffset, PULONG Key);
-NT_API NTSTATUS ZwDeviceIoControlFile(HANDLE FileHandle, HANDLE Event, PIO_APC_ROUTINE ApcRoutine,
-                                      PVOID ApcContext, PIO_STATUS_BLOCK IoStatusBlock,
-                                      ULONG IoControlCode, PVOID InputBuffer,
-                                      ULONG InputBufferLength, PVOID OutputBuffer,
-                                      ULONG OutputBufferLength);
 NT_API NTSTATUS ZwFsControlFile(HANDLE FileHandle, HANDLE Event, PIO_APC_ROUTINE ApcRoutine,
                                 PVOID ApcContext, PIO_STATUS_BLOCK IoStatusBlock,
                                 ULONG FsControlCode, PVOID InputBuffer, ULONG InputBufferLength,
                                 PVOID OutputBuffer, ULONG OutputBufferLength);
-NT_API NTSTATUS ZwFlushBuffersFile(HANDLE FileHandle, PIO_STATUS_BLOCK IoStatusBlock);
 NT_API NTSTATUS ZwDeleteFile(POBJECT_ATTRIBUTES ObjectAttributes);
-NT_API NTSTATUS ZwCancelIoFile(HANDLE FileHandle, PIO_STATUS_BLOCK IoStatusBlock);
-NT_API NTSTATUS ZwQueryInformationFile(HANDLE FileHandle, PIO_STATUS_BLOCK IoStatusBlock,
-                                       PVOID FileInformation, ULONG Length,
-                                       FILE_INFORMATION_CLASS FileInformationClass);
-NT_API NTSTATUS ZwSetInformationFile(HANDLE FileHandle, PIO_STATUS_BLOCK IoStatusBlock,
-                                     PVOID FileInformation, ULONG Length,
-                                     FILE_INFORMATION_CLASS FileInformationClass);
 NT_API NTSTATUS ZwQueryFullAttributesFile(POBJECT_ATTRIBUTES ObjectAttributes,
                                           PFILE_NETWORK_OPEN_INFORMATION FileInformation);
 NT_API NTSTATUS ZwQueryVolumeInformationFile(HANDLE FileHandle, PIO_STATUS_BLOCK IoStatusBlock,
@@ -535,13 +371,6 @@ NT_API NTSTATUS ZwQueryDirectoryFile(HANDLE FileHandle, HANDLE Event, PIO_APC_RO
                                      BOOLEAN RestartScan);
 NT_API NTSTATUS ZwLoadDriver(PUNICODE_STRING DriverServiceName);
 NT_API NTSTATUS ZwUnloadDriver(PUNICODE_STRING DriverServiceName);
-#define NtCreateFile ZwCreateFile
-#define NtOpenFile ZwOpenFile
-#define NtReadFile ZwReadFile
-#define NtWriteFile ZwWriteFile
-#define NtDeviceIoControlFile ZwDeviceIoControlFile
-#define NtQueryInformationFile ZwQueryInformationFile
-#define NtSetInformationFile ZwSetInformationFile
 #define NtFsControlFile ZwFsControlFile
 NT_API NTSTATUS IoCreateFile(PHANDLE FileHandle, ACCESS_MASK DesiredAccess,
                              POBJECT_ATTRIBUTES ObjectAttributes, PIO_STATUS_BLOCK IoStatusBlock,
@@ -572,10 +401,7 @@ NT_API NTSTATUS IoQueryVolumeInformation(PFILE_OBJECT FileObject, FS_INFORMATION
                                          ULONG Length, PVOID Information, PULONG ReturnedLength);
 NT_API NTSTATUS IoSetInformation(PFILE_OBJECT FileObject, FILE_INFORMATION_CLASS Class,
                                  ULONG Length, PVOID Information);
-NT_API PDEVICE_OBJECT IoGetRelatedDeviceObject(PFILE_OBJECT FileObject);
 NT_API PDEVICE_OBJECT IoGetBaseFileSystemDeviceObject(PFILE_OBJECT FileObject);
-NT_API NTSTATUS IoGetDeviceObjectPointer(PUNICODE_STRING ObjectName, ACCESS_MASK DesiredAccess,
-                                         PFILE_OBJECT* FileObject, PDEVICE_OBJECT* DeviceObject);
 NT_API NTSTATUS IoAttachDevice(PDEVICE_OBJECT SourceDevice, PUNICODE_STRING TargetDevice,
                                PDEVICE_OBJECT* AttachedDevice);
 NT_API NTSTATUS IoCheckEaBufferValidity(PFILE_FULL_EA_INFORMATION EaBuffer, ULONG EaLength,

@@ -40,9 +40,6 @@ typedef void IO_CSQ_ACQUIRE_LOCK(struct _IO_CSQ* Csq, PKIRQL Irql);
 typedef void IO_CSQ_RELEASE_LOCK(struct _IO_CSQ* Csq, KIRQL Irql);
 typedef void IO_CSQ_COMPLETE_CANCELED_IRP(struct _IO_CSQ* Csq, PIRP Irp);
 
-typedef void IO_APC_ROUTINE(PVOID ApcContext, PIO_STATUS_BLOCK IoStatusBlock, ULONG Reserved);
-typedef IO_APC_ROUTINE* PIO_APC_ROUTINE;
-
 typedef enum _IO_ALLOCATION_ACTION {
     KeepObject = 1,
     DeallocateObject,

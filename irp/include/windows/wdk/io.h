@@ -63,10 +63,8 @@ NT_API NTSTATUS IoCreateDeviceSecure(PDRIVER_OBJECT DriverObject, ULONG DeviceEx
                                      ULONG DeviceCharacteristics, BOOLEAN Exclusive,
                                      PCUNICODE_STRING DefaultSDDLString,
                                      const GUID* DeviceClassGuid, PDEVICE_OBJECT* DeviceObject);
-NT_API NTSTATUS IoCreateSymbolicLink(PUNICODE_STRING SymbolicLinkName, PUNICODE_STRING DeviceName);
 NT_API NTSTATUS IoCreateUnprotectedSymbolicLink(PUNICODE_STRING SymbolicLinkName,
                                                 PUNICODE_STRING DeviceName);
-NT_API NTSTATUS IoDeleteSymbolicLink(PUNICODE_STRING SymbolicLinkName);
 NT_API NTSTATUS IoAssignArcName(PUNICODE_STRING ArcName, PUNICODE_STRING DeviceName);
 NT_API NTSTATUS IoDeassignArcName(PUNICODE_STRING ArcName);
 NT_API NTSTATUS IoCreateDriver(PUNICODE_STRING DriverName, PDRIVER_INITIALIZE Initialization);

@@ -2,26 +2,17 @@
 #ifndef IRPVERBS_WINDOWS_OBJECTS_H
 #define IRPVERBS_WINDOWS_OBJECTS_H
 
+#include <irp/access.h>
+#include <irp/file.h>
 #include <irp/wdm.h>
 #include <windows/wdk/types.h>
 
 #define DELETE 0x00010000L
-#define READ_CONTROL 0x00020000L
 #define WRITE_DAC 0x00040000L
 #define WRITE_OWNER 0x00080000L
-#define SYNCHRONIZE 0x00100000L
-#define STANDARD_RIGHTS_REQUIRED 0x000F0000L
-#define STANDARD_RIGHTS_READ READ_CONTROL
-#define STANDARD_RIGHTS_WRITE READ_CONTROL
-#define STANDARD_RIGHTS_EXECUTE READ_CONTROL
 #define STANDARD_RIGHTS_ALL 0x001F0000L
 #define SPECIFIC_RIGHTS_ALL 0x0000FFFFL
 #define ACCESS_SYSTEM_SECURITY 0x01000000L
-#define MAXIMUM_ALLOWED 0x02000000L
-#define GENERIC_READ 0x80000000L
-#define GENERIC_WRITE 0x40000000L
-#define GENERIC_EXECUTE 0x20000000L
-#define GENERIC_ALL 0x10000000L
 
 #define EVENT_QUERY_STATE 0x0001
 #define EVENT_MODIFY_STATE 0x0002
@@ -93,18 +84,12 @@ typedef enum _OBJECT_INFORMATION_CLASS {
 typedef struct _EPROCESS *PEPROCESS, *PKPROCESS, *PRKPROCESS, EPROCESS, KPROCESS;
 typedef KTHREAD ETHREAD;
 typedef struct _EJOB* PEJOB;
-typedef PVOID PSECURITY_DESCRIPTOR;
 typedef ULONG SECURITY_INFORMATION, *PSECURITY_INFORMATION;
 typedef PVOID PSID;
 
 NT_EXTERN_C_BEGIN
 
-NT_API extern POBJECT_TYPE* ExEventObjectType;
 NT_API extern POBJECT_TYPE* ExSemaphoreObjectType;
-NT_API extern POBJECT_TYPE* IoFileObjectType;
-NT_API extern POBJECT_TYPE* IoDriverObjectType;
-NT_API extern POBJECT_TYPE* IoDeviceObjectType;
-NT_API extern POBJECT_TYPE* PsThreadType;
 NT_API extern POBJECT_TYPE* PsProcessType;
 NT_API extern POBJECT_TYPE* PsJobType;
 NT_API extern POBJECT_TYPE* SeTokenObjectType;
@@ -161,7 +146,6 @@ NT_API void ObDereferenceObjectDeferDelete(PVOID Object);
     ObReferenceObjectByHandle((handle), (access), (PVOID)(type), (mode), (PVOID*)(object),         \
                               (information))
 
-NT_API NTSTATUS NtClose(HANDLE Handle);
 NT_API NTSTATUS ZwDuplicateObject(HANDLE SourceProcessHandle, HANDLE SourceHandle,
                                   HANDLE TargetProcessHandle, PHANDLE TargetHandle,
                                   ACCESS_MASK DesiredAccess, ULONG HandleAttributes, ULONG Options);
@@ -179,15 +163,8 @@ NT_API NTSTATUS ZwOpenSymbolicLinkObject(PHANDLE Handle, ACCESS_MASK DesiredAcce
                                          POBJECT_ATTRIBUTES ObjectAttributes);
 NT_API NTSTATUS ZwQuerySymbolicLinkObject(HANDLE Handle, PUNICODE_STRING LinkTarget,
                                           PULONG ReturnedLength);
-NT_API NTSTATUS ZwCreateEvent(PHANDLE EventHandle, ACCESS_MASK DesiredAccess,
-                              POBJECT_ATTRIBUTES ObjectAttributes, EVENT_TYPE EventType,
-                              BOOLEAN InitialState);
 NT_API NTSTATUS ZwOpenEvent(PHANDLE EventHandle, ACCESS_MASK DesiredAccess,
                             POBJECT_ATTRIBUTES ObjectAttributes);
-NT_API NTSTATUS ZwSetEvent(HANDLE EventHandle, PLONG PreviousState);
-NT_API NTSTATUS ZwResetEvent(HANDLE EventHandle, PLONG PreviousState);
-NT_API NTSTATUS ZwClearEvent(HANDLE EventHandle);
-NT_API NTSTATUS ZwWaitForSingleObject(HANDLE Handle, BOOLEAN Alertable, PLARGE_INTEGER Timeout);
 NT_API NTSTATUS ZwWaitForMultipleObjects(ULONG Count, HANDLE Handles[], WAIT_TYPE WaitType,
                                          BOOLEAN Alertable, PLARGE_INTEGER Timeout);
 NT_API PKEVENT IoCreateNotificationEvent(PUNICODE_STRING EventName, PHANDLE EventHandle);

@@ -2,6 +2,7 @@
 #ifndef IRPVERBS_WINDOWS_SECURITY_H
 #define IRPVERBS_WINDOWS_SECURITY_H
 
+#include <irp/security_types.h>
 #include <windows/wdk/objects.h>
 
 #define SECURITY_DESCRIPTOR_REVISION 1
@@ -82,43 +83,6 @@ typedef struct _SECURITY_DESCRIPTOR {
     PACL Sacl;
     PACL Dacl;
 } SECURITY_DESCRIPTOR, *PISECURITY_DESCRIPTOR;
-typedef struct _LUID_AND_ATTRIBUTES {
-    LUID Luid;
-    ULONG Attributes;
-} LUID_AND_ATTRIBUTES, *PLUID_AND_ATTRIBUTES;
-typedef struct _PRIVILEGE_SET {
-    ULONG PrivilegeCount;
-    ULONG Control;
-    LUID_AND_ATTRIBUTES Privilege[1];
-} PRIVILEGE_SET, *PPRIVILEGE_SET;
-typedef struct _INITIAL_PRIVILEGE_SET {
-    ULONG PrivilegeCount;
-    ULONG Control;
-    LUID_AND_ATTRIBUTES Privilege[3];
-} INITIAL_PRIVILEGE_SET;
-typedef PVOID PACCESS_TOKEN;
-typedef enum _SECURITY_IMPERSONATION_LEVEL {
-    SecurityAnonymous,
-    SecurityIdentification,
-    SecurityImpersonation,
-    SecurityDelegation
-} SECURITY_IMPERSONATION_LEVEL,
-    *PSECURITY_IMPERSONATION_LEVEL;
-typedef BOOLEAN SECURITY_CONTEXT_TRACKING_MODE;
-#define SECURITY_DYNAMIC_TRACKING TRUE
-#define SECURITY_STATIC_TRACKING FALSE
-typedef struct _SECURITY_QUALITY_OF_SERVICE {
-    ULONG Length;
-    SECURITY_IMPERSONATION_LEVEL ImpersonationLevel;
-    SECURITY_CONTEXT_TRACKING_MODE ContextTrackingMode;
-    BOOLEAN EffectiveOnly;
-} SECURITY_QUALITY_OF_SERVICE, *PSECURITY_QUALITY_OF_SERVICE;
-typedef struct _SECURITY_SUBJECT_CONTEXT {
-    PACCESS_TOKEN ClientToken;
-    SECURITY_IMPERSONATION_LEVEL ImpersonationLevel;
-    PACCESS_TOKEN PrimaryToken;
-    PVOID ProcessAuditId;
-} SECURITY_SUBJECT_CONTEXT, *PSECURITY_SUBJECT_CONTEXT;
 typedef struct _SECURITY_CLIENT_CONTEXT {
     SECURITY_QUALITY_OF_SERVICE SecurityQos;
     PACCESS_TOKEN ClientToken;
@@ -126,33 +90,6 @@ typedef struct _SECURITY_CLIENT_CONTEXT {
     BOOLEAN DirectAccessEffectiveOnly;
     BOOLEAN ServerIsRemote;
 } SECURITY_CLIENT_CONTEXT, *PSECURITY_CLIENT_CONTEXT;
-typedef struct _ACCESS_STATE {
-    LUID OperationID;
-    BOOLEAN SecurityEvaluated;
-    BOOLEAN GenerateAudit;
-    BOOLEAN GenerateOnClose;
-    BOOLEAN PrivilegesAllocated;
-    ULONG Flags;
-    ACCESS_MASK RemainingDesiredAccess;
-    ACCESS_MASK PreviouslyGrantedAccess;
-    ACCESS_MASK OriginalDesiredAccess;
-    SECURITY_SUBJECT_CONTEXT SubjectSecurityContext;
-    PSECURITY_DESCRIPTOR SecurityDescriptor;
-    PVOID AuxData;
-    union {
-        INITIAL_PRIVILEGE_SET InitialPrivilegeSet;
-        PRIVILEGE_SET PrivilegeSet;
-    } Privileges;
-    BOOLEAN AuditPrivileges;
-    UNICODE_STRING ObjectName;
-    UNICODE_STRING ObjectTypeName;
-} ACCESS_STATE, *PACCESS_STATE;
-typedef struct _IO_SECURITY_CONTEXT {
-    PSECURITY_QUALITY_OF_SERVICE SecurityQos;
-    PACCESS_STATE AccessState;
-    ACCESS_MASK DesiredAccess;
-    ULONG FullCreateOptions;
-} IO_SECURITY_CONTEXT, *PIO_SECURITY_CONTEXT;
 typedef enum _TOKEN_TYPE { TokenPrimary = 1, TokenImpersonation } TOKEN_TYPE;
 typedef enum _TOKEN_INFORMATION_CLASS {
     TokenUser = 1,

@@ -2,6 +2,8 @@
 #ifndef IRPVERBS_WINDOWS_TYPES_H
 #define IRPVERBS_WINDOWS_TYPES_H
 
+#include <dispatch/object_attributes.h>
+#include <irp/security_types.h>
 #include <windows/wdk/compiler.h>
 #include <windows/wdk/sal.h>
 
@@ -110,11 +112,6 @@ typedef struct _LIST_ENTRY64 {
     ULONGLONG Blink;
 } LIST_ENTRY64, *PLIST_ENTRY64;
 
-typedef struct _LUID {
-    ULONG LowPart;
-    LONG HighPart;
-} LUID, *PLUID;
-
 typedef struct _QUAD {
     LONGLONG UseThisFieldToCopy;
 } QUAD, *PQUAD, UQUAD, *PUQUAD;
@@ -124,37 +121,6 @@ typedef struct _M128A {
     LONGLONG High;
 } M128A, *PM128A;
 
-typedef struct _OBJECT_ATTRIBUTES {
-    ULONG Length;
-    HANDLE RootDirectory;
-    PUNICODE_STRING ObjectName;
-    ULONG Attributes;
-    PVOID SecurityDescriptor;
-    PVOID SecurityQualityOfService;
-} OBJECT_ATTRIBUTES, *POBJECT_ATTRIBUTES;
-typedef const OBJECT_ATTRIBUTES* PCOBJECT_ATTRIBUTES;
-
-#define OBJ_INHERIT 0x00000002L
-#define OBJ_PERMANENT 0x00000010L
-#define OBJ_EXCLUSIVE 0x00000020L
-#define OBJ_CASE_INSENSITIVE 0x00000040L
-#define OBJ_OPENIF 0x00000080L
-#define OBJ_OPENLINK 0x00000100L
-#define OBJ_KERNEL_HANDLE 0x00000200L
-#define OBJ_FORCE_ACCESS_CHECK 0x00000400L
-#define OBJ_IGNORE_IMPERSONATED_DEVICEMAP 0x00000800L
-#define OBJ_DONT_REPARSE 0x00001000L
-#define OBJ_VALID_ATTRIBUTES 0x00001FF2L
-
-#define InitializeObjectAttributes(attributes, name, flags, root, security)                        \
-    do {                                                                                           \
-        (attributes)->Length = sizeof(OBJECT_ATTRIBUTES);                                          \
-        (attributes)->RootDirectory = (root);                                                      \
-        (attributes)->ObjectName = (name);                                                         \
-        (attributes)->Attributes = (flags);                                                        \
-        (attributes)->SecurityDescriptor = (security);                                             \
-        (attributes)->SecurityQualityOfService = NULL;                                             \
-    } while (0)
 #define RTL_CONSTANT_OBJECT_ATTRIBUTES(name, flags)                                                \
     { sizeof(OBJECT_ATTRIBUTES), NULL, RTL_CONST_CAST(PUNICODE_STRING)(name), flags, NULL, NULL }
 #define RTL_INIT_OBJECT_ATTRIBUTES(name, flags) RTL_CONSTANT_OBJECT_ATTRIBUTES(name, flags)

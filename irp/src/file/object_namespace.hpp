@@ -1,0 +1,74 @@
+// The machine's names of devices: folders, symbolic links and devices, by path.
+#pragma once
+
+#include <irp/device.h>
+
+#include <dispatch/support/object.hpp>
+#include <dispatch/support/scheduled_spin.hpp>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace irpverbs::irp {
+
+/// Paths are compared without regard to the case of ASCII letters. Distinct threads may call all
+/// members but the destructor; they may throw std::bad_alloc. IRQL: <= DISPATCH_LEVEL.
+class object_namespace {
+public:
+    object_namespace();
+
+    /// The namespace of the calling thread's machine.
+    static std::shared_ptr<object_namespace> current();
+
+    /// Inserts the device and stores its key in `key`, by which it is removed. STATUS_SUCCESS;
+    /// STATUS_OBJECT_NAME_COLLISION, STATUS_OBJECT_PATH_NOT_FOUND, STATUS_OBJECT_PATH_SYNTAX_BAD,
+    /// STATUS_OBJECT_NAME_INVALID.
+    NTSTATUS insert_device(std::u16string_view path, DEVICE_OBJECT& device, std::u16string& key);
+    void remove_device(const std::u16string& key);
+
+    /// Statuses: those of IoCreateSymbolicLink and IoDeleteSymbolicLink.
+    NTSTATUS insert_link(std::u16string_view path, std::u16string_view target);
+    NTSTATUS remove_link(std::u16string_view path);
+
+    struct found_device {
+        DEVICE_OBJECT* device = nullptr;
+        dispatch::detail::object_reference reference;
+        std::u16string rest; // of the path, behind the device's name
+    };
+    /// Statuses: those of NtCreateFile for a path.
+    NTSTATUS find_device(std::u16string_view path, found_device& found);
+
+    /// Returns a path of a device that has no name yet.
+    std::u16string unused_device_path();
+
+private:
+    enum class kind : unsigned char { folder, link, device };
+    struct entry {
+        object_namespace::kind kind;
+        std::u16string target;           // of a link
+        DEVICE_OBJECT* device = nullptr; // of a device
+    };
+    using entries = std::map<std::u16string, entry, std::less<>>;
+
+    // The place that a path leads to.
+    struct place {
+        NTSTATUS status;
+        std::u16string key;      // of the object, or of one that may be inserted there
+        entries::iterator which; // end: there is no object, but its folder
+        std::u16string rest;
+    };
+    place walk(std::u16string path, bool follow_last_link); // under lock_
+    NTSTATUS insert(std::u16string_view path, entry made, std::u16string& key);
+
+    dispatch::detail::scheduled_spin lock_;
+    entries entries_;          // guarded by lock_; keys are upper-case paths without links
+    ULONG unnamed_devices_ = 0; // guarded by lock_
+};
+
+inline std::u16string_view view_of(const UNICODE_STRING& text) {
+    return {reinterpret_cast<const char16_t*>(text.Buffer), text.Length / sizeof(WCHAR)};
+}
+
+} // namespace irpverbs::irp
