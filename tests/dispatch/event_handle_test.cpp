@@ -37,8 +37,7 @@ TEST_P(EventHandles, SetResetAndClear_ChangeTheEvent) {
 // A driver receives an event's handle from user mode and signals its object later.
 TEST_P(EventHandles, ReferencedEvent_OutlivesItsHandle) {
     void* object = nullptr;
-    ASSERT_EQ(ObReferenceObjectByHandle(handle, 0, *ExEventObjectType, UserMode, &object,
-                                        nullptr),
+    ASSERT_EQ(ObReferenceObjectByHandle(handle, 0, *ExEventObjectType, UserMode, &object, nullptr),
               STATUS_SUCCESS);
     auto* event = static_cast<PKEVENT>(object);
     KeSetEvent(event, IO_NO_INCREMENT, FALSE);
@@ -59,8 +58,9 @@ TEST_P(EventHandles, HandleOfOtherType_IsRefused) {
                   &thread, 0, nullptr, nullptr, nullptr, [](void*) {}, nullptr),
               STATUS_SUCCESS);
     void* object = nullptr;
-    EXPECT_EQ(ObReferenceObjectByHandle(thread, 0, *ExEventObjectType, KernelMode, &object, nullptr),
-              STATUS_OBJECT_TYPE_MISMATCH);
+    EXPECT_EQ(
+        ObReferenceObjectByHandle(thread, 0, *ExEventObjectType, KernelMode, &object, nullptr),
+        STATUS_OBJECT_TYPE_MISMATCH);
     EXPECT_EQ(ObReferenceObjectByHandle(handle, 0, *PsThreadType, KernelMode, &object, nullptr),
               STATUS_OBJECT_TYPE_MISMATCH);
     EXPECT_EQ(ZwSetEvent(thread, nullptr), STATUS_OBJECT_TYPE_MISMATCH);

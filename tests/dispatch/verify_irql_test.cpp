@@ -390,6 +390,25 @@ std::map<std::string, call> system_calls() {
              const at_level there(level);
              ZwClose(nullptr);
          }},
+        {"ZwCreateEvent",
+         [](KIRQL level) {
+             HANDLE handle = nullptr;
+             {
+                 const at_level there(level);
+                 ZwCreateEvent(&handle, 0, nullptr, NotificationEvent, FALSE);
+             }
+             ZwClose(handle);
+         }},
+        {"ZwSetEvent",
+         [](KIRQL level) {
+             const at_level there(level);
+             ZwSetEvent(nullptr, nullptr);
+         }},
+        {"ZwWaitForSingleObject",
+         [](KIRQL level) {
+             const at_level there(level);
+             ZwWaitForSingleObject(nullptr, FALSE, nullptr);
+         }},
         {"NPagedLookasideList", [](KIRQL level) { use_lookaside(level, false); }},
         {"PagedLookasideList", [](KIRQL level) { use_lookaside(level, true); }},
     };

@@ -37,8 +37,8 @@ class file_driver {
 public:
     using serve_function = NTSTATUS (*)(irp::pending_irp request);
 
-    explicit file_driver(const std::u16string& name = u"\\Device\\Test", ULONG flags = DO_BUFFERED_IO,
-                         bool exclusive = false) {
+    explicit file_driver(const std::u16string& name = u"\\Device\\Test",
+                         ULONG flags = DO_BUFFERED_IO, bool exclusive = false) {
         for (PDRIVER_DISPATCH& each : driver_.MajorFunction)
             each = dispatch;
         unicode device_name(name);
@@ -66,7 +66,7 @@ public:
     irp::cancel_safe_queue queue;
     serve_function serve = nullptr; // null: requests wait
     NTSTATUS create_status = STATUS_SUCCESS;
-    std::vector<UCHAR> majors; // of the requests, in order
+    std::vector<UCHAR> majors;   // of the requests, in order
     FILE_OBJECT* file = nullptr; // of the last request
     std::u16string file_name;    // of the last create
     ACCESS_MASK access = 0;      // of the last create
@@ -107,9 +107,8 @@ inline NTSTATUS open(HANDLE& handle, const std::u16string& path, ACCESS_MASK acc
     OBJECT_ATTRIBUTES attributes;
     InitializeObjectAttributes(&attributes, name.get(), OBJ_CASE_INSENSITIVE, root, nullptr);
     IO_STATUS_BLOCK result{};
-    const NTSTATUS status =
-        NtCreateFile(&handle, access, &attributes, &result, nullptr, 0, 0, FILE_OPEN, options,
-                     nullptr, 0);
+    const NTSTATUS status = NtCreateFile(&handle, access, &attributes, &result, nullptr, 0, 0,
+                                         FILE_OPEN, options, nullptr, 0);
     EXPECT_TRUE(!NT_SUCCESS(status) || result.Information == FILE_OPENED);
     return status;
 }

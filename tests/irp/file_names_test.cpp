@@ -77,9 +77,8 @@ TEST_P(FileNames, DeletedDevice_LosesItsName) {
 TEST_P(FileNames, Link_LeadsToItsDevice) {
     file_driver driver;
     EXPECT_EQ(link(u"\\DosDevices\\COM1", u"\\Device\\Test"), STATUS_SUCCESS);
-    for (const char16_t* path :
-         {u"\\DosDevices\\COM1\\x", u"\\??\\com1\\x", u"\\GLOBAL??\\COM1\\x",
-          u"\\??\\Global\\COM1\\x", u"\\??\\GLOBALROOT\\Device\\Test\\x"}) {
+    for (const char16_t* path : {u"\\DosDevices\\COM1\\x", u"\\??\\com1\\x", u"\\GLOBAL??\\COM1\\x",
+                                 u"\\??\\Global\\COM1\\x", u"\\??\\GLOBALROOT\\Device\\Test\\x"}) {
         driver.file_name.clear();
         EXPECT_EQ(try_open(path), STATUS_SUCCESS);
         EXPECT_EQ(driver.file_name, u"\\x");
@@ -91,7 +90,7 @@ TEST_P(FileNames, Link_LeadsToItsDevice) {
     EXPECT_EQ(try_open(u"\\??\\COM1"), STATUS_OBJECT_NAME_NOT_FOUND);
 }
 
-TEST_P(FileNames, LinksInACircle_LeadNowhere) {
+TEST_P(FileNames, LinksInACircle_AreNotFollowed) {
     EXPECT_EQ(link(u"\\??\\A", u"\\??\\B"), STATUS_SUCCESS);
     EXPECT_EQ(link(u"\\??\\B", u"\\??\\A"), STATUS_SUCCESS);
     EXPECT_EQ(try_open(u"\\??\\A"), STATUS_OBJECT_NAME_NOT_FOUND);
@@ -125,8 +124,7 @@ TEST_P(FileNames, IoGetDeviceObjectPointer_ReferencesFileWithoutHandle) {
     unicode name(u"\\Device\\Test");
     FILE_OBJECT* file = nullptr;
     DEVICE_OBJECT* device = nullptr;
-    ASSERT_EQ(IoGetDeviceObjectPointer(name.get(), FILE_READ_DATA, &file, &device),
-              STATUS_SUCCESS);
+    ASSERT_EQ(IoGetDeviceObjectPointer(name.get(), FILE_READ_DATA, &file, &device), STATUS_SUCCESS);
     EXPECT_EQ(device, driver.device());
     EXPECT_EQ(file, driver.file);
     EXPECT_EQ(IoGetRelatedDeviceObject(file), device);

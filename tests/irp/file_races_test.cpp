@@ -21,7 +21,7 @@ explore_options bounded() {
     explore_options options;
     options.random_runs = options.pct_runs = 200;
     options.exhaustive_runs = 20'000;
-    options.preemption_bound = 1;
+    options.preemption_bound = 2;
     return options;
 }
 
@@ -43,8 +43,8 @@ void cancel_complete_close(sim_machine& sim, status_counts& ends) {
     sim.run();
     EXPECT_TRUE(result.Status == STATUS_SUCCESS || result.Status == STATUS_CANCELLED);
     EXPECT_EQ(result.Information, result.Status == STATUS_SUCCESS ? 8u : 0u);
-    EXPECT_EQ(driver.majors, (std::vector<UCHAR>{IRP_MJ_CREATE, IRP_MJ_READ, IRP_MJ_CLEANUP,
-                                                 IRP_MJ_CLOSE}));
+    EXPECT_EQ(driver.majors,
+              (std::vector<UCHAR>{IRP_MJ_CREATE, IRP_MJ_READ, IRP_MJ_CLEANUP, IRP_MJ_CLOSE}));
     EXPECT_EQ(driver.device()->ReferenceCount, 0);
     ++ends[result.Status];
 }

@@ -34,8 +34,7 @@ TEST_P(Files, OpenAndClose_SendCreateCleanupAndClose) {
     EXPECT_FALSE(driver.file->WriteAccess);
     EXPECT_EQ(driver.device()->ReferenceCount, 1);
     EXPECT_EQ(file.close(), STATUS_SUCCESS);
-    EXPECT_EQ(driver.majors,
-              (std::vector<UCHAR>{IRP_MJ_CREATE, IRP_MJ_CLEANUP, IRP_MJ_CLOSE}));
+    EXPECT_EQ(driver.majors, (std::vector<UCHAR>{IRP_MJ_CREATE, IRP_MJ_CLEANUP, IRP_MJ_CLOSE}));
     EXPECT_EQ(driver.device()->ReferenceCount, 0);
 }
 
@@ -178,8 +177,8 @@ TEST_P(Files, BuffersOfControlCodes_FollowTheirMethod) {
         const ULONG method = METHOD_FROM_CTL_CODE(parameters.IoControlCode);
         EXPECT_EQ(parameters.InputBufferLength, 3u);
         EXPECT_EQ(parameters.OutputBufferLength, 7u);
-        const void* input = method == METHOD_NEITHER ? parameters.Type3InputBuffer
-                                                     : irp.AssociatedIrp.SystemBuffer;
+        const void* input =
+            method == METHOD_NEITHER ? parameters.Type3InputBuffer : irp.AssociatedIrp.SystemBuffer;
         EXPECT_EQ(std::memcmp(input, "ask", 3), 0);
         void* output = method == METHOD_BUFFERED  ? irp.AssociatedIrp.SystemBuffer
                        : method == METHOD_NEITHER ? irp.UserBuffer
@@ -245,16 +244,16 @@ TEST_P(Files, WrongParameters_AreRefused) {
     const opened_file file;
     EXPECT_EQ(file.read(nullptr, 1, result), STATUS_ACCESS_VIOLATION);
     EXPECT_EQ(file.read(buffer, 1, result, nullptr, -5), STATUS_INVALID_PARAMETER);
-    EXPECT_EQ(NtReadFile(file.handle(), nullptr, nullptr, nullptr, &result, buffer, 1, nullptr,
-                         nullptr),
-              STATUS_INVALID_PARAMETER);
+    EXPECT_EQ(
+        NtReadFile(file.handle(), nullptr, nullptr, nullptr, &result, buffer, 1, nullptr, nullptr),
+        STATUS_INVALID_PARAMETER);
     EXPECT_EQ(file.read(buffer, 1, result, reinterpret_cast<HANDLE>(8)), STATUS_INVALID_HANDLE);
     EXPECT_EQ(file.read(buffer, 1, result, file.handle()), STATUS_OBJECT_TYPE_MISMATCH);
     const IO_APC_ROUTINE* const routine = [](PVOID, PIO_STATUS_BLOCK, ULONG) {};
     LARGE_INTEGER at{};
-    EXPECT_EQ(NtReadFile(file.handle(), nullptr, routine, nullptr, &result, buffer, 1, &at,
-                         nullptr),
-              STATUS_NOT_SUPPORTED);
+    EXPECT_EQ(
+        NtReadFile(file.handle(), nullptr, routine, nullptr, &result, buffer, 1, &at, nullptr),
+        STATUS_NOT_SUPPORTED);
     EXPECT_EQ(driver.majors.size(), 1u);
 }
 
@@ -282,18 +281,18 @@ TEST_P(Files, SynchronousFile_ReturnsAfterCompletion) {
         while (!driver.complete(STATUS_SUCCESS, 4))
             KeDelayExecutionThread(KernelMode, FALSE, &millisecond);
     });
-    EXPECT_EQ(NtReadFile(file.handle(), nullptr, nullptr, nullptr, &result, buffer, 8, nullptr,
-                         nullptr),
-              STATUS_SUCCESS);
+    EXPECT_EQ(
+        NtReadFile(file.handle(), nullptr, nullptr, nullptr, &result, buffer, 8, nullptr, nullptr),
+        STATUS_SUCCESS);
     EXPECT_EQ(result.Information, 4u);
     server.join();
     driver.serve = [](pending_irp owed) {
         EXPECT_EQ(owed.stack().Parameters.Read.ByteOffset.QuadPart, 77);
         return std::move(owed).complete(STATUS_DATA_ERROR);
     };
-    EXPECT_EQ(NtReadFile(file.handle(), nullptr, nullptr, nullptr, &result, buffer, 8, nullptr,
-                         nullptr),
-              STATUS_DATA_ERROR);
+    EXPECT_EQ(
+        NtReadFile(file.handle(), nullptr, nullptr, nullptr, &result, buffer, 8, nullptr, nullptr),
+        STATUS_DATA_ERROR);
 }
 
 TEST_P(Files, CompletionPort_ReceivesRequestsWithContext) {
@@ -309,8 +308,7 @@ TEST_P(Files, CompletionPort_ReceivesRequestsWithContext) {
     EXPECT_EQ(NtSetInformationFile(file.handle(), &set, &association, sizeof association,
                                    FileCompletionInformation),
               STATUS_INVALID_PARAMETER);
-    EXPECT_EQ(NtSetInformationFile(file.handle(), &set, &association, 4,
-                                   FileCompletionInformation),
+    EXPECT_EQ(NtSetInformationFile(file.handle(), &set, &association, 4, FileCompletionInformation),
               STATUS_INFO_LENGTH_MISMATCH);
     file.read(buffer, 8, result, nullptr, 0, &context);
     file.read(buffer, 8, set); // without context: no packet
@@ -320,8 +318,7 @@ TEST_P(Files, CompletionPort_ReceivesRequestsWithContext) {
     EXPECT_EQ(IoQueryIoCompletion(port), 1);
     PVOID got_key = nullptr, got_context = nullptr;
     IO_STATUS_BLOCK packet{};
-    EXPECT_EQ(IoRemoveIoCompletion(port, &got_key, &got_context, &packet, nullptr),
-              STATUS_SUCCESS);
+    EXPECT_EQ(IoRemoveIoCompletion(port, &got_key, &got_context, &packet, nullptr), STATUS_SUCCESS);
     EXPECT_EQ(got_key, &key);
     EXPECT_EQ(got_context, &context);
     EXPECT_EQ(packet.Information, 3u);

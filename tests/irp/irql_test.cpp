@@ -4,6 +4,10 @@
 #include <support/findings.hpp>
 #include <support/irp_stack.hpp>
 
+#include <irp/file.h>
+#include <irp/power.h>
+#include <irp/testing/driver.h>
+
 #include <array>
 #include <cstddef>
 #include <functional>
@@ -224,6 +228,70 @@ TEST_P(IrpIrqlRules, WorkItemAndPortCallsAtWrongIrql_AreReported) {
         {"IoQueryIoCompletion", above_dispatch, "IrqlIoDispatch",
          [&] { IoQueryIoCompletion(port); }},
         {"IoCompletionEventFd", APC_LEVEL, "IrqlIoPassive5", [&] { IoCompletionEventFd(port); }},
+    });
+}
+
+TEST_P(IrpIrqlRules, FileCallsAtWrongIrql_AreReported) {
+    HANDLE handle = nullptr;
+    UNICODE_STRING name{};
+    expect_reported({
+        {"NtCreateFile", APC_LEVEL, "IrqlZwPassive",
+         [&] { NtCreateFile(&handle, 0, nullptr, &status, nullptr, 0, 0, 0, 0, nullptr, 0); }},
+        {"NtReadFile", APC_LEVEL, "IrqlZwPassive",
+         [&] {
+             NtReadFile(nullptr, nullptr, nullptr, nullptr, &status, nullptr, 0, nullptr, nullptr);
+         }},
+        {"NtWriteFile", APC_LEVEL, "IrqlZwPassive",
+         [&] {
+             NtWriteFile(nullptr, nullptr, nullptr, nullptr, &status, nullptr, 0, nullptr, nullptr);
+         }},
+        {"NtDeviceIoControlFile", APC_LEVEL, "IrqlZwPassive",
+         [&] {
+             NtDeviceIoControlFile(nullptr, nullptr, nullptr, nullptr, &status, 0, nullptr, 0,
+                                   nullptr, 0);
+         }},
+        {"NtFlushBuffersFile", APC_LEVEL, "IrqlZwPassive",
+         [&] { NtFlushBuffersFile(nullptr, &status); }},
+        {"NtSetInformationFile", APC_LEVEL, "IrqlZwPassive",
+         [&] { NtSetInformationFile(nullptr, &status, nullptr, 0, FilePositionInformation); }},
+        {"NtQueryInformationFile", APC_LEVEL, "IrqlZwPassive",
+         [&] { NtQueryInformationFile(nullptr, &status, nullptr, 0, FilePositionInformation); }},
+        {"ZwCreateFile", APC_LEVEL, "IrqlZwPassive",
+         [&] { ZwCreateFile(&handle, 0, nullptr, &status, nullptr, 0, 0, 0, 0, nullptr, 0); }},
+        {"ZwReadFile", APC_LEVEL, "IrqlZwPassive",
+         [&] {
+             ZwReadFile(nullptr, nullptr, nullptr, nullptr, &status, nullptr, 0, nullptr, nullptr);
+         }},
+        {"ZwWriteFile", APC_LEVEL, "IrqlZwPassive",
+         [&] {
+             ZwWriteFile(nullptr, nullptr, nullptr, nullptr, &status, nullptr, 0, nullptr, nullptr);
+         }},
+        {"ZwDeviceIoControlFile", APC_LEVEL, "IrqlZwPassive",
+         [&] {
+             ZwDeviceIoControlFile(nullptr, nullptr, nullptr, nullptr, &status, 0, nullptr, 0,
+                                   nullptr, 0);
+         }},
+        {"ZwFlushBuffersFile", APC_LEVEL, "IrqlZwPassive",
+         [&] { ZwFlushBuffersFile(nullptr, &status); }},
+        {"ZwSetInformationFile", APC_LEVEL, "IrqlZwPassive",
+         [&] { ZwSetInformationFile(nullptr, &status, nullptr, 0, FilePositionInformation); }},
+        {"ZwQueryInformationFile", APC_LEVEL, "IrqlZwPassive",
+         [&] { ZwQueryInformationFile(nullptr, &status, nullptr, 0, FilePositionInformation); }},
+        {"NtCancelIoFileEx", APC_LEVEL, "IrqlZwPassive",
+         [&] { NtCancelIoFileEx(nullptr, nullptr, &status); }},
+        {"NtCancelIoFile", APC_LEVEL, "IrqlZwPassive", [&] { NtCancelIoFile(nullptr, &status); }},
+        {"IoGetRelatedDeviceObject", above_dispatch, "IrqlIoDispatch",
+         [&] { IoGetRelatedDeviceObject(nullptr); }},
+        {"IoCreateSymbolicLink", APC_LEVEL, "IrqlIoPassive5",
+         [&] { IoCreateSymbolicLink(&name, &name); }},
+        {"IoDeleteSymbolicLink", APC_LEVEL, "IrqlIoPassive5", [&] { IoDeleteSymbolicLink(&name); }},
+        {"IoGetDeviceObjectPointer", APC_LEVEL, "IrqlIoPassive5",
+         [&] { IoGetDeviceObjectPointer(&name, 0, nullptr, nullptr); }},
+        {"IrpLoadDriver", APC_LEVEL, "IrqlIoPassive5",
+         [&] { IrpLoadDriver(nullptr, &name, nullptr); }},
+        {"PoRequestPowerIrp", above_dispatch, "IrqlIoDispatch",
+         [&] { PoRequestPowerIrp(bottom.device, 0, {}, nullptr, nullptr, nullptr); }},
+        {"IrpUnloadDriver", APC_LEVEL, "IrqlIoPassive5", [&] { IrpUnloadDriver(&bottom.driver); }},
     });
 }
 

@@ -21,10 +21,10 @@ typedef struct _OBJECT_HEADER {
 } OBJECT_HEADER, *POBJECT_HEADER;
 
 /* ObReferenceObject adds a reference to a thread, event of ZwCreateEvent, device, driver or file;
-   ObDereferenceObject drops one. The object ends with its last reference. A thread keeps a reference to itself while it runs, a
-   device until IoDeleteDevice, a driver for ever. Bug check 0x18 for any other object, and for a
-   reference that the caller does not have. IRQL: <= DISPATCH_LEVEL. Source: WDK ObReferenceObject,
-   ObDereferenceObject. */
+   ObDereferenceObject drops one. The object ends with its last reference. A thread keeps a
+   reference to itself while it runs, a device until IoDeleteDevice, a driver for ever. Bug check
+   0x18 for any other object, and for a reference that the caller does not have. IRQL: <=
+   DISPATCH_LEVEL. Source: WDK ObReferenceObject, ObDereferenceObject. */
 NT_API void ObReferenceObject(PVOID Object);
 NT_API void ObDereferenceObject(PVOID Object);
 
@@ -32,9 +32,9 @@ NT_API void ObDereferenceObject(PVOID Object);
    ObDereferenceObject drops. ObjectType: NULL, or the type that the object must have
    (*ExEventObjectType, *PsThreadType, *IoFileObjectType). HandleInformation is ignored. IRQL:
    PASSIVE_LEVEL. STATUS_SUCCESS; STATUS_INVALID_HANDLE for a value that is no handle, a closed
-   handle, or a handle of another machine; STATUS_OBJECT_TYPE_MISMATCH for an object of another type;
-   STATUS_ACCESS_DENIED when AccessMode is UserMode and the file of the handle was opened without
-   DesiredAccess. Source: WDK ObReferenceObjectByHandle. */
+   handle, or a handle of another machine; STATUS_OBJECT_TYPE_MISMATCH for an object of another
+   type; STATUS_ACCESS_DENIED when AccessMode is UserMode and the file of the handle was opened
+   without DesiredAccess. Source: WDK ObReferenceObjectByHandle. */
 NT_API NTSTATUS ObReferenceObjectByHandle(HANDLE Handle, ACCESS_MASK DesiredAccess,
                                           PVOID ObjectType, KPROCESSOR_MODE AccessMode,
                                           PVOID* Object, PVOID HandleInformation);
@@ -44,8 +44,9 @@ NT_API extern POBJECT_TYPE* ExEventObjectType;
 NT_API extern POBJECT_TYPE* PsThreadType;
 
 /* Closes a handle and drops its reference. A closed handle is never valid again. A machine closes
-   its open handles when it ends. The last handle of a file sends its device IRP_MJ_CLEANUP. IRQL: PASSIVE_LEVEL. STATUS_SUCCESS; STATUS_INVALID_HANDLE as for
-   ObReferenceObjectByHandle. Source: WDK ZwClose. */
+   its open handles when it ends. The last handle of a file sends its device IRP_MJ_CLEANUP. IRQL:
+   PASSIVE_LEVEL. STATUS_SUCCESS; STATUS_INVALID_HANDLE as for ObReferenceObjectByHandle. Source:
+   WDK ZwClose. */
 NT_API NTSTATUS ZwClose(HANDLE Handle);
 #define NtClose ZwClose
 

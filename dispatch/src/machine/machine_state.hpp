@@ -121,6 +121,8 @@ private:
     std::uint64_t inserted_so_far();
 };
 
+/// Returns the object of a handle on the calling thread's machine; null: the handle is not valid.
+object_reference object_of(HANDLE handle);
 /// Closes the handles that are open on the calling thread's machine.
 void close_all_handles();
 

@@ -1,5 +1,6 @@
 // Events that have handles: the object header begins with the event.
 #include "irql/irql_rules.hpp"
+#include "machine/machine_state.hpp"
 #include "wait/waiting.hpp"
 
 #include <dispatch/support/faults.hpp>
@@ -19,8 +20,8 @@ bool destroy_event(OBJECT_HEADER& object) {
 
 DISPATCHER_HEADER* itself(OBJECT_HEADER& object) { return &object.Dispatcher; }
 
-constexpr OBJECT_TYPE event_type{"event", notification_event, destroy_event,
-                                 nullptr, nullptr,            itself};
+constexpr OBJECT_TYPE event_type{"event", notification_event, destroy_event, nullptr, nullptr,
+                                 itself};
 POBJECT_TYPE event_type_pointer = const_cast<POBJECT_TYPE>(&event_type);
 
 OBJECT_HEADER* make_event(EVENT_TYPE type, BOOLEAN state) {
@@ -35,13 +36,11 @@ OBJECT_HEADER* make_event(EVENT_TYPE type, BOOLEAN state) {
 // Calls `change(event)` for the event of a handle.
 template <class Change>
 NTSTATUS change_event(HANDLE handle, PLONG previous, const Change& change) {
-    void* object = nullptr;
-    const NTSTATUS status =
-        ObReferenceObjectByHandle(handle, 0, event_type_pointer, KernelMode, &object, nullptr);
-    if (!NT_SUCCESS(status)) return status;
-    const LONG before = change(static_cast<PKEVENT>(object));
+    const object_reference object = object_of(handle);
+    if (object == nullptr) return STATUS_INVALID_HANDLE;
+    if (object->ObjectType != &event_type) return STATUS_OBJECT_TYPE_MISMATCH;
+    const LONG before = change(reinterpret_cast<PKEVENT>(&object->Dispatcher));
     if (previous != nullptr) *previous = before;
-    ObDereferenceObject(object);
     return STATUS_SUCCESS;
 }
 
@@ -65,9 +64,8 @@ NTSTATUS ZwCreateEvent(PHANDLE EventHandle, ACCESS_MASK, POBJECT_ATTRIBUTES, EVE
 
 NTSTATUS ZwSetEvent(HANDLE EventHandle, PLONG PreviousState) {
     VERIFY_IRQL(ZwSetEvent);
-    return change_event(EventHandle, PreviousState, [](PKEVENT event) {
-        return KeSetEvent(event, IO_NO_INCREMENT, FALSE);
-    });
+    return change_event(EventHandle, PreviousState,
+                        [](PKEVENT event) { return KeSetEvent(event, IO_NO_INCREMENT, FALSE); });
 }
 
 NTSTATUS ZwResetEvent(HANDLE EventHandle, PLONG PreviousState) {

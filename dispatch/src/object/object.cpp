@@ -43,10 +43,6 @@ OBJECT_HEADER& header_of(void* object, const char* message) {
 
 handle_table<object_reference>& handles() { return this_processor().owner->state().handles; }
 
-object_reference object_of(HANDLE handle) {
-    return handles().find(reinterpret_cast<std::uint64_t>(handle));
-}
-
 void notify_closed(OBJECT_HEADER& object, bool machine_ends) {
     if (object.ObjectType->handle_closed != nullptr)
         object.ObjectType->handle_closed(object, machine_ends);
@@ -67,6 +63,10 @@ void reference_object(OBJECT_HEADER& object) {
     if (__atomic_fetch_add(&object.ReferenceCount, 1, __ATOMIC_RELAXED) <= 0)
         bug_check_reference("an object is referenced that has no reference any more", &object,
                             object.Dispatcher.Type);
+}
+
+object_reference object_of(HANDLE handle) {
+    return handles().find(reinterpret_cast<std::uint64_t>(handle));
 }
 
 bool drop_reference(OBJECT_HEADER& object) {
@@ -103,8 +103,7 @@ void ObReferenceObject(PVOID Object) {
 
 void ObDereferenceObject(PVOID Object) {
     VERIFY_IRQL(ObDereferenceObject);
-    OBJECT_HEADER& object =
-        header_of(Object, "ObDereferenceObject: this is no counted object");
+    OBJECT_HEADER& object = header_of(Object, "ObDereferenceObject: this is no counted object");
     if (instrumented() && object.ObjectType->dereferenced != nullptr)
         object.ObjectType->dereferenced(object);
     dereference_object(object);

@@ -106,8 +106,8 @@ NT_API NTSTATUS IoCreateDevice(PDRIVER_OBJECT DriverObject, ULONG DeviceExtensio
                                ULONG DeviceCharacteristics, BOOLEAN Exclusive,
                                PDEVICE_OBJECT* DeviceObject);
 
-/* Deletes a device and its name; the last dereference frees its memory. Bug check 0xC9 while another device is
-   attached to it. IRQL: <= APC_LEVEL. Source: WDK IoDeleteDevice. */
+/* Deletes a device and its name; the last dereference frees its memory. Bug check 0xC9 while
+   another device is attached to it. IRQL: <= APC_LEVEL. Source: WDK IoDeleteDevice. */
 NT_API void IoDeleteDevice(PDEVICE_OBJECT DeviceObject);
 
 /* Attaches SourceDevice on top of TargetDevice's stack; returns the device right below it, or NULL.

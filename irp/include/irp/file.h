@@ -87,11 +87,12 @@ NT_API extern POBJECT_TYPE* IoDeviceObjectType;
 NT_API extern POBJECT_TYPE* IoDriverObjectType;
 
 /* Creates and deletes a symbolic link of the machine: a path through SymbolicLinkName continues at
-   DeviceName. \DosDevices and \?? are the folder \GLOBAL??. Ownership: the strings are copied. IRQL: PASSIVE_LEVEL. STATUS_SUCCESS; STATUS_OBJECT_NAME_COLLISION: the name
-   exists; STATUS_OBJECT_NAME_NOT_FOUND: it does not, or is a device (delete);
-   STATUS_OBJECT_PATH_NOT_FOUND: its folder does not exist; STATUS_OBJECT_PATH_SYNTAX_BAD: it does
-   not begin with a backslash; STATUS_OBJECT_NAME_INVALID: it has an empty part;
-   STATUS_INSUFFICIENT_RESOURCES. Source: WDK IoCreateSymbolicLink, IoDeleteSymbolicLink. */
+   DeviceName. \DosDevices and \?? are the folder \GLOBAL??. Ownership: the strings are copied.
+   IRQL: PASSIVE_LEVEL. STATUS_SUCCESS; STATUS_OBJECT_NAME_COLLISION: the name exists;
+   STATUS_OBJECT_NAME_NOT_FOUND: it does not, or is a device (delete); STATUS_OBJECT_PATH_NOT_FOUND:
+   its folder does not exist; STATUS_OBJECT_PATH_SYNTAX_BAD: it does not begin with a backslash;
+   STATUS_OBJECT_NAME_INVALID: it has an empty part; STATUS_INSUFFICIENT_RESOURCES. Source: WDK
+   IoCreateSymbolicLink, IoDeleteSymbolicLink. */
 NT_API NTSTATUS IoCreateSymbolicLink(PUNICODE_STRING SymbolicLinkName, PUNICODE_STRING DeviceName);
 NT_API NTSTATUS IoDeleteSymbolicLink(PUNICODE_STRING SymbolicLinkName);
 
@@ -143,11 +144,11 @@ NT_API NTSTATUS ZwOpenFile(PHANDLE FileHandle, ACCESS_MASK DesiredAccess,
    NULL, or the value of Parameters.Read.Key. Ownership: the buffer is the driver's until the
    completion, *IoStatusBlock the library's. IRQL: PASSIVE_LEVEL. The driver's status, with
    Information in *IoStatusBlock; STATUS_PENDING; STATUS_INVALID_HANDLE;
-   STATUS_OBJECT_TYPE_MISMATCH: a handle of something else; STATUS_ACCESS_DENIED: the file was opened
-   without FILE_READ_DATA, or FILE_WRITE_DATA and FILE_APPEND_DATA; STATUS_INVALID_PARAMETER: an
-   offset that is negative, or missing on an asynchronous file; STATUS_ACCESS_VIOLATION: user mode's
-   Buffer is NULL and Length is not 0; STATUS_NOT_SUPPORTED: an ApcRoutine (there are no APCs);
-   STATUS_INSUFFICIENT_RESOURCES. Cancellation: NtCancelIoFileEx. Source: WDK ZwReadFile,
+   STATUS_OBJECT_TYPE_MISMATCH: a handle of something else; STATUS_ACCESS_DENIED: the file was
+   opened without FILE_READ_DATA, or FILE_WRITE_DATA and FILE_APPEND_DATA; STATUS_INVALID_PARAMETER:
+   an offset that is negative, or missing on an asynchronous file; STATUS_ACCESS_VIOLATION: user
+   mode's Buffer is NULL and Length is not 0; STATUS_NOT_SUPPORTED: an ApcRoutine (there are no
+   APCs); STATUS_INSUFFICIENT_RESOURCES. Cancellation: NtCancelIoFileEx. Source: WDK ZwReadFile,
    ZwWriteFile. */
 NT_API NTSTATUS NtReadFile(HANDLE FileHandle, HANDLE Event, PIO_APC_ROUTINE ApcRoutine,
                            PVOID ApcContext, PIO_STATUS_BLOCK IoStatusBlock, PVOID Buffer,
@@ -177,20 +178,19 @@ NT_API NTSTATUS ZwDeviceIoControlFile(HANDLE FileHandle, HANDLE Event, PIO_APC_R
                                       ULONG InputBufferLength, PVOID OutputBuffer,
                                       ULONG OutputBufferLength);
 
-/* Sends IRP_MJ_FLUSH_BUFFERS and waits for its completion. IRQL: PASSIVE_LEVEL. The driver's status;
-   STATUS_INVALID_HANDLE, STATUS_OBJECT_TYPE_MISMATCH; STATUS_ACCESS_DENIED: the file was opened
-   without FILE_WRITE_DATA and FILE_APPEND_DATA; STATUS_INSUFFICIENT_RESOURCES. Source: WDK
+/* Sends IRP_MJ_FLUSH_BUFFERS and waits for its completion. IRQL: PASSIVE_LEVEL. The driver's
+   status; STATUS_INVALID_HANDLE, STATUS_OBJECT_TYPE_MISMATCH; STATUS_ACCESS_DENIED: the file was
+   opened without FILE_WRITE_DATA and FILE_APPEND_DATA; STATUS_INSUFFICIENT_RESOURCES. Source: WDK
    ZwFlushBuffersFile. */
 NT_API NTSTATUS NtFlushBuffersFile(HANDLE FileHandle, PIO_STATUS_BLOCK IoStatusBlock);
 NT_API NTSTATUS ZwFlushBuffersFile(HANDLE FileHandle, PIO_STATUS_BLOCK IoStatusBlock);
 
-/* Sets FileCompletionInformation: from now on, requests on the file with an ApcContext are posted to
-   the port when they complete. Other classes are sent to the driver as
-   IRP_MJ_SET_INFORMATION, with a copy of the information as SystemBuffer. IRQL: PASSIVE_LEVEL.
-   STATUS_SUCCESS or the driver's status; STATUS_INVALID_PARAMETER: the file has a port already, or
-   is synchronous; STATUS_INFO_LENGTH_MISMATCH: Length is less than the structure;
-   STATUS_INVALID_HANDLE: the file or the port; STATUS_INSUFFICIENT_RESOURCES. Source: WDK
-   ZwSetInformationFile. */
+/* Sets FileCompletionInformation: from now on, requests on the file with an ApcContext are posted
+   to the port when they complete. Other classes are sent to the driver as IRP_MJ_SET_INFORMATION,
+   with a copy of the information as SystemBuffer. IRQL: PASSIVE_LEVEL. STATUS_SUCCESS or the
+   driver's status; STATUS_INVALID_PARAMETER: the file has a port already, or is synchronous;
+   STATUS_INFO_LENGTH_MISMATCH: Length is less than the structure; STATUS_INVALID_HANDLE: the file
+   or the port; STATUS_INSUFFICIENT_RESOURCES. Source: WDK ZwSetInformationFile. */
 NT_API NTSTATUS NtSetInformationFile(HANDLE FileHandle, PIO_STATUS_BLOCK IoStatusBlock,
                                      PVOID FileInformation, ULONG Length,
                                      FILE_INFORMATION_CLASS FileInformationClass);
@@ -198,8 +198,8 @@ NT_API NTSTATUS ZwSetInformationFile(HANDLE FileHandle, PIO_STATUS_BLOCK IoStatu
                                      PVOID FileInformation, ULONG Length,
                                      FILE_INFORMATION_CLASS FileInformationClass);
 
-/* Sends IRP_MJ_QUERY_INFORMATION, whose SystemBuffer is copied to FileInformation, and waits for its
-   completion. IRQL: PASSIVE_LEVEL. The driver's status; STATUS_INVALID_HANDLE,
+/* Sends IRP_MJ_QUERY_INFORMATION, whose SystemBuffer is copied to FileInformation, and waits for
+   its completion. IRQL: PASSIVE_LEVEL. The driver's status; STATUS_INVALID_HANDLE,
    STATUS_OBJECT_TYPE_MISMATCH; STATUS_INSUFFICIENT_RESOURCES. Source: WDK
    ZwQueryInformationFile. */
 NT_API NTSTATUS NtQueryInformationFile(HANDLE FileHandle, PIO_STATUS_BLOCK IoStatusBlock,
@@ -211,9 +211,9 @@ NT_API NTSTATUS ZwQueryInformationFile(HANDLE FileHandle, PIO_STATUS_BLOCK IoSta
 
 /* Requests the cancellation of outstanding requests on the file: ...Ex those of
    IoRequestToCancel, or with NULL all; the other those of the calling thread. Neither waits for the
-   completions. IRQL: PASSIVE_LEVEL. STATUS_SUCCESS, also in *IoStatusBlock; STATUS_NOT_FOUND (...Ex):
-   no such request is outstanding; STATUS_INVALID_HANDLE, STATUS_OBJECT_TYPE_MISMATCH. Source: Win32
-   CancelIoEx, CancelIo. */
+   completions. IRQL: PASSIVE_LEVEL. STATUS_SUCCESS, also in *IoStatusBlock; STATUS_NOT_FOUND
+   (...Ex): no such request is outstanding; STATUS_INVALID_HANDLE, STATUS_OBJECT_TYPE_MISMATCH.
+   Source: Win32 CancelIoEx, CancelIo. */
 NT_API NTSTATUS NtCancelIoFileEx(HANDLE FileHandle, PIO_STATUS_BLOCK IoRequestToCancel,
                                  PIO_STATUS_BLOCK IoStatusBlock);
 NT_API NTSTATUS NtCancelIoFile(HANDLE FileHandle, PIO_STATUS_BLOCK IoStatusBlock);

@@ -52,9 +52,9 @@ private:
 /// Distinct threads may call all members but close(), the assignment and the destructor.
 class NT_API file {
 public:
-    /// Opens a device for asynchronous requests as user mode does: NtCreateFile with the disposition
-    /// FILE_OPEN. `path` is a path of the namespace: "\\Device\\Serial0", "\\??\\COM1". Throws
-    /// dispatch::status_error with the status of NtCreateFile. IRQL: PASSIVE_LEVEL.
+    /// Opens a device for asynchronous requests as user mode does: NtCreateFile with the
+    /// disposition FILE_OPEN. `path` is a path of the namespace: "\\Device\\Serial0", "\\??\\COM1".
+    /// Throws dispatch::status_error with the status of NtCreateFile. IRQL: PASSIVE_LEVEL.
     explicit file(std::u16string_view path, ACCESS_MASK access = GENERIC_READ | GENERIC_WRITE);
     file(file&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
     file& operator=(file&& other) noexcept {
@@ -106,9 +106,8 @@ private:
     template <class Token>
     auto initiate(detail::file_call::kind kind, ULONG code, std::span<const std::byte> input,
                   std::span<std::byte> output, std::uint64_t offset, Token&& token) const {
-        return detail::initiate(
-            detail::file_call(kind, handle_, code, input, output, offset),
-            std::forward<Token>(token));
+        return detail::initiate(detail::file_call(kind, handle_, code, input, output, offset),
+                                std::forward<Token>(token));
     }
 
     HANDLE handle_ = nullptr;

@@ -71,7 +71,7 @@ typedef struct _FILE_OBJECT {
     ULONG Waiters;
     ULONG Busy;
     PVOID LastLock;
-    KEVENT Lock; /* held during a request of FO_SYNCHRONOUS_IO */
+    KEVENT Lock;  /* held during a request of FO_SYNCHRONOUS_IO */
     KEVENT Event; /* set when a request completes that names no event */
     struct _IO_COMPLETION_CONTEXT* CompletionContext;
     KSPIN_LOCK IrpListLock;

@@ -30,9 +30,9 @@ struct open_call {
 };
 
 ACCESS_MASK specific_rights(ACCESS_MASK asked) {
-    ACCESS_MASK rights = asked & ~static_cast<ACCESS_MASK>(GENERIC_READ | GENERIC_WRITE |
-                                                           GENERIC_EXECUTE | GENERIC_ALL |
-                                                           MAXIMUM_ALLOWED);
+    ACCESS_MASK rights =
+        asked & ~static_cast<ACCESS_MASK>(GENERIC_READ | GENERIC_WRITE | GENERIC_EXECUTE |
+                                          GENERIC_ALL | MAXIMUM_ALLOWED);
     if ((asked & GENERIC_READ) != 0) rights |= FILE_GENERIC_READ;
     if ((asked & GENERIC_WRITE) != 0) rights |= FILE_GENERIC_WRITE;
     if ((asked & GENERIC_EXECUTE) != 0) rights |= FILE_GENERIC_EXECUTE;
@@ -227,8 +227,8 @@ NTSTATUS IoGetDeviceObjectPointer(PUNICODE_STRING ObjectName, ACCESS_MASK Desire
     InitializeObjectAttributes(&attributes, ObjectName, OBJ_KERNEL_HANDLE, nullptr, nullptr);
     HANDLE handle = nullptr;
     IO_STATUS_BLOCK result{};
-    NTSTATUS status = ZwOpenFile(&handle, DesiredAccess, &attributes, &result, 0,
-                                 FILE_NON_DIRECTORY_FILE);
+    NTSTATUS status =
+        ZwOpenFile(&handle, DesiredAccess, &attributes, &result, 0, FILE_NON_DIRECTORY_FILE);
     if (!NT_SUCCESS(status)) return status;
     file_reference file;
     status = file_of(handle, KernelMode, 0, file);

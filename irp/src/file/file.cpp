@@ -36,8 +36,8 @@ file_call::file_call(kind what, HANDLE handle, ULONG code, std::span<const std::
 
 file_call::file_call(file_call&& other) noexcept
     : kind_(other.kind_), code_(other.code_), file_(std::exchange(other.file_, nullptr)),
-      status_(other.status_), input_(other.input_), output_(other.output_),
-      offset_(other.offset_) {}
+      status_(other.status_), input_(other.input_), output_(other.output_), offset_(other.offset_) {
+}
 
 file_call::~file_call() {
     if (file_ != nullptr) dereference_completed(*file_);

@@ -147,9 +147,8 @@ bool is_missing(KPROCESSOR_MODE mode, const void* buffer, ULONG length) {
 // Stores in `offset` the offset of a transfer. False: it is wrong or missing.
 bool read_offset(const FILE_OBJECT& file, bool writes, const LARGE_INTEGER* given,
                  LARGE_INTEGER& offset) {
-    const bool at_pointer =
-        given == nullptr ||
-        (given->HighPart == -1 && given->LowPart == FILE_USE_FILE_POINTER_POSITION);
+    const bool at_pointer = given == nullptr || (given->HighPart == -1 &&
+                                                 given->LowPart == FILE_USE_FILE_POINTER_POSITION);
     if (at_pointer) {
         offset = file.CurrentByteOffset;
         return is_synchronous(file);

@@ -54,13 +54,15 @@ object_namespace::place object_namespace::walk(std::u16string path, bool follow_
         const std::size_t end = std::min(path.find(u'\\', at + 1), path.size());
         const bool last = end == path.size();
         if (end == at + 1)
-            return {last ? STATUS_OBJECT_TYPE_MISMATCH : STATUS_OBJECT_NAME_INVALID, {},
-                    entries_.end(), {}};
+            return {last ? STATUS_OBJECT_TYPE_MISMATCH : STATUS_OBJECT_NAME_INVALID,
+                    {},
+                    entries_.end(),
+                    {}};
         key += upper(std::u16string_view(path).substr(at, end - at));
         const auto which = entries_.find(key);
         if (which == entries_.end())
-            return {last ? STATUS_OBJECT_NAME_NOT_FOUND : STATUS_OBJECT_PATH_NOT_FOUND, key, which,
-                    {}};
+            return {
+                last ? STATUS_OBJECT_NAME_NOT_FOUND : STATUS_OBJECT_PATH_NOT_FOUND, key, which, {}};
         if (which->second.kind == kind::device)
             return {STATUS_SUCCESS, key, which, path.substr(end)};
         at = end;

@@ -63,7 +63,7 @@ private:
     NTSTATUS insert(std::u16string_view path, entry made, std::u16string& key);
 
     dispatch::detail::scheduled_spin lock_;
-    entries entries_;          // guarded by lock_; keys are upper-case paths without links
+    entries entries_;           // guarded by lock_; keys are upper-case paths without links
     ULONG unnamed_devices_ = 0; // guarded by lock_
 };
 

@@ -61,8 +61,8 @@ NTSTATUS IrpLoadDriver(PDRIVER_INITIALIZE Entry, PUNICODE_STRING Name,
     VERIFY_IRQL(IrpLoadDriver);
     if (irpverbs::dispatch::detail::fault_point("irp.load_driver"))
         return STATUS_INSUFFICIENT_RESOURCES;
-    auto made = make_driver(Entry, {reinterpret_cast<const char16_t*>(Name->Buffer),
-                                    Name->Length / sizeof(WCHAR)});
+    auto made = make_driver(
+        Entry, {reinterpret_cast<const char16_t*>(Name->Buffer), Name->Length / sizeof(WCHAR)});
     const NTSTATUS status = Entry(&made->object, &made->extension.ServiceKeyName);
     if (!NT_SUCCESS(status)) return status;
     allow_files(made->object);

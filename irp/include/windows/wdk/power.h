@@ -2,6 +2,7 @@
 #ifndef IRPVERBS_WINDOWS_POWER_H
 #define IRPVERBS_WINDOWS_POWER_H
 
+#include <irp/power.h>
 #include <irp/power_types.h>
 #include <windows/wdk/function_types.h>
 #include <windows/wdk/guid.h>
@@ -18,10 +19,6 @@ typedef enum _POWER_MONITOR_STATE {
     PowerMonitorOn,
     PowerMonitorDim
 } POWER_MONITOR_STATE;
-typedef void REQUEST_POWER_COMPLETE(PDEVICE_OBJECT DeviceObject, UCHAR MinorFunction,
-                                    POWER_STATE PowerState, PVOID Context,
-                                    PIO_STATUS_BLOCK IoStatus);
-typedef REQUEST_POWER_COMPLETE* PREQUEST_POWER_COMPLETE;
 typedef NTSTATUS POWER_SETTING_CALLBACK(const GUID* SettingGuid, PVOID Value, ULONG ValueLength,
                                         PVOID Context);
 typedef POWER_SETTING_CALLBACK* PPOWER_SETTING_CALLBACK;
@@ -126,10 +123,6 @@ typedef struct _PO_FX_DEVICE_V1 {
 NT_EXTERN_C_BEGIN
 NT_API POWER_STATE PoSetPowerState(PDEVICE_OBJECT DeviceObject, POWER_STATE_TYPE Type,
                                    POWER_STATE State);
-NT_API NTSTATUS PoRequestPowerIrp(PDEVICE_OBJECT DeviceObject, UCHAR MinorFunction,
-                                  POWER_STATE PowerState,
-                                  PREQUEST_POWER_COMPLETE CompletionFunction, PVOID Context,
-                                  PIRP* Irp);
 NT_API PULONG PoRegisterDeviceForIdleDetection(PDEVICE_OBJECT DeviceObject,
                                                ULONG ConservationIdleTime,
                                                ULONG PerformanceIdleTime, DEVICE_POWER_STATE State);
