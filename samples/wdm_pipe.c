@@ -1,5 +1,5 @@
-/* A WDM driver and its user: a mailbox for one letter. A write leaves it, a read receives it or
-   waits for it, and a control code counts the letters so far. */
+/* A WDM driver and its user. A read waits for a write, which hands its text over; a control code
+   counts the writes. */
 #include <irp/file.h>
 #include <irp/testing/driver.h>
 #include <irp/wdm.h>
@@ -9,15 +9,13 @@
 
 #define IOCTL_COUNT CTL_CODE(FILE_DEVICE_UNKNOWN, 0x800, METHOD_BUFFERED, FILE_READ_ACCESS)
 
-static WCHAR Path[] = u"\\Device\\Mailbox";
+static WCHAR Path[] = u"\\Device\\Pipe";
 static UNICODE_STRING Name = {sizeof Path - sizeof Path[0], sizeof Path, Path};
 
 typedef struct {
-    CHAR Letter[64]; /* guarded by the cancel spin lock, as all below */
-    ULONG Length;    /* 0: no letter */
-    ULONG Count;
-    PIRP Reader; /* waits for a letter */
-} MAILBOX;
+    PIRP Reader; /* guarded by the cancel spin lock */
+    LONG Count;
+} PIPE;
 
 static NTSTATUS Complete(PIRP Irp, NTSTATUS Status, ULONG_PTR Information) {
     Irp->IoStatus.Status = Status;
@@ -32,59 +30,48 @@ static NTSTATUS Succeed(PDEVICE_OBJECT DeviceObject, PIRP Irp) {
 }
 
 static void CancelRead(PDEVICE_OBJECT DeviceObject, PIRP Irp) {
-    ((MAILBOX*)DeviceObject->DeviceExtension)->Reader = NULL;
+    ((PIPE*)DeviceObject->DeviceExtension)->Reader = NULL;
     IoReleaseCancelSpinLock(Irp->CancelIrql);
     Complete(Irp, STATUS_CANCELLED, 0);
 }
 
-/* Moves the letter to a reader; its length. */
-static ULONG Deliver(MAILBOX* Mailbox, PIRP Reader) {
-    ULONG room = IoGetCurrentIrpStackLocation(Reader)->Parameters.Read.Length;
-    ULONG length = Mailbox->Length < room ? Mailbox->Length : room;
-    memcpy(Reader->AssociatedIrp.SystemBuffer, Mailbox->Letter, length);
-    Mailbox->Length = 0;
-    return length;
-}
-
 static NTSTATUS Read(PDEVICE_OBJECT DeviceObject, PIRP Irp) {
-    MAILBOX* mailbox = DeviceObject->DeviceExtension;
-    NTSTATUS status = STATUS_SUCCESS;
-    ULONG length = 0;
+    PIPE* pipe = DeviceObject->DeviceExtension;
+    NTSTATUS status;
     KIRQL irql;
     IoAcquireCancelSpinLock(&irql);
-    if (mailbox->Length != 0) {
-        length = Deliver(mailbox, Irp);
-    } else if (Irp->Cancel || mailbox->Reader != NULL) {
-        status = Irp->Cancel ? STATUS_CANCELLED : STATUS_DEVICE_BUSY;
-    } else {
+    status = Irp->Cancel ? STATUS_CANCELLED : pipe->Reader ? STATUS_DEVICE_BUSY : STATUS_PENDING;
+    if (status == STATUS_PENDING) {
         IoMarkIrpPending(Irp);
         IoSetCancelRoutine(Irp, CancelRead);
-        mailbox->Reader = Irp;
-        status = STATUS_PENDING;
+        pipe->Reader = Irp;
     }
     IoReleaseCancelSpinLock(irql);
-    return status == STATUS_PENDING ? status : Complete(Irp, status, length);
+    return status == STATUS_PENDING ? status : Complete(Irp, status, 0);
+}
+
+/* Removes the reader; NULL: none waits, or its cancel routine has it. */
+static PIRP RemoveReader(PIPE* Pipe) {
+    PIRP reader;
+    KIRQL irql;
+    IoAcquireCancelSpinLock(&irql);
+    reader = Pipe->Reader;
+    if (reader != NULL && IoSetCancelRoutine(reader, NULL) == NULL) reader = NULL;
+    if (reader != NULL) Pipe->Reader = NULL;
+    IoReleaseCancelSpinLock(irql);
+    return reader;
 }
 
 static NTSTATUS Write(PDEVICE_OBJECT DeviceObject, PIRP Irp) {
-    MAILBOX* mailbox = DeviceObject->DeviceExtension;
-    ULONG length = IoGetCurrentIrpStackLocation(Irp)->Parameters.Write.Length, delivered = 0;
-    PIRP reader;
-    KIRQL irql;
-    if (length > sizeof mailbox->Letter) return Complete(Irp, STATUS_INVALID_PARAMETER, 0);
-    IoAcquireCancelSpinLock(&irql);
-    memcpy(mailbox->Letter, Irp->AssociatedIrp.SystemBuffer, length);
-    mailbox->Length = length;
-    ++mailbox->Count;
-    reader = mailbox->Reader;
-    if (reader != NULL && IoSetCancelRoutine(reader, NULL) != NULL) {
-        mailbox->Reader = NULL;
-        delivered = Deliver(mailbox, reader);
-    } else {
-        reader = NULL; /* its cancel routine waits for the lock */
-    }
-    IoReleaseCancelSpinLock(irql);
-    if (reader != NULL) Complete(reader, STATUS_SUCCESS, delivered);
+    PIPE* pipe = DeviceObject->DeviceExtension;
+    ULONG length = IoGetCurrentIrpStackLocation(Irp)->Parameters.Write.Length, room;
+    PIRP reader = RemoveReader(pipe);
+    if (reader == NULL) return Complete(Irp, STATUS_DEVICE_NOT_READY, 0);
+    room = IoGetCurrentIrpStackLocation(reader)->Parameters.Read.Length;
+    if (length > room) length = room;
+    memcpy(reader->AssociatedIrp.SystemBuffer, Irp->AssociatedIrp.SystemBuffer, length);
+    InterlockedIncrement(&pipe->Count);
+    Complete(reader, STATUS_SUCCESS, length);
     return Complete(Irp, STATUS_SUCCESS, length);
 }
 
@@ -93,7 +80,7 @@ static NTSTATUS Control(PDEVICE_OBJECT DeviceObject, PIRP Irp) {
     if (stack->Parameters.DeviceIoControl.IoControlCode != IOCTL_COUNT ||
         stack->Parameters.DeviceIoControl.OutputBufferLength < sizeof(ULONG))
         return Complete(Irp, STATUS_INVALID_DEVICE_REQUEST, 0);
-    *(ULONG*)Irp->AssociatedIrp.SystemBuffer = ((MAILBOX*)DeviceObject->DeviceExtension)->Count;
+    *(ULONG*)Irp->AssociatedIrp.SystemBuffer = (ULONG)((PIPE*)DeviceObject->DeviceExtension)->Count;
     return Complete(Irp, STATUS_SUCCESS, sizeof(ULONG));
 }
 
@@ -102,8 +89,8 @@ static void Unload(PDRIVER_OBJECT DriverObject) { IoDeleteDevice(DriverObject->D
 static NTSTATUS DriverEntry(PDRIVER_OBJECT DriverObject, PUNICODE_STRING RegistryPath) {
     PDRIVER_DISPATCH* major = DriverObject->MajorFunction;
     PDEVICE_OBJECT device;
-    NTSTATUS status = IoCreateDevice(DriverObject, sizeof(MAILBOX), &Name, FILE_DEVICE_UNKNOWN, 0,
-                                     FALSE, &device);
+    NTSTATUS status =
+        IoCreateDevice(DriverObject, sizeof(PIPE), &Name, FILE_DEVICE_UNKNOWN, 0, FALSE, &device);
     UNREFERENCED_PARAMETER(RegistryPath);
     if (!NT_SUCCESS(status)) return status;
     device->Flags |= DO_BUFFERED_IO;
@@ -116,7 +103,7 @@ static NTSTATUS DriverEntry(PDRIVER_OBJECT DriverObject, PUNICODE_STRING Registr
 }
 
 int main(void) {
-    static char letter[] = "a letter", text[64];
+    static char sent[] = "hello", received[16];
     OBJECT_ATTRIBUTES attributes;
     IO_STATUS_BLOCK done, reading;
     LARGE_INTEGER start = {{0, 0}};
@@ -128,15 +115,15 @@ int main(void) {
     if (!NT_SUCCESS(IrpLoadDriver(DriverEntry, &Name, &driver)) ||
         !NT_SUCCESS(NtOpenFile(&file, GENERIC_READ | GENERIC_WRITE, &attributes, &done, 0, 0)))
         return 1;
-    NtWriteFile(file, NULL, NULL, NULL, &done, letter, sizeof letter, &start, NULL);
-    NtReadFile(file, NULL, NULL, NULL, &done, text, sizeof text, &start, NULL);
+    NtReadFile(file, NULL, NULL, NULL, &reading, received, sizeof received, &start, NULL);
+    NtWriteFile(file, NULL, NULL, NULL, &done, sent, sizeof sent, &start, NULL);
     NtDeviceIoControlFile(file, NULL, NULL, NULL, &done, IOCTL_COUNT, NULL, 0, &count, 4);
-    printf("read \"%s\", letter %lu\n", text, (unsigned long)count);
+    printf("read \"%s\", writes: %lu\n", received, (unsigned long)count);
 
-    NtReadFile(file, NULL, NULL, NULL, &reading, text, sizeof text, &start, NULL); /* pends */
+    NtReadFile(file, NULL, NULL, NULL, &reading, received, sizeof received, &start, NULL);
     NtCancelIoFileEx(file, &reading, &done);
     printf("read again: %s\n", NtStatusName(reading.Status));
     NtClose(file);
-    return strcmp(text, letter) != 0 || count != 1 || reading.Status != STATUS_CANCELLED ||
+    return strcmp(received, sent) != 0 || count != 1 || reading.Status != STATUS_CANCELLED ||
            !NT_SUCCESS(IrpUnloadDriver(driver));
 }
