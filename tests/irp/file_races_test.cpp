@@ -135,6 +135,32 @@ TEST(FileRaces, TwoReadersOfSynchronousFile_TakeTurns) {
     expect_explored(options, synchronous_readers);
 }
 
+// A run that fails leaves its file open: the next runs are not disturbed.
+void fail_with_open_file(sim_machine& sim) {
+    struct scene {
+        file_driver driver;
+        opened_file file;
+        IO_STATUS_BLOCK result = untouched;
+        char buffer[8];
+    };
+    static auto& lost = *new std::vector<scene*>; // with their runs
+    scene& here = *lost.emplace_back(new scene);
+    EXPECT_EQ(here.file.read(here.buffer, 8, here.result), STATUS_PENDING);
+    sim.spawn("fail", [] { KeBugCheckEx(MANUALLY_INITIATED_CRASH, 0, 0, 0, 0); });
+    sim.run();
+}
+
+TEST(FileRaces, RunsThatFailWithOpenFile_LeaveTheCampaignIntact) {
+    explore_options options;
+    options.random_runs = 50;
+    options.pct_runs = 0;
+    options.stop_at_failure = false;
+    options.shrink_budget = 0;
+    const auto summary = run_exploration(options, fail_with_open_file);
+    EXPECT_TRUE(summary.failure);
+    EXPECT_EQ(summary.random.runs, 50u);
+}
+
 void open_during_delete(sim_machine& sim, status_counts& ends) {
     DRIVER_OBJECT object{};
     for (PDRIVER_DISPATCH& each : object.MajorFunction)
