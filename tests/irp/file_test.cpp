@@ -190,7 +190,8 @@ TEST_P(Files, BuffersOfControlCodes_FollowTheirMethod) {
         return std::move(owed).complete(STATUS_SUCCESS, 6);
     };
     const opened_file file;
-    for (const ULONG method : {METHOD_BUFFERED, METHOD_OUT_DIRECT, METHOD_NEITHER}) {
+    for (const ULONG method :
+         std::initializer_list<ULONG>{METHOD_BUFFERED, METHOD_OUT_DIRECT, METHOD_NEITHER}) {
         char output[8] = "-------";
         EXPECT_EQ(file.control(code(method), "ask", output, 7, result), STATUS_SUCCESS);
         EXPECT_EQ(result.Information, 6u);
@@ -249,7 +250,7 @@ TEST_P(Files, WrongParameters_AreRefused) {
         STATUS_INVALID_PARAMETER);
     EXPECT_EQ(file.read(buffer, 1, result, reinterpret_cast<HANDLE>(8)), STATUS_INVALID_HANDLE);
     EXPECT_EQ(file.read(buffer, 1, result, file.handle()), STATUS_OBJECT_TYPE_MISMATCH);
-    const IO_APC_ROUTINE* const routine = [](PVOID, PIO_STATUS_BLOCK, ULONG) {};
+    const PIO_APC_ROUTINE routine = [](PVOID, PIO_STATUS_BLOCK, ULONG) {};
     LARGE_INTEGER at{};
     EXPECT_EQ(
         NtReadFile(file.handle(), nullptr, routine, nullptr, &result, buffer, 1, &at, nullptr),
