@@ -78,7 +78,7 @@ void keep_abandoned(open_file& file) {
 
 bool destroy_file(OBJECT_HEADER& object) {
     open_file& file = file_of(object);
-    if (current == nullptr || current->owner != file.home) {
+    if (current == nullptr || current->owner != file.owner) {
         keep_abandoned(file);
         return true;
     }
@@ -124,7 +124,7 @@ file_reference make_file(DEVICE_OBJECT& device, std::u16string name) {
     made->Type = IO_TYPE_FILE;
     made->Size = sizeof(FILE_OBJECT);
     made->DeviceObject = &device;
-    made->home = this_processor().owner;
+    made->owner = this_processor().owner;
     made->device = object_reference(&device.Header);
     made->name = std::move(name);
     made->FileName.Buffer = reinterpret_cast<PWSTR>(made->name.data());

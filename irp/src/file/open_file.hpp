@@ -16,8 +16,8 @@ struct open_file : FILE_OBJECT {
     std::u16string name; // FileName
     dispatch::detail::object_reference device;
     dispatch::detail::object_reference related;
-    IRP* last_irp = nullptr;                 // reserved for IRP_MJ_CLEANUP and IRP_MJ_CLOSE
-    const dispatch::machine* home = nullptr; // the machine that opened it
+    IRP* last_irp = nullptr;                  // reserved for IRP_MJ_CLEANUP and IRP_MJ_CLOSE
+    const dispatch::machine* owner = nullptr; // the machine that opened it
     ACCESS_MASK granted = 0;
     LONG handles = 0;
     ULONG sweeps = 0;       // guarded by IrpListLock: cancellations so far
