@@ -42,7 +42,6 @@ class OpenSM(unittest.TestCase):
         for fabric, lids in (("", 7), (TOPOLOGIES / "two_leaves.net", None)):
             out = self.start(f"software:{fabric}?unmanaged", "-o").communicate(timeout=60)[0]
             self.assertIn("SUBNET UP", out)
-            self.assertNotRegex(out, r"ERR [0-9A-F]{4}:")
             known = (self.folder / "guid2lid").read_text()
             if lids is not None:
                 self.assertEqual(len(re.findall(r"^0x\w+ 0x\w+ 0x\w+$", known, re.MULTILINE)), lids)
