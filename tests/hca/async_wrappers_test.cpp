@@ -175,6 +175,34 @@ asio::awaitable<void> drop_handles(ib_guid_t guid) {
 // The HCA detaches after each run, which fails while it is open.
 TEST_P(CiWrappers, HandlesOfAQueuePair_EndInAnyOrder) { run(drop_handles); }
 
+asio::awaitable<void> use_windows(ib_guid_t guid) {
+    const ci::channel_adapter ca = co_await ci::open_ca(HcaFromGuid(guid));
+    const ci::completion_queue cq = co_await ci::create_cq(ca, 8);
+    std::array<std::byte, 16> memory{};
+    ci::protection_domain pd = co_await ci::allocate_pd(ca);
+    ci::memory_region mr = co_await ci::register_mr(pd, memory, IB_AC_LOCAL_WRITE | IB_AC_MW_BIND);
+    ci::memory_window mw = co_await ci::allocate_mw(pd, IB_MWT_TYPE_1, mr);
+    EXPECT_EQ((co_await ci::query_mw(mw))->rkey, mw.rkey());
+    {
+        const ci::queue_pair qp = co_await ci::create_qp(pd, cq, cq, ib_qp_create_t{});
+        ib_bind_wr_t what{};
+        what.current_rkey = mw.rkey();
+        boost::system::error_code error;
+        EXPECT_EQ(ci::bind_mw(mw, qp, what, error), 0u);
+        EXPECT_EQ(error, code(STATUS_INVALID_DEVICE_STATE));
+        EXPECT_THROW(ci::bind_mw(mw, qp, what), dispatch::status_error);
+    }
+    const auto [busy] = co_await mr.async_close(as_tuple);
+    EXPECT_EQ(busy, code(STATUS_DEVICE_BUSY)) << "the window keeps it";
+    co_await ci::deallocate_mw(mw);
+    co_await ci::deregister_mr(mr);
+    mw = co_await ci::allocate_mw(pd, IB_MWT_TYPE_2);
+    pd = {};
+    EXPECT_EQ((co_await ci::query_mw(mw))->type, ULONG{IB_MWT_TYPE_2});
+}
+
+TEST_P(CiWrappers, Windows_KeepTheirDomainAndRegion) { run(use_windows); }
+
 asio::awaitable<void> post_in_vain(ib_guid_t guid) {
     const ci::channel_adapter ca = co_await ci::open_ca(HcaFromGuid(guid));
     const ci::protection_domain pd = co_await ci::allocate_pd(ca);

@@ -30,7 +30,7 @@ protected:
     /// The offset of the memory that is found; nothing: -1.
     std::ptrdiff_t offset(ULONG key, ULONGLONG address, ULONGLONG size,
                           ib_access_t rights = 0) const {
-        const void* found = keys_.find(key, &pd_, address, size, rights);
+        const void* found = keys_.find(key, region_owner(&pd_), address, size, rights);
         return found != nullptr ? static_cast<const char*>(found) - memory_ : -1;
     }
 
@@ -87,8 +87,9 @@ TEST_P(KeyTable, SizeThatOverflows_IsNotFound) {
 
 TEST_P(KeyTable, OtherProtectionDomain_IsNotFound) {
     const ULONG key = insert(1000, 64);
-    EXPECT_EQ(keys_.find(key, &other_pd_, 1000, 1, 0), nullptr);
-    EXPECT_EQ(keys_.find(key, nullptr, 1000, 1, 0), nullptr);
+    EXPECT_EQ(keys_.find(key, region_owner(&other_pd_), 1000, 1, 0), nullptr);
+    EXPECT_EQ(keys_.find(key, region_owner(nullptr), 1000, 1, 0), nullptr);
+    EXPECT_EQ(keys_.find(key, window_owner(&pd_), 1000, 1, 0), nullptr);
 }
 
 TEST_P(KeyTable, RightThatTheRegionLacks_IsNotFound) {
@@ -167,7 +168,7 @@ TEST_F(KeyTableOnThreads, ReaderDuringReplacement_NeverMixesTwoRegions) {
             while (!ends.load()) {
                 const ULONG key = current.load();
                 for (const ULONGLONG size : {8u, 16u, 32u}) {
-                    const void* found = keys_.find(key, &pd_, size, size, 0);
+                    const void* found = keys_.find(key, region_owner(&pd_), size, size, 0);
                     if (found != nullptr && found != memory_) ++wrong;
                 }
             }

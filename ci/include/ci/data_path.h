@@ -27,7 +27,8 @@ enum _ib_wr_type {
     WR_LSO, /* a send that the HCA segments */
     WR_NOP,
     WR_LOCAL_INV,
-    WR_FAST_REG_MR
+    WR_FAST_REG_MR,
+    WR_BIND_MW /* ours */
 };
 
 /* ib_send_wr_t.send_opt. The first six have WinOF's values, the last is ours. */
@@ -71,6 +72,17 @@ typedef struct _ib_send_fast_reg {
     ib_access_t access_flags;
 } ib_send_fast_reg_t;
 
+/* The binding of a window of type 2 to a range of a region. */
+typedef struct _ib_send_bind_mw {
+    IB_MW* h_mw;
+    IB_MR* h_mr;
+    ULONGLONG vaddr;  /* of the region's addresses */
+    ULONGLONG length; /* bytes */
+    ULONG rkey;       /* the window's key from now on: bits 31 to 8 are those of IB_MW.RKey */
+    ib_access_t
+        access_flags; /* of IB_AC_REMOTE; IB_AC_ZERO_BASED: the peer counts addresses from 0 */
+} ib_send_bind_mw_t;
+
 /* A work request of a send queue. Ownership: list and segments are the HCA's during the call; the
    memory that the segments name is the HCA's until the work request has completed, with
    IB_SEND_OPT_INLINE during the call. Source: IBA 10.7.2, 11.4.1.1. */
@@ -89,6 +101,7 @@ typedef struct _ib_send_wr {
         ib_send_dgrm_t dgrm;
         ib_send_remote_ops_t remote_ops;
         ib_send_fast_reg_t fast_reg;
+        ib_send_bind_mw_t bind_mw;
     };
 } ib_send_wr_t;
 
@@ -107,7 +120,8 @@ typedef struct _ib_recv_wr {
    pair is not destroyed before this returns. All memory is the kernel's: there is no
    RequestorMode. IRQL: <= DISPATCH_LEVEL.
    STATUS_SUCCESS. STATUS_INVALID_PARAMETER: pQp or pSendWr is NULL, or a work request has too many
-   segments or inline bytes, no address vector, or a P_Key index that does not exist.
+   segments or inline bytes, no address vector, a P_Key index that does not exist, or a
+   binding has no window of type 2, or no region.
    STATUS_INVALID_DEVICE_STATE: the state is IB_QPS_RESET, IB_QPS_INIT or IB_QPS_RTR.
    STATUS_INVALID_DEVICE_REQUEST: the type of the queue pair has no such work request.
    STATUS_INSUFFICIENT_RESOURCES: the queue is full. STATUS_NOT_SUPPORTED: the HCA has no such work
@@ -164,6 +178,31 @@ static inline NTSTATUS CiPostSrqRecv(IB_SRQ* pSrq, ib_recv_wr_t* pRecvWr, ib_rec
     post = (const HCA_SRQ_POST*)(const void*)(pSrq + 1);
     return __atomic_load_n(&post->PostRecv, __ATOMIC_RELAXED)(post->Queue, pRecvWr, ppFailed);
 }
+
+/* The binding of a window of type 1. */
+typedef struct _ib_bind_wr {
+    ULONGLONG wr_id;
+    ib_send_opt_t send_opt;  /* IB_SEND_OPT_SIGNALED and IB_SEND_OPT_FENCE */
+    IB_MR* h_mr;             /* not used if the length is 0 */
+    ib_access_t access_ctrl; /* of IB_AC_REMOTE */
+    ULONG current_rkey;      /* the window's key: IB_MW.RKey */
+    ib_local_ds_t local_ds;  /* the range of the region; length 0: the window is bound to nothing */
+} ib_bind_wr_t;
+
+/* Posts a work request that binds a window of type 1 to a range of a region, and replaces its
+   earlier binding. *pRKey, and pMw->RKey, is the key from the work request's execution on: work
+   requests that are posted to the same queue pair later may send it. The work request executes
+   after all earlier ones, and completes IB_WC_BIND_MW, or IB_WC_MW_BIND_ERROR.
+   Ownership: as of CiPostSend; the caller makes one call at a time for a window. IRQL: <=
+   DISPATCH_LEVEL.
+   STATUS_SUCCESS. STATUS_ACCESS_DENIED: the region lacks IB_AC_MW_BIND, or IB_AC_LOCAL_WRITE that
+   IB_AC_RDMA_WRITE or IB_AC_ATOMIC requires, or access_ctrl has another right.
+   STATUS_INVALID_PARAMETER: a parameter is NULL, current_rkey is not the window's key, the queue
+   pair or the region is of another protection domain, the region has IB_AC_ZERO_BASED, or the range
+   is not in it. STATUS_INVALID_DEVICE_REQUEST: the window is of type 2, or the queue pair of
+   datagrams. STATUS_INVALID_DEVICE_STATE, STATUS_INSUFFICIENT_RESOURCES, STATUS_NOT_SUPPORTED,
+   STATUS_FILE_FORCED_CLOSED: as CiPostSend. Source: IBA 11.2.8.12 (Bind Memory Window). */
+NT_API NTSTATUS CiBindMw(IB_MW* pMw, IB_QP* pQp, const ib_bind_wr_t* pBindWr, ULONG* pRKey);
 
 /* The slow path of CiGetCqResults, which alone calls it: polls that do not call
    HCA_DIRECT_POLL.Poll. IRQL: <= DISPATCH_LEVEL. */

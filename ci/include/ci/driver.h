@@ -67,6 +67,14 @@ typedef struct _HCA_MR {
     VOID* Reserved;
 } HCA_MR;
 
+/* A memory window, as its driver sees it. Ownership: the common half's. */
+typedef struct _HCA_MW {
+    IB_MW Mw; /* AllocateMw sets the key; BindMw's result replaces it */
+    HCA_PD* Pd;
+    VOID* Extension; /* MwExtensionSize bytes, zeroed */
+    VOID* Reserved;
+} HCA_MW;
+
 /* An address vector, as its driver sees it. Ownership: the common half's. */
 typedef struct _HCA_AV {
     IB_AV Av; /* Attr: requested; ModifyAv replaces it */
@@ -123,7 +131,9 @@ NT_STATIC_ASSERT(offsetof(HCA_SRQ, Post) == sizeof(IB_SRQ), "CiPostSrqRecv finds
    parameters: ports exist, flags are known, buffers have 4 bytes. Information is at most the bytes
    or entries of the verb's buffer: more is a bug check. A verb whose member is NULL, or beyond
    Size, completes STATUS_NOT_SUPPORTED; OpenCa and the verbs that end an object then succeed.
-   An operation that ends an object must succeed; no other operation of the object is under way.
+   An operation that ends an object must succeed, except DeregisterMr, which returns
+   STATUS_DEVICE_BUSY and changes nothing while a window is bound to the region; no other operation
+   of the object is under way.
    UserData may be NULL; its OutputSize is the size of the output buffer on entry, and on return the
    size of the output that the operation wrote, 0 for none (HcaCopyUserData). */
 typedef struct _HCA_OPERATIONS {
@@ -190,6 +200,14 @@ typedef struct _HCA_OPERATIONS {
     (HCA_SRQ* Srq, const ib_srq_mod_t* Modify, CI_UDATA* UserData, PIRP Irp);
     NTSTATUS(*QuerySrq)
     (HCA_SRQ* Srq, ib_srq_attr_t* Attr, SIZE_T AttrSize, CI_UDATA* UserData, PIRP Irp);
+
+    NTSTATUS (*AllocateMw)(HCA_MW* Mw, CI_UDATA* UserData, PIRP Irp);
+    NTSTATUS (*DeallocateMw)(HCA_MW* Mw, CI_UDATA* UserData, PIRP Irp);
+    NTSTATUS(*QueryMw)
+    (HCA_MW* Mw, ib_mw_attr_t* Attr, SIZE_T AttrSize, CI_UDATA* UserData, PIRP Irp);
+    /* Has no IRP, and neither pends nor blocks; returns the status of CiBindMw, which has checked
+       everything but current_rkey and the state of the queue pair. *RKey: the new key. */
+    NTSTATUS (*BindMw)(HCA_MW* Mw, HCA_QP* Qp, const ib_bind_wr_t* Bind, ULONG* RKey);
 } HCA_OPERATIONS;
 
 /* Initialises a table without operations. IRQL: any. */
@@ -217,6 +235,7 @@ typedef struct _HCA_DEVICE {
     SIZE_T AvExtensionSize;
     SIZE_T McastExtensionSize;
     SIZE_T SrqExtensionSize;
+    SIZE_T MwExtensionSize;
 } HCA_DEVICE;
 
 /* Initialises a description without values. IRQL: any. */

@@ -1,6 +1,6 @@
-/* Protection domains and memory regions: their verbs, and the parameters of these. The rules at the
-   top of ci/ci.h apply. Names are those of WinOF. Source: IBA 10.2.3 (protection domains), 10.6
-   (memory management), 11.2.7 (verbs of memory). */
+/* Protection domains, memory regions and memory windows: their verbs, and the parameters of these.
+   The rules at the top of ci/ci.h apply. Names are those of WinOF. Source: IBA 10.2.3 (protection
+   domains), 10.6 (memory management), 11.2.7 (verbs of memory). */
 #ifndef IRPVERBS_CI_MEMORY_H
 #define IRPVERBS_CI_MEMORY_H
 
@@ -55,6 +55,21 @@ typedef struct _ib_mr_attr {
     ULONG rkey; /* 0 without a remote right */
 } ib_mr_attr_t;
 
+/* Types of memory windows; the values are those of ibv_alloc_mw(3). Source: IBA 10.6.7.2. */
+typedef ULONG ib_mw_type_t;
+enum _ib_mw_type {
+    IB_MWT_TYPE_1 = 1, /* for all queue pairs of its domain; CiBindMw binds it */
+    IB_MWT_TYPE_2 = 2  /* for the queue pair whose WR_BIND_MW binds it */
+};
+
+/* Attributes of a memory window. */
+typedef struct _ib_mw_attr {
+    ULONG size; /* bytes of the whole block: this */
+    ib_mw_type_t type;
+    struct _IB_PD* h_pd;
+    ULONG rkey; /* of the newest binding that has executed */
+} ib_mw_attr_t;
+
 /* A protection domain. */
 typedef struct _IB_PD {
     ib_pd_type_t Type;
@@ -65,6 +80,13 @@ typedef struct _IB_MR {
     ULONG LKey;
     ULONG RKey; /* 0 without a remote right */
 } IB_MR;
+
+/* A memory window: a part of a region with rights and a key of its own for the peer. */
+typedef struct _IB_MW {
+    ib_mw_type_t Type;
+    ULONG
+    RKey; /* type 1: as CiBindMw has returned it; type 2: bits 31 to 8 are those of every key */
+} IB_MW;
 
 /* Allocates a protection domain: regions, address vectors and queue pairs work only with those of
    the same domain. Type is IB_PDT_NORMAL.
@@ -99,6 +121,25 @@ NT_API NTSTATUS CiDeregisterMr(IB_MR* pMr, struct _CI_UDATA* pUserData, IRP* pIr
 
 /* Attributes of a memory region; sizes and statuses as CiQueryCa. */
 NT_API NTSTATUS CiQueryMr(IB_MR* pMr, SIZE_T AttrSize, ib_mr_attr_t* pAttr,
+                          struct _CI_UDATA* pUserData, IRP* pIrp);
+
+/* Allocates a memory window, which is not bound: no key gives access by it. Type is one of
+   ib_mw_type_t. A window that is bound holds its region: CiDeregisterMr completes
+   STATUS_DEVICE_BUSY.
+   Ownership: the IB_MW is the caller's until CiDeallocateMw completes.
+   STATUS_SUCCESS: Information is the IB_MW*. STATUS_INVALID_PARAMETER: also a type that is none.
+   STATUS_NOT_SUPPORTED: also a type that the HCA does not have (IB_CA_ATTR.Capabilities).
+   STATUS_INSUFFICIENT_RESOURCES: also IB_CA_ATTR.MaxMws windows exist. Source: IBA 11.2.8.9
+   (Allocate Memory Window). */
+NT_API NTSTATUS CiAllocateMw(IB_PD* pPd, ULONG Type, struct _CI_UDATA* pUserData, IRP* pIrp);
+
+/* Deallocates a memory window, after it has unbound it. Its key is invalid from the completion on.
+   The caller has no outstanding work request that binds it. STATUS_SUCCESS. Source: IBA 11.2.8.11
+   (Deallocate Memory Window). */
+NT_API NTSTATUS CiDeallocateMw(IB_MW* pMw, struct _CI_UDATA* pUserData, IRP* pIrp);
+
+/* Attributes of a memory window; sizes and statuses as CiQueryCa. */
+NT_API NTSTATUS CiQueryMw(IB_MW* pMw, SIZE_T AttrSize, ib_mw_attr_t* pAttr,
                           struct _CI_UDATA* pUserData, IRP* pIrp);
 
 NT_EXTERN_C_END

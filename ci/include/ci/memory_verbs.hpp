@@ -1,10 +1,13 @@
-/// Async wrappers of the verbs of protection domains and memory regions.
+/// Async wrappers of the verbs of protection domains, memory regions and memory windows, and the
+/// binding of windows.
 #pragma once
 
 #include <ci/channel_adapter.hpp>
 #include <ci/detail/query.hpp>
 #include <ci/memory_region.hpp>
+#include <ci/memory_window.hpp>
 #include <ci/protection_domain.hpp>
+#include <dispatch/status.hpp>
 
 #include <cstddef>
 #include <span>
@@ -12,6 +15,7 @@
 namespace irpverbs::ci {
 
 using mr_attributes = attribute_block<ib_mr_attr_t>;
+using mw_attributes = attribute_block<ib_mw_attr_t>;
 
 /// CiAllocatePd: void(error_code, protection_domain). `ca` stays open at least until completion.
 template <class Token = boost::asio::deferred_t>
@@ -54,6 +58,56 @@ auto query_mr(IB_MR* mr, Token&& token = {}) {
         0,
         [=](SIZE_T size, ib_mr_attr_t* attr, IRP* irp) { CiQueryMr(mr, size, attr, nullptr, irp); },
         std::forward<Token>(token));
+}
+
+/// CiAllocateMw: void(error_code, memory_window). `pd` stays allocated at least until completion.
+/// The window ends before the regions to which it is bound: a region is not deregistered before.
+template <class Token = boost::asio::deferred_t>
+auto allocate_mw(const protection_domain& pd, ib_mw_type_t type, Token&& token = {}) {
+    return detail::open<memory_window>(
+        1, {detail::access::held(pd)},
+        [=, pd = static_cast<IB_PD*>(pd)](IRP* irp) { CiAllocateMw(pd, type, nullptr, irp); },
+        std::forward<Token>(token));
+}
+/// As above; the window keeps `region`, to which it will be bound, so both handles may be dropped
+/// in any order.
+template <class Token = boost::asio::deferred_t>
+auto allocate_mw(const protection_domain& pd, ib_mw_type_t type, const memory_region& region,
+                 Token&& token = {}) {
+    return detail::open<memory_window>(
+        1, {detail::access::held(pd), detail::access::held(region)},
+        [=, pd = static_cast<IB_PD*>(pd)](IRP* irp) { CiAllocateMw(pd, type, nullptr, irp); },
+        std::forward<Token>(token));
+}
+
+/// CiDeallocateMw: memory_window::async_close.
+template <class Token = boost::asio::deferred_t>
+auto deallocate_mw(memory_window& mw, Token&& token = {}) {
+    return mw.async_close(std::forward<Token>(token));
+}
+
+/// CiQueryMw: void(error_code, mw_attributes).
+template <class Token = boost::asio::deferred_t>
+auto query_mw(IB_MW* mw, Token&& token = {}) {
+    return detail::query_attributes<ib_mw_attr_t>(
+        0,
+        [=](SIZE_T size, ib_mw_attr_t* attr, IRP* irp) { CiQueryMw(mw, size, attr, nullptr, irp); },
+        std::forward<Token>(token));
+}
+
+/// CiBindMw: returns the new key; 0 with the status in `error` when it fails.
+inline ULONG bind_mw(IB_MW* mw, IB_QP* qp, const ib_bind_wr_t& what,
+                     boost::system::error_code& error) {
+    ULONG rkey = 0;
+    error = dispatch::make_error_code(CiBindMw(mw, qp, &what, &rkey));
+    return error ? 0 : rkey;
+}
+/// CiBindMw, which throws dispatch::status_error when it fails.
+inline ULONG bind_mw(IB_MW* mw, IB_QP* qp, const ib_bind_wr_t& what) {
+    ULONG rkey = 0;
+    const NTSTATUS status = CiBindMw(mw, qp, &what, &rkey);
+    if (!NT_SUCCESS(status)) throw dispatch::status_error(status);
+    return rkey;
 }
 
 } // namespace irpverbs::ci

@@ -1,4 +1,4 @@
-// Protection domains and memory regions.
+// Protection domains, memory regions and memory windows.
 #pragma once
 
 #include "child_object.hpp"
@@ -17,12 +17,22 @@ struct pd_object final : child_object<pd_object, HCA_PD, ca_object> {
 struct mr_object final : child_object<mr_object, HCA_MR, pd_object> {
     static constexpr const char* name = "mr";
     static constexpr unsigned channel_count = 0;
+    static constexpr bool may_stay = true;
     static SIZE_T extension_size(const HCA_DEVICE& of) { return of.MrExtensionSize; }
 
     explicit mr_object(event_channel* channels) : child_object(channels) {}
     void set_up(const create_parameters& wanted, event_channel*) {
         shared.Create = *static_cast<const ib_mr_create_t*>(wanted.attributes);
     }
+};
+
+struct mw_object final : child_object<mw_object, HCA_MW, pd_object> {
+    static constexpr const char* name = "mw";
+    static constexpr unsigned channel_count = 0;
+    static SIZE_T extension_size(const HCA_DEVICE& of) { return of.MwExtensionSize; }
+
+    explicit mw_object(event_channel* channels) : child_object(channels) {}
+    void set_up(const create_parameters& wanted, event_channel*) { shared.Mw.Type = wanted.count; }
 };
 
 } // namespace irpverbs::ci

@@ -125,6 +125,13 @@ void object::make_up_calls() {
     KeLowerIrql(before);
 }
 
+// While an object is being closed it receives no reference.
+void object::reopen() {
+    const spin_guard guard(lock_);
+    close_irp_ = nullptr;
+    references_.store(0, std::memory_order_release);
+}
+
 NTSTATUS object::add_child() {
     const spin_guard guard(lock_);
     if (closing()) return STATUS_FILE_CLOSED;

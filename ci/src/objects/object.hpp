@@ -113,6 +113,11 @@ public:
     /// A verb that had the turn has executed, and is about to complete.
     virtual void on_changed() {}
 
+    /// The operation that was to end the object has refused: it is as before `close`.
+    void reopen();
+    /// True of a type of objects whose end an operation may refuse.
+    static constexpr bool may_stay = false;
+
     /// Called before the verb that creates the object completes: events reach the object from now
     /// on.
     void begin_events() {}

@@ -40,6 +40,19 @@ NTSTATUS check_region(const ib_mr_create_t& create) {
                                                                         : STATUS_SUCCESS;
 }
 
+// Source: IBA C10-73 (right of the region), C10-74 (its local write), C10-75 (range), o10-36.2.2
+// (addresses).
+NTSTATUS check_window(const ib_mr_create_t& region, const ib_bind_wr_t& bind) {
+    const bool writes = (bind.access_ctrl & (IB_AC_RDMA_WRITE | IB_AC_ATOMIC)) != 0;
+    const ib_access_t needed = IB_AC_MW_BIND | (writes ? IB_AC_LOCAL_WRITE : 0);
+    if ((bind.access_ctrl & ~IB_AC_REMOTE) != 0 || (region.access_ctrl & needed) != needed)
+        return STATUS_ACCESS_DENIED;
+    const ULONGLONG offset = bind.local_ds.vaddr - reinterpret_cast<ULONG_PTR>(region.vaddr);
+    const bool fits = (region.access_ctrl & IB_AC_ZERO_BASED) == 0 && offset <= region.length &&
+                      bind.local_ds.length <= region.length - offset;
+    return fits ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER;
+}
+
 bool is_way(const ib_av_attr_t& address, ULONG port_count) {
     return address.port_num != 0 && address.port_num <= port_count &&
            address.dlid != IB_LID_PERMISSIVE && address.sl <= max_sl &&

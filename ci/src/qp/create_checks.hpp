@@ -1,4 +1,4 @@
-// Checks of memory regions, queue pairs, shared receive queues and addresses.
+// Checks of memory regions and windows, queue pairs, shared receive queues and addresses.
 #pragma once
 
 #include <ci/driver.h>
@@ -6,6 +6,8 @@
 namespace irpverbs::ci {
 
 NTSTATUS check_region(const ib_mr_create_t& create);
+/// The binding of a window to a region: rights, and the range if it has a length.
+NTSTATUS check_window(const ib_mr_create_t& region, const ib_bind_wr_t& bind);
 NTSTATUS check_queue_pair(HCA_PD& pd, const ib_qp_create_t& create);
 NTSTATUS check_shared_queue(const ib_srq_create_t& create);
 NTSTATUS check_shared_queue(const ib_srq_mod_t& modify);

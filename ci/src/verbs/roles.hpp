@@ -201,6 +201,12 @@ struct pd_type : role {
     }
 };
 
+struct mw_type : role {
+    static NTSTATUS check(const hca_device&, const create_parameters& wanted) {
+        return valid(wanted.count == IB_MWT_TYPE_1 || wanted.count == IB_MWT_TYPE_2);
+    }
+};
+
 struct av_change : input<ib_av_attr_t> {
     static NTSTATUS check(const hca_device& device, const parameters& with) {
         const auto* attr = static_cast<const ib_av_attr_t*>(with.buffer);

@@ -93,8 +93,15 @@ void destroy(Object& ended) {
 }
 
 template <class Object>
-NTSTATUS end_destroy(IRP* irp, IO_STACK_LOCATION* location, NTSTATUS) {
-    destroy(Object::of(parameters_of(location).object));
+NTSTATUS end_destroy(IRP* irp, IO_STACK_LOCATION* location, [[maybe_unused]] NTSTATUS status) {
+    Object& ended = Object::of(parameters_of(location).object);
+    if constexpr (Object::may_stay) {
+        if (status == STATUS_DEVICE_BUSY) {
+            ended.reopen();
+            return finish(irp, status, 0);
+        }
+    }
+    destroy(ended);
     return finish(irp, STATUS_SUCCESS, 0);
 }
 
@@ -324,6 +331,7 @@ void complete_operations(HCA_OPERATIONS& operations) {
 #define CI_VERB(NAME, Name, code, object, does, ...)                                               \
     complete_operation<action::does, CI_OPERATION_##does(Name), __VA_ARGS__>(operations);
 #include <ci/verbs.def>
+    set_if_absent<STATUS_NOT_SUPPORTED>(operations.BindMw);
 }
 
 const std::array<UCHAR, 256> verb_row_of = rows_of_codes();

@@ -23,6 +23,7 @@ DEVICE_OBJECT* fdo_of(IB_MAD_AGENT* agent) {
 }
 DEVICE_OBJECT* fdo_of(IB_PD* pd) { return reinterpret_cast<HCA_PD*>(pd)->Ca->Device; }
 DEVICE_OBJECT* fdo_of(IB_MR* mr) { return reinterpret_cast<HCA_MR*>(mr)->Pd->Ca->Device; }
+DEVICE_OBJECT* fdo_of(IB_MW* mw) { return reinterpret_cast<HCA_MW*>(mw)->Pd->Ca->Device; }
 DEVICE_OBJECT* fdo_of(IB_AV* av) { return reinterpret_cast<HCA_AV*>(av)->Pd->Ca->Device; }
 DEVICE_OBJECT* fdo_of(IB_QP* qp) { return reinterpret_cast<HCA_QP*>(qp)->Pd->Ca->Device; }
 DEVICE_OBJECT* fdo_of(IB_SRQ* srq) { return reinterpret_cast<HCA_SRQ*>(srq)->Pd->Ca->Device; }
@@ -169,6 +170,19 @@ NTSTATUS CiDeregisterMr(IB_MR* pMr, CI_UDATA* pUserData, IRP* pIrp) {
 NTSTATUS CiQueryMr(IB_MR* pMr, SIZE_T AttrSize, ib_mr_attr_t* pAttr, CI_UDATA* pUserData,
                    IRP* pIrp) {
     return send(pMr, pIrp, HCA_MN_QUERY_MR, pAttr, AttrSize, word_of(pUserData));
+}
+
+NTSTATUS CiAllocateMw(IB_PD* pPd, ULONG Type, CI_UDATA* pUserData, IRP* pIrp) {
+    return send_create(pPd, pIrp, HCA_MN_ALLOCATE_MW, pUserData, nullptr, nullptr, Type);
+}
+
+NTSTATUS CiDeallocateMw(IB_MW* pMw, CI_UDATA* pUserData, IRP* pIrp) {
+    return send(pMw, pIrp, HCA_MN_DEALLOCATE_MW, pUserData);
+}
+
+NTSTATUS CiQueryMw(IB_MW* pMw, SIZE_T AttrSize, ib_mw_attr_t* pAttr, CI_UDATA* pUserData,
+                   IRP* pIrp) {
+    return send(pMw, pIrp, HCA_MN_QUERY_MW, pAttr, AttrSize, word_of(pUserData));
 }
 
 NTSTATUS CiCreateAv(IB_PD* pPd, const ib_av_attr_t* pAttr, CI_UDATA* pUserData, IRP* pIrp) {

@@ -3,6 +3,7 @@
 #include "address_vectors.hpp"
 #include "failure.hpp"
 #include "memory_verbs.hpp"
+#include "memory_windows.hpp"
 #include "qp_operations.hpp"
 #include "shared_receives.hpp"
 #include "verbs_attributes.hpp"
@@ -45,6 +46,8 @@ object_extension* object_of(const IO_STACK_LOCATION* location) {
         return &extension_of(static_cast<HCA_PD*>(object));
     case block_mr:
         return &extension_of(static_cast<HCA_MR*>(object));
+    case block_mw:
+        return &extension_of(static_cast<HCA_MW*>(object));
     case block_av:
         return &extension_of(static_cast<HCA_AV*>(object));
     case block_qp:
@@ -94,6 +97,7 @@ NTSTATUS adapter::start(std::string& problem) {
     description.AvExtensionSize = sizeof(av_extension);
     description.QpExtensionSize = sizeof(qp_extension);
     description.SrqExtensionSize = sizeof(srq_extension);
+    description.MwExtensionSize = sizeof(mw_extension);
     DEVICE_OBJECT* made = nullptr;
     if (status = HcaCreateDevice(&description, &made); !NT_SUCCESS(status)) {
         problem = name_ + ": " +

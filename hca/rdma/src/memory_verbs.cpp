@@ -4,6 +4,7 @@
 #include "failure.hpp"
 
 #include <array>
+#include <cerrno>
 #include <new>
 
 namespace irpverbs::hca_rdma {
@@ -20,6 +21,7 @@ constexpr std::array rights{
     right{IB_AC_ATOMIC, IBV_ACCESS_REMOTE_ATOMIC},
     right{IB_AC_LOCAL_WRITE, IBV_ACCESS_LOCAL_WRITE},
     right{IB_AC_MW_BIND, IBV_ACCESS_MW_BIND},
+    right{IB_AC_ZERO_BASED, IBV_ACCESS_ZERO_BASED},
     right{IB_AC_ON_DEMAND, IBV_ACCESS_ON_DEMAND},
 };
 
@@ -52,6 +54,8 @@ NTSTATUS check_rights(const IB_CA_ATTR& limits, ib_access_t wanted) {
 }
 
 } // namespace
+
+ibv_mr* region_of(IB_MR* mr) { return extension_of(CONTAINING_RECORD(mr, HCA_MR, Mr)).region; }
 
 int access_flags(ib_access_t wanted) {
     int flags = 0;
@@ -113,10 +117,14 @@ NTSTATUS register_mr(HCA_MR* mr, CI_UDATA* user, PIRP irp) {
     return STATUS_SUCCESS;
 }
 
+// The kernel reports a region to which windows are bound as EBUSY, or EINVAL. After any other
+// failure the region ends with the context.
 NTSTATUS deregister_mr(HCA_MR* mr, CI_UDATA* user, PIRP) {
     HcaCopyUserData(user, nullptr, 0);
-    context_of(mr->Pd).verbs().dereg_mr(extension_of(mr).region);
-    return STATUS_SUCCESS;
+    const int error = failure_of(context_of(mr->Pd).verbs().dereg_mr(extension_of(mr).region));
+    const bool may_be_bound = (mr->Create.access_ctrl & IB_AC_MW_BIND) != 0;
+    return may_be_bound && (error == EBUSY || error == EINVAL) ? STATUS_DEVICE_BUSY
+                                                               : STATUS_SUCCESS;
 }
 
 NTSTATUS query_mr(HCA_MR* mr, ib_mr_attr_t* attr, SIZE_T size, CI_UDATA* user, PIRP irp) {

@@ -18,6 +18,9 @@ struct mr_extension : object_extension {
 inline pd_extension& extension_of(HCA_PD* pd) { return *static_cast<pd_extension*>(pd->Extension); }
 inline mr_extension& extension_of(HCA_MR* mr) { return *static_cast<mr_extension*>(mr->Extension); }
 
+/// The region behind a client's.
+ibv_mr* region_of(IB_MR* mr);
+
 /// The rights as IBV_ACCESS_* flags.
 int access_flags(ib_access_t rights);
 /// The rights for the peer in IBV_ACCESS_* flags, as IB_AC_* flags; others are left out.

@@ -4,6 +4,7 @@
 #include "adapter.hpp"
 #include "address_vectors.hpp"
 #include "memory_verbs.hpp"
+#include "memory_windows.hpp"
 #include "qp_operations.hpp"
 #include "shared_receives.hpp"
 #include "verbs_attributes.hpp"
@@ -178,6 +179,10 @@ const HCA_OPERATIONS operations = {
     .DestroySrq = destroy_srq,
     .ModifySrq = modify_srq,
     .QuerySrq = query_srq,
+    .AllocateMw = allocate_mw,
+    .DeallocateMw = deallocate_mw,
+    .QueryMw = query_mw,
+    .BindMw = bind_mw,
 };
 
 } // namespace irpverbs::hca_rdma

@@ -2,6 +2,8 @@
 
 #include "address_vectors.hpp"
 #include "failure.hpp"
+#include "memory_verbs.hpp"
+#include "memory_windows.hpp"
 
 #include <ci/data_path.h>
 
@@ -9,6 +11,7 @@
 #include <array>
 #include <cerrno>
 #include <cstddef>
+#include <utility>
 
 namespace irpverbs::hca_rdma {
 
@@ -53,6 +56,17 @@ NTSTATUS convert_peer(const ib_send_wr_t& from, ibv_send_wr& to) {
     to.wr.ud.ah = handle_of(from.dgrm.ud.h_av);
     to.wr.ud.remote_qpn = from.dgrm.ud.remote_qp;
     to.wr.ud.remote_qkey = from.dgrm.ud.remote_qkey;
+    return STATUS_SUCCESS;
+}
+
+NTSTATUS convert_binding(const ib_send_bind_mw_t& from, ibv_send_wr& to) {
+    if (from.h_mw == nullptr || from.h_mw->Type != IB_MWT_TYPE_2 || from.h_mr == nullptr)
+        return STATUS_INVALID_PARAMETER;
+    to.opcode = IBV_WR_BIND_MW;
+    to.bind_mw.mw = window_of(from.h_mw);
+    to.bind_mw.rkey = from.rkey;
+    to.bind_mw.bind_info = {region_of(from.h_mr), from.vaddr, from.length,
+                            static_cast<unsigned>(access_flags(from.access_flags))};
     return STATUS_SUCCESS;
 }
 
@@ -105,6 +119,9 @@ NTSTATUS convert_operation(const ib_send_wr_t& from, ibv_send_wr& to) {
         to.opcode = IBV_WR_LOCAL_INV;
         to.invalidate_rkey = from.invalidate_rkey;
         return STATUS_SUCCESS;
+    case WR_BIND_MW:
+        if (!is_connected) return STATUS_INVALID_DEVICE_REQUEST;
+        return convert_binding(from.bind_mw, to);
     default:
         return STATUS_NOT_SUPPORTED;
     }
@@ -118,7 +135,7 @@ NTSTATUS convert(const post_target& on, const ib_send_wr_t& from, ibv_send_wr& t
     to.wr_id = from.wr_id;
     to.sg_list = as_libibverbs(from.ds_array);
     to.num_sge = static_cast<int>(from.num_ds);
-    to.send_flags = (from.send_opt & common_options) >> 1;
+    to.send_flags = provider_flags(from.send_opt);
     return convert_operation<Type>(from, to);
 }
 
@@ -167,6 +184,16 @@ Request* skip(Request* from, std::ptrdiff_t count) {
     return from;
 }
 
+// A provider reads the key that a window has before its binding, and leaves the new one to the
+// caller. So a binding is the last of its piece.
+bool ends_piece(const ib_send_wr_t& what) { return what.wr_type == WR_BIND_MW; }
+bool ends_piece(const ib_recv_wr_t&) { return false; }
+
+void note_posted(const ib_send_wr_t& last) {
+    if (last.wr_type == WR_BIND_MW) window_of(last.bind_mw.h_mw)->rkey = last.bind_mw.rkey;
+}
+void note_posted(const ib_recv_wr_t&) {}
+
 /// Posts the list in pieces, which are converted on the stack. `convert_one(from, to)` returns a
 /// status.
 template <class Theirs, class Target, class Request, class Convert>
@@ -175,11 +202,15 @@ NTSTATUS post_list(const Target& to, Request* list, Request** failed, const Conv
     while (list != nullptr && status == STATUS_SUCCESS) {
         std::array<Theirs, piece_size> piece; // converted from `list` to `rest`
         Request* rest = list;
+        Request* last = nullptr;
         std::size_t count = 0;
-        for (; rest != nullptr && count < piece_size; rest = rest->p_next, ++count) {
+        while (rest != nullptr && count < piece_size) {
             status = convert_one(to, *rest, piece[count]);
             if (status != STATUS_SUCCESS) break;
             piece[count].next = &piece[count] + 1;
+            ++count;
+            last = std::exchange(rest, rest->p_next);
+            if (ends_piece(*last)) break;
         }
         if (count != 0) {
             piece[count - 1].next = nullptr;
@@ -188,6 +219,7 @@ NTSTATUS post_list(const Target& to, Request* list, Request** failed, const Conv
                 *failed = skip(list, bad - piece.data());
                 return status_of_failed(to, result, **failed);
             }
+            note_posted(*last);
         }
         list = rest;
     }
@@ -230,6 +262,12 @@ PFN_HCA_POST_SEND post_send_of(ib_qp_type_t type) {
 NTSTATUS post_shared_receive(void* queue, ib_recv_wr_t* list, ib_recv_wr_t** failed) {
     return post_receives<shared_post_target>(queue, list, failed);
 }
+
+bool may_send(ib_qp_state_t state) {
+    return state != IB_QPS_RESET && state != IB_QPS_INIT && state != IB_QPS_RTR;
+}
+
+unsigned provider_flags(ib_send_opt_t options) { return (options & common_options) >> 1; }
 
 post_functions posts_in(ib_qp_state_t state, ib_qp_type_t type) {
     switch (state) {

@@ -33,6 +33,11 @@ struct post_functions {
 /// kernel then refuses.
 post_functions posts_in(ib_qp_state_t state, ib_qp_type_t type);
 
+/// True if work requests are posted to the send queue in this state.
+bool may_send(ib_qp_state_t state);
+/// The options of a work request as IBV_SEND_* flags.
+unsigned provider_flags(ib_send_opt_t options);
+
 /// PFN_HCA_POST_RECV of shared receive queues.
 NTSTATUS post_shared_receive(void* queue, ib_recv_wr_t* list, ib_recv_wr_t** failed);
 

@@ -24,6 +24,10 @@ ibv_mr* reg_mr(ibv_pd* pd, void* address, size_t length, int access) {
     return ibv_reg_mr(pd, address, length, access);
 }
 
+ibv_mw* alloc_mw(ibv_pd* pd, ibv_mw_type type) { return ibv_alloc_mw(pd, type); }
+int dealloc_mw(ibv_mw* mw) { return ibv_dealloc_mw(mw); }
+int bind_mw(ibv_qp* qp, ibv_mw* mw, ibv_mw_bind* bind) { return ibv_bind_mw(qp, mw, bind); }
+
 } // namespace
 
 constinit const verbs_library real_verbs = {
@@ -51,6 +55,9 @@ constinit const verbs_library real_verbs = {
     .dealloc_pd = ibv_dealloc_pd,
     .reg_mr = reg_mr,
     .dereg_mr = ibv_dereg_mr,
+    .alloc_mw = alloc_mw,
+    .dealloc_mw = dealloc_mw,
+    .bind_mw = bind_mw,
     .create_ah = ibv_create_ah,
     .destroy_ah = ibv_destroy_ah,
     .create_qp = ibv_create_qp,

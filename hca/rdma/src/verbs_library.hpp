@@ -41,6 +41,9 @@ struct verbs_library {
     int (*dealloc_pd)(ibv_pd* pd);
     ibv_mr* (*reg_mr)(ibv_pd* pd, void* address, size_t length, int access);
     int (*dereg_mr)(ibv_mr* mr);
+    ibv_mw* (*alloc_mw)(ibv_pd* pd, ibv_mw_type type);
+    int (*dealloc_mw)(ibv_mw* mw);
+    int (*bind_mw)(ibv_qp* qp, ibv_mw* mw, ibv_mw_bind* bind);
     ibv_ah* (*create_ah)(ibv_pd* pd, ibv_ah_attr* attr);
     int (*destroy_ah)(ibv_ah* ah);
 

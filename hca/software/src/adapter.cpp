@@ -2,6 +2,7 @@
 
 #include "address_vectors.hpp"
 #include "memory_verbs.hpp"
+#include "memory_windows.hpp"
 #include "queue_pair.hpp"
 #include "shared_receives.hpp"
 
@@ -69,6 +70,7 @@ NTSTATUS adapter::start() {
     description.AvExtensionSize = av_extension_size;
     description.McastExtensionSize = sizeof(attachment);
     description.SrqExtensionSize = sizeof(shared_receives);
+    description.MwExtensionSize = sizeof(memory_window);
     DEVICE_OBJECT* made = nullptr;
     const NTSTATUS status = HcaCreateDevice(&description, &made);
     if (!NT_SUCCESS(status)) return status;

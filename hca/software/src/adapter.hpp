@@ -53,6 +53,9 @@ public:
     qp_traffic& traffic() { return traffic_; }
     memory_accesses& accesses() { return accesses_; }
 
+    /// A number for a queue pair that no other one of this HCA ever has.
+    std::uint64_t new_queue_pair() { return ++queue_pairs_; }
+
     object_count& pds() { return pds_; }
     object_count& avs() { return avs_; }
     object_count& srqs() { return srqs_; }
@@ -76,6 +79,7 @@ private:
     std::vector<cached_attributes> attributes_; // one per port
     mad_agents agents_;
     key_table keys_;
+    std::atomic<std::uint64_t> queue_pairs_{no_queue_pair}; // created so far
     qp_table qps_;
     qp_traffic traffic_;
     memory_accesses accesses_;

@@ -2,7 +2,11 @@
 
 #include <sys/mman.h>
 
+#include <utility>
+
 namespace irpverbs::hca_software {
+
+using dispatch::detail::spin_guard;
 
 namespace {
 
@@ -14,16 +18,19 @@ void put(std::atomic<Value>& into, Value value) {
 } // namespace
 
 key_table::~key_table() {
-    if (entry* entries = entries_.load()) munmap(entries, max_entries * sizeof(entry));
+    if (entry* entries = entries_.load())
+        munmap(entries, max_entries * (sizeof(entry) + sizeof(key_holder*)));
 }
 
 // The kernel provides pages, filled with zeros, only where entries are used.
 bool key_table::allocate() {
     if (entries_.load(std::memory_order_relaxed) != nullptr) return true;
-    void* made = mmap(nullptr, max_entries * sizeof(entry), PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* made = mmap(nullptr, max_entries * (sizeof(entry) + sizeof(key_holder*)),
+                      PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (made == MAP_FAILED) return false;
-    entries_.store(static_cast<entry*>(made), std::memory_order_release);
+    auto* entries = static_cast<entry*>(made);
+    holders_ = reinterpret_cast<key_holder**>(entries + max_entries);
+    entries_.store(entries, std::memory_order_release);
     return true;
 }
 
@@ -38,40 +45,75 @@ ULONG key_table::next_index() {
     return index;
 }
 
-ULONG key_table::insert(const key_range& range) {
-    const dispatch::detail::spin_guard guard(lock_);
-    if (!allocate()) return 0;
-    const ULONG index = next_index();
+// Returns the key of a new holder; 0: there is none.
+ULONG key_table::take_key(key_holder* holder) {
+    const ULONG index = allocate() ? next_index() : 0;
     if (index == 0) return 0;
-    entry& into = entries_.load()[index];
     // The previous generation lies in `length` of a free entry; a new entry has 0 there.
-    const auto generation = static_cast<ULONG>(into.length.load(std::memory_order_relaxed) + 1);
-    const ULONG key = index << generation_bits | (generation & generation_mask);
-    // Readers of the entry's earlier key see that it is gone before they see these values.
-    std::atomic_thread_fence(std::memory_order_release);
-    put(into.base, range.base);
-    put(into.length, range.length);
-    put(into.access, range.access);
-    put(into.memory, static_cast<char*>(range.memory));
-    put(into.pd, range.pd);
-    into.key.store(key, std::memory_order_release);
+    const ULONGLONG last = entries_.load()[index].length.load(std::memory_order_relaxed);
+    const auto generation = static_cast<ULONG>(last + 1);
+    holders_[index] = holder;
     count_.fetch_add(1, std::memory_order_relaxed);
-    return key;
+    return index << generation_bits | (generation & generation_mask);
 }
 
-void key_table::remove(ULONG key) {
-    const ULONG index = key >> generation_bits;
-    const dispatch::detail::spin_guard guard(lock_);
-    entry* entries = entries_.load();
-    put(entries[index].key, 0u);
+// Readers of the entry's earlier state see that it is gone before they see the new values.
+void key_table::change(ULONG key, const key_range& range, key_owner owner) {
+    entry& which = entries_.load()[key >> generation_bits];
+    const std::uint64_t before = which.state.load(std::memory_order_relaxed) >> changes_shift;
+    const std::uint64_t changes = (before + 1) << changes_shift;
+    put(which.state, changes);
     std::atomic_thread_fence(std::memory_order_release);
-    put(entries[index].length, ULONGLONG{key & generation_mask});
+    put(which.base, range.base);
+    put(which.length, range.length);
+    put(which.memory, static_cast<char*>(range.memory));
+    put(which.owner, owner);
+    const std::uint64_t rights = std::uint64_t{range.access} << access_shift;
+    which.state.store(changes | rights | key, std::memory_order_release);
+}
+
+void key_table::free(ULONG key) {
+    const ULONG index = key >> generation_bits;
+    entry* entries = entries_.load();
+    change(key, {nullptr, 0, key & generation_mask, nullptr, 0}, no_owner);
+    const std::uint64_t state = entries[index].state.load(std::memory_order_relaxed);
+    put(entries[index].state, state >> changes_shift << changes_shift);
+    holders_[index] = nullptr;
     if (free_count_++ == 0)
         first_free_ = index;
     else
         put(entries[last_free_].base, ULONGLONG{index});
     last_free_ = index;
     count_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+ULONG key_table::insert(const key_range& range, key_holder* holder) {
+    const spin_guard guard(lock_);
+    const ULONG key = take_key(holder);
+    if (key == 0) return 0;
+    if (holder != nullptr) {
+        holder->key = key;
+        holder->range = range;
+    }
+    change(key, range, region_owner(range.pd));
+    return key;
+}
+
+void key_table::remove(ULONG key) {
+    const spin_guard guard(lock_);
+    free(key);
+}
+
+bool key_table::try_remove(key_holder& region) {
+    const spin_guard guard(lock_);
+    if (region.windows != 0) return false;
+    free(region.key);
+    return true;
+}
+
+ULONG key_table::key_of(const key_holder& holder) const {
+    const spin_guard guard(lock_);
+    return holder.key;
 }
 
 } // namespace irpverbs::hca_software

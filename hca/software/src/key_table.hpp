@@ -1,5 +1,7 @@
-// The keys of an HCA's memory regions: a flat table, read without a lock.
+// The keys of an HCA's memory regions and windows: a flat table, read without a lock.
 #pragma once
+
+#include "transport/hooks.hpp"
 
 #include <ci/driver.h>
 #include <dispatch/support/spin_lock.hpp>
@@ -11,6 +13,17 @@
 namespace irpverbs::hca_software {
 
 inline constexpr ULONG max_mrs = 1u << 20;
+inline constexpr ULONG max_mws = max_mrs; // together with the regions
+
+/// The queue pairs for which a key is valid: those of a domain, or one. The low bits keep regions
+/// and windows apart, as windows have no L_Keys.
+using key_owner = std::uint64_t;
+inline constexpr key_owner no_owner = 3;
+inline key_owner region_owner(const HCA_PD* pd) { return reinterpret_cast<std::uintptr_t>(pd); }
+inline key_owner window_owner(const HCA_PD* pd) { return region_owner(pd) | 1; }
+/// `queue_pair` is a number that no other one ever has.
+inline key_owner window_owner(std::uint64_t queue_pair) { return queue_pair << 2 | 2; }
+inline constexpr std::uint64_t no_queue_pair = 0;
 
 /// A range that keys give access to.
 struct key_range {
@@ -21,9 +34,23 @@ struct key_range {
     ib_access_t access;
 };
 
-/// A key is the index of its entry and, in the low byte, the entry's generation: a key that is no
-/// longer valid does not become valid with the next region of the entry, and a freed entry is used
-/// again as late as possible.
+enum class key_kind : UCHAR { region, window_1, window_2 };
+
+/// A region or window, as the holder of its key. Guarded by the table's lock; zero at first.
+struct key_holder {
+    key_kind kind;
+    ULONG key;
+    key_range range;   // of a region
+    const HCA_PD* pd;  // of a window
+    key_holder* bound; // of a window: the region; null: none
+    key_owner owner;   // of a window that is bound
+    ULONG windows;     // of a region: those that are bound to it
+};
+
+/// A key is the index of its entry and, in the low byte, a number: of a region the entry's
+/// generation, so that a key that is no longer valid does not become valid with the next region of
+/// the entry, and a freed entry is used again as late as possible; of a window of type 2 the
+/// client's.
 class key_table {
 public:
     key_table() = default;
@@ -31,16 +58,34 @@ public:
     key_table(const key_table&) = delete;
     key_table& operator=(const key_table&) = delete;
 
-    /// Returns a key; 0: max_mrs exist, or no memory. IRQL: <= DISPATCH_LEVEL.
-    ULONG insert(const key_range& range);
+    // IRQL of all functions: <= DISPATCH_LEVEL. Callers may hold the locks of queue pairs.
+
+    /// Returns the key of a region; 0: there are as many as the table has, or no memory. Ownership:
+    /// the holder, which may be null, is the caller's, and lives until `remove`.
+    ULONG insert(const key_range& range, key_holder* holder = nullptr);
+    /// Inserts a window, which is not bound, as a region.
+    ULONG insert_window(key_kind kind, const HCA_PD* pd, key_holder& holder);
     /// Makes the key invalid. It is valid before.
     void remove(ULONG key);
+    /// Removes a region, unless windows are bound to it.
+    bool try_remove(key_holder& region);
+    /// Unbinds and removes a window.
+    void remove_window(key_holder& window);
     ULONG count() const { return count_.load(std::memory_order_relaxed); }
+    /// The key that the holder has now.
+    ULONG key_of(const key_holder& holder) const;
 
-    /// Returns the memory at `address`. Null: the key is not valid or of another protection domain,
-    /// the range has not all `rights`, or `size` bytes do not lie in it. The caller holds
-    /// memory_accesses while it uses the memory. IRQL: any.
-    void* find(ULONG key, const HCA_PD* pd, ULONGLONG address, ULONGLONG size,
+    /// Binds a window by a work request of a queue pair of the domain. False: IBA does not allow
+    /// it; nothing is changed.
+    bool bind(const transport::window_binding& what, const HCA_PD* pd, std::uint64_t queue_pair);
+    /// Makes the key of a window of type 2 invalid that is bound for the queue pair. False: it is
+    /// none.
+    bool invalidate(ULONG key, const HCA_PD* pd, std::uint64_t queue_pair);
+
+    /// Returns the memory at `address`. Null: the key is not valid or of another owner, the range
+    /// has not all `rights`, or `size` bytes do not lie in it. The caller holds memory_accesses
+    /// while it uses the memory. IRQL: any.
+    void* find(ULONG key, key_owner owner, ULONGLONG address, ULONGLONG size,
                ib_access_t rights) const {
         const ULONG index = key >> generation_bits;
         if (index >= max_entries) [[unlikely]]
@@ -49,16 +94,16 @@ public:
         if (entries == nullptr) [[unlikely]]
             return nullptr;
         const entry& at = entries[index];
-        if (at.key.load(std::memory_order_acquire) != key) return nullptr;
+        const std::uint64_t state = at.state.load(std::memory_order_acquire);
+        if (static_cast<ULONG>(state) != key) return nullptr;
         const ULONGLONG offset = address - at.base.load(std::memory_order_relaxed);
         const ULONGLONG length = at.length.load(std::memory_order_relaxed);
-        const ULONG access = at.access.load(std::memory_order_relaxed);
-        const HCA_PD* its_pd = at.pd.load(std::memory_order_relaxed);
+        const key_owner its = at.owner.load(std::memory_order_relaxed);
         char* memory = at.memory.load(std::memory_order_relaxed);
         std::atomic_thread_fence(std::memory_order_acquire);
-        const bool valid = at.key.load(std::memory_order_relaxed) == key && its_pd == pd &&
-                           (access & rights) == rights && offset <= length &&
-                           size <= length - offset;
+        const bool valid = at.state.load(std::memory_order_relaxed) == state && its == owner &&
+                           (static_cast<ULONG>(state >> access_shift) & rights) == rights &&
+                           offset <= length && size <= length - offset;
         return valid ? memory + offset : nullptr;
     }
 
@@ -67,23 +112,31 @@ private:
     static constexpr ULONG generation_mask = (1u << generation_bits) - 1;
     static constexpr ULONG max_entries = max_mrs + 1; // the entry of key 0 is not used
     static constexpr ULONG least_free = 64;           // entries that wait before one is used again
+    static constexpr unsigned access_shift = 32;
+    static constexpr unsigned changes_shift = 40;
 
-    /// A reader that finds its key before and after it reads the others has read one region's.
+    /// A reader that finds the same state before and after it reads the others has read one
+    /// region's.
     struct entry {
-        std::atomic<ULONG> key; // 0: none
-        std::atomic<ULONG> access;
-        std::atomic<ULONGLONG> base;   // of a free entry: the index of the next one
-        std::atomic<ULONGLONG> length; // of a free entry: its last generation
+        std::atomic<std::uint64_t> state; // the key, 0: none; the rights; the number of changes
+        std::atomic<ULONGLONG> base;      // of a free entry: the index of the next one
+        std::atomic<ULONGLONG> length;    // of a free entry: its last generation
         std::atomic<char*> memory;
-        std::atomic<const HCA_PD*> pd;
+        std::atomic<key_owner> owner;
     };
 
     bool allocate();
     ULONG next_index();
+    ULONG take_key(key_holder* holder);
+    void change(ULONG key, const key_range& range, key_owner owner);
+    void free(ULONG key);
+    key_holder* holder_at(ULONG key) const;
+    void unbind(key_holder& window);
 
-    KSPIN_LOCK lock_ = 0;
+    mutable KSPIN_LOCK lock_ = 0;
     std::atomic<entry*> entries_{nullptr}; // the members below are guarded by lock_
-    ULONG used_ = 1;                       // entries that were used once, and the first
+    key_holder** holders_ = nullptr;
+    ULONG used_ = 1; // entries that were used once, and the first
     ULONG first_free_ = 0;
     ULONG last_free_ = 0;
     ULONG free_count_ = 0;

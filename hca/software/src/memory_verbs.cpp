@@ -14,9 +14,6 @@ ULONGLONG base_of(const ib_mr_create_t& region) {
                : static_cast<ULONGLONG>(reinterpret_cast<ULONG_PTR>(region.vaddr));
 }
 
-/// HCA_MR.Extension: the key, since clients can write to their IB_MR.
-ULONG& key_of(const HCA_MR* mr) { return *static_cast<ULONG*>(mr->Extension); }
-
 bool is_remote(const ib_mr_create_t& region) { return (region.access_ctrl & IB_AC_REMOTE) != 0; }
 
 } // namespace
@@ -32,16 +29,14 @@ NTSTATUS deallocate_pd(HCA_PD* pd, CI_UDATA* user, PIRP) {
     return STATUS_SUCCESS;
 }
 
-// Nothing locks the pages in memory, so IB_AC_ON_DEMAND has no effect. There are no memory windows.
+// Nothing locks the pages in memory, so IB_AC_ON_DEMAND has no effect.
 NTSTATUS register_mr(HCA_MR* mr, CI_UDATA* user, PIRP) {
     HcaCopyUserData(user, nullptr, 0);
     const ib_mr_create_t& region = mr->Create;
     if (region.length > max_mr_size) return STATUS_INVALID_PARAMETER;
-    if ((region.access_ctrl & IB_AC_MW_BIND) != 0) return STATUS_NOT_SUPPORTED;
     const ULONG key = adapter_of(mr->Pd).keys().insert(
-        {mr->Pd, base_of(region), region.length, region.vaddr, region.access_ctrl});
+        {mr->Pd, base_of(region), region.length, region.vaddr, region.access_ctrl}, &holder_of(mr));
     if (key == 0) return STATUS_INSUFFICIENT_RESOURCES;
-    key_of(mr) = key;
     mr->Mr.LKey = key;
     mr->Mr.RKey = is_remote(region) ? key : 0;
     return STATUS_SUCCESS;
@@ -49,7 +44,7 @@ NTSTATUS register_mr(HCA_MR* mr, CI_UDATA* user, PIRP) {
 
 NTSTATUS deregister_mr(HCA_MR* mr, CI_UDATA* user, PIRP) {
     HcaCopyUserData(user, nullptr, 0);
-    adapter_of(mr->Pd).keys().remove(key_of(mr));
+    if (!adapter_of(mr->Pd).keys().try_remove(holder_of(mr))) return STATUS_DEVICE_BUSY;
     adapter_of(mr->Pd).accesses().wait();
     return STATUS_SUCCESS;
 }
@@ -67,7 +62,7 @@ NTSTATUS query_mr(HCA_MR* mr, ib_mr_attr_t* attr, SIZE_T size, CI_UDATA* user, P
         made.remote_lb = made.local_lb;
         made.remote_ub = made.local_ub;
     }
-    made.lkey = key_of(mr);
+    made.lkey = adapter_of(mr->Pd).keys().key_of(holder_of(mr));
     made.rkey = is_remote(region) ? made.lkey : 0;
     return HcaCopyAttributes(&made, sizeof(made), attr, size, irp);
 }

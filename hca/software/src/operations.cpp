@@ -3,6 +3,7 @@
 #include "address_vectors.hpp"
 #include "completion_queue.hpp"
 #include "memory_verbs.hpp"
+#include "memory_windows.hpp"
 #include "queue_pair.hpp"
 #include "shared_receives.hpp"
 
@@ -42,7 +43,8 @@ IB_CA_ATTR attributes_of(const node& from) {
         IB_CA_CAP_BAD_PKEY_COUNTER | IB_CA_CAP_BAD_QKEY_COUNTER | IB_CA_CAP_SHUTDOWN_PORT |
         IB_CA_CAP_INIT_TYPE | IB_CA_CAP_PORT_ACTIVE_EVENT | IB_CA_CAP_SYSTEM_IMAGE_GUID |
         IB_CA_CAP_CQ_RESIZE | IB_CA_CAP_UD_MULTICAST | IB_CA_CAP_CURRENT_QP_STATE_MODIFIER |
-        IB_CA_CAP_ZERO_BASED_ADDRESS | IB_CA_CAP_SRQ_RESIZE;
+        IB_CA_CAP_ZERO_BASED_ADDRESS | IB_CA_CAP_SRQ_RESIZE | IB_CA_CAP_MEMORY_WINDOWS |
+        IB_CA_CAP_MEMORY_WINDOWS_2B;
     attr.MaxQps = max_qps;
     attr.MaxQpWrs = max_qp_wrs;
     attr.MaxSges = attr.MaxSgesOfRead = max_sges;
@@ -58,6 +60,7 @@ IB_CA_ATTR attributes_of(const node& from) {
     attr.MaxSrqSges = max_sges;
     attr.MaxMrs = max_mrs;
     attr.MaxMrSize = max_mr_size;
+    attr.MaxMws = max_mws;
     attr.MaxCqs = attr.MaxCompletionHandlers = max_cqs; // each queue has its own up-calls
     attr.MaxCqes = max_cqes;
     attr.PageSizes = 4096;
@@ -226,6 +229,10 @@ const HCA_OPERATIONS operations = {
     .DestroySrq = destroy_srq,
     .ModifySrq = modify_srq,
     .QuerySrq = query_srq,
+    .AllocateMw = allocate_mw,
+    .DeallocateMw = deallocate_mw,
+    .QueryMw = query_mw,
+    .BindMw = bind_mw,
 };
 
 bool is_software(const DEVICE_OBJECT* device) { return HcaDeviceOperations(device) == &operations; }

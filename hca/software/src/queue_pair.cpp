@@ -121,8 +121,35 @@ NTSTATUS queue_pair::post(ib_send_wr_t* list, ib_send_wr_t** failed) {
     const dispatch::detail::spin_guard sends(send_lock);
     ib_send_wr_t* rest = pass_straight(list);
     if (rest == nullptr && list != nullptr) return STATUS_SUCCESS;
+    return post_rest(rest, failed);
+}
+
+// Work requests that have no packets execute under both locks; those behind them may pass straight
+// again.
+NTSTATUS queue_pair::post_rest(ib_send_wr_t* rest, ib_send_wr_t** failed) {
+    for (; rest != nullptr && transport::is_local(rest->wr_type);
+         rest = pass_straight(rest->p_next))
+        if (const NTSTATUS status = post_first(rest, failed); !NT_SUCCESS(status)) return status;
     const dispatch::detail::spin_guard receives(receive_lock);
     return engine.post_send(rest, failed);
+}
+
+NTSTATUS queue_pair::post_first(ib_send_wr_t* list, ib_send_wr_t** failed) {
+    ib_send_wr_t first = *list;
+    first.p_next = nullptr;
+    const dispatch::detail::spin_guard receives(receive_lock);
+    const NTSTATUS status = engine.post_send(&first, failed);
+    if (!NT_SUCCESS(status)) *failed = list;
+    return status;
+}
+
+NTSTATUS queue_pair::bind(ULONGLONG wr_id, ib_send_opt_t options,
+                          const transport::window_binding& what) {
+    ib_send_wr_t made{};
+    made.wr_id = wr_id;
+    made.wr_type = WR_BIND_MW;
+    made.send_opt = options;
+    return call([&](transport::queue_pair& its) { return its.post_bind(made, what); });
 }
 
 NTSTATUS queue_pair::post(ib_recv_wr_t* list, ib_recv_wr_t** failed) {

@@ -47,6 +47,8 @@ struct queue_pair final : transport::queue_pair_owner, memory_accesses::accessor
     }
     NTSTATUS post(ib_send_wr_t* list, ib_send_wr_t** failed);
     NTSTATUS post(ib_recv_wr_t* list, ib_recv_wr_t** failed);
+    /// Binds a window of type 1, as CiBindMw.
+    NTSTATUS bind(ULONGLONG wr_id, ib_send_opt_t options, const transport::window_binding& what);
     /// Ends both straight paths, to the peer and from it, after a change or for good.
     void end_straight();
 
@@ -106,6 +108,8 @@ private:
     void request_reports();
     void notify(IB_ASYNC_EVENT event);
 
+    NTSTATUS post_rest(ib_send_wr_t* rest, ib_send_wr_t** failed);
+    NTSTATUS post_first(ib_send_wr_t* list, ib_send_wr_t** failed);
     ib_send_wr_t* pass_straight(ib_send_wr_t* list);
     queue_pair* straight_peer();
     void examine_path();

@@ -26,7 +26,8 @@ transport::shared_receive_queue* receives_of(const ib_qp_create_t& wanted) {
 } // namespace
 
 queue_pair::queue_pair(HCA_QP* its, adapter& in)
-    : shared(its), hca(in), attr(initial_attributes(*its)), memory(in.keys(), its->Pd),
+    : shared(its), hca(in), attr(initial_attributes(*its)),
+      memory(in.keys(), its->Pd, in.new_queue_pair()),
       engine(attr, memory, *this, receives_of(its->Create)) {}
 
 void queue_pair::request_reports() {

@@ -1,4 +1,4 @@
-// The memory of a queue pair: the regions of its protection domain.
+// The memory of a queue pair: the regions of its protection domain, and the windows.
 #pragma once
 
 #include "key_table.hpp"
@@ -12,10 +12,13 @@ namespace irpverbs::hca_software {
 /// Guarded by memory_accesses. All memory is mapped: it is this process's.
 class registered_memory final : public transport::memory_access {
 public:
-    registered_memory(const key_table& keys, const HCA_PD* pd) : keys_(keys), pd_(pd) {}
+    /// `queue_pair` is a number that no other queue pair ever has.
+    registered_memory(key_table& keys, const HCA_PD* pd, std::uint64_t queue_pair)
+        : keys_(keys), pd_(pd), queue_pair_(queue_pair) {}
 
     UCHAR* find(ULONG key, ULONGLONG address, ULONGLONG size, ib_access_t rights) override {
-        return static_cast<UCHAR*>(keys_.find(key, pd_, address, size, rights));
+        void* at = keys_.find(key, region_owner(pd_), address, size, rights);
+        return at != nullptr ? static_cast<UCHAR*>(at) : find_window(key, address, size, rights);
     }
     bool copy(UCHAR* to, const UCHAR* from, std::size_t size) override {
         std::memmove(to, from, size);
@@ -31,14 +34,19 @@ public:
         before = __atomic_fetch_add(number_at(at), add, __ATOMIC_SEQ_CST);
         return true;
     }
-    /// Only windows and fast registrations can be made invalid, and there are none.
-    bool invalidate(ULONG) override { return false; }
+    transport::window_binding binding_of(const ib_send_bind_mw_t& what) override;
+    bool bind(const transport::window_binding& what) override {
+        return keys_.bind(what, pd_, queue_pair_);
+    }
+    bool invalidate(ULONG key) override { return keys_.invalidate(key, pd_, queue_pair_); }
 
 private:
+    UCHAR* find_window(ULONG key, ULONGLONG address, ULONGLONG size, ib_access_t rights) const;
     static ULONGLONG* number_at(UCHAR* at) { return reinterpret_cast<ULONGLONG*>(at); }
 
-    const key_table& keys_;
+    key_table& keys_;
     const HCA_PD* pd_;
+    std::uint64_t queue_pair_;
 };
 
 } // namespace irpverbs::hca_software

@@ -11,7 +11,7 @@ inline constexpr ULONG max_srqs = 1u << 16;
 
 /// HCA_SRQ.Extension.
 struct shared_receives {
-    shared_receives(const key_table& keys, const HCA_PD* pd) : memory(keys, pd) {}
+    shared_receives(key_table& keys, const HCA_PD* pd) : memory(keys, pd, no_queue_pair) {}
 
     static shared_receives& of(const HCA_SRQ* srq) {
         return *static_cast<shared_receives*>(srq->Extension);

@@ -39,6 +39,28 @@ private:
     IB_MR* mr_;
 };
 
+/// A memory window; the destructor deallocates it.
+class mw {
+public:
+    mw(IB_PD* parent, ULONG type)
+        : mw_(reinterpret_cast<IB_MW*>(must(allocate_mw(parent, type)))) {}
+    ~mw() {
+        if (mw_ != nullptr) deallocate();
+    }
+    mw(const mw&) = delete;
+    mw& operator=(const mw&) = delete;
+
+    operator IB_MW*() const { return mw_; }
+    IB_MW* operator->() const { return mw_; }
+    void deallocate() {
+        EXPECT_STATUS(verb_call(deallocate_mw(std::exchange(mw_, nullptr))).status(),
+                      STATUS_SUCCESS);
+    }
+
+private:
+    IB_MW* mw_;
+};
+
 /// The way to the HCA's own port.
 inline ib_av_attr_t way_to_own_port(IB_CA* of) {
     const block all = whole_port(of);

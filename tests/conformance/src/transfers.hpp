@@ -42,12 +42,12 @@ public:
     mr region;
     qp pair;
 
-private:
-    static constexpr ULONG first_psn = 0xFFFFF0;
-
     ULONGLONG address() const {
         return static_cast<ULONGLONG>(reinterpret_cast<std::uintptr_t>(memory.data()));
     }
+
+private:
+    static constexpr ULONG first_psn = 0xFFFFF0;
 
     IB_CA* ca_;
     ib_local_ds_t segment_{};

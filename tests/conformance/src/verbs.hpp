@@ -114,6 +114,18 @@ inline verb query_mr(IB_MR* mr, void* to, SIZE_T size, CI_UDATA* data = nullptr)
             }};
 }
 
+inline verb allocate_mw(IB_PD* pd, ULONG type, CI_UDATA* data = nullptr) {
+    return {"CiAllocateMw", [=](IRP* irp) { return CiAllocateMw(pd, type, data, irp); }};
+}
+inline verb deallocate_mw(IB_MW* mw, CI_UDATA* data = nullptr) {
+    return {"CiDeallocateMw", [=](IRP* irp) { return CiDeallocateMw(mw, data, irp); }};
+}
+inline verb query_mw(IB_MW* mw, void* to, SIZE_T size, CI_UDATA* data = nullptr) {
+    return {"CiQueryMw", [=](IRP* irp) {
+                return CiQueryMw(mw, size, static_cast<ib_mw_attr_t*>(to), data, irp);
+            }};
+}
+
 inline verb create_av(IB_PD* pd, const ib_av_attr_t* way, CI_UDATA* data = nullptr) {
     return {"CiCreateAv", [=](IRP* irp) { return CiCreateAv(pd, way, data, irp); }};
 }

@@ -52,7 +52,7 @@ fake_verbs::~fake_verbs() {
     EXPECT_TRUE(queues_.empty()) << "the driver left completion queues";
     EXPECT_TRUE(pairs_.empty()) << "the driver left queue pairs";
     EXPECT_TRUE(shared_.empty()) << "the driver left shared receive queues";
-    EXPECT_EQ(domains_ + regions_ + handles_, 0u) << "the driver left objects";
+    EXPECT_EQ(domains_ + regions_ + windows_ + handles_, 0u) << "the driver left objects";
     EXPECT_TRUE(groups_.empty()) << "the driver left attachments";
     EXPECT_EQ(lists_, 0u) << "the driver left lists of devices";
     EXPECT_EQ(events_reported_, events_acknowledged_) << "each event is acknowledged once";
@@ -74,6 +74,8 @@ fake_verbs::device& fake_verbs::add(const std::string& name, ib_guid_t guid, uns
     attr.max_cqe = 32767;
     attr.max_pkeys = 1;
     attr.max_qp = attr.max_pd = attr.max_mr = attr.max_ah = 1 << 16;
+    attr.device_cap_flags = IBV_DEVICE_MEM_WINDOW | IBV_DEVICE_MEM_WINDOW_TYPE_2B;
+    attr.max_mw = 1 << 16;
     attr.max_qp_wr = 1024;
     attr.max_srq = 1 << 16;
     attr.max_srq_wr = 1024;

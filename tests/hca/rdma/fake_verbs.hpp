@@ -40,6 +40,9 @@ public:
         dealloc_pd,
         reg_mr,
         dereg_mr,
+        alloc_mw,
+        dealloc_mw,
+        bind_mw,
         create_ah,
         destroy_ah,
         create_qp,
@@ -136,6 +139,8 @@ public:
     std::vector<ibv_recv_wr> receives;
     std::vector<std::size_t> lengths_of_lists; // of the posts
     std::size_t space = ~std::size_t{0};       // for work requests, until posts fail, ENOMEM
+    std::vector<std::uint32_t> keys_before;    // of the windows of IBV_WR_BIND_MW, when posted
+    std::vector<ibv_mw_bind> bindings;         // of windows of type 1
     std::vector<ibv_qp_attr> changes;          // of queue pairs
     std::vector<int> masks;                    // of these
     std::size_t handles() {
@@ -158,6 +163,7 @@ private:
     friend struct device_calls;
     friend struct qp_calls;
     friend struct srq_calls;
+    friend struct mw_calls;
 
     failure take(call which);
     void pass(call which);
@@ -178,6 +184,7 @@ private:
     std::vector<shared*> shared_;
     std::size_t domains_ = 0;
     std::size_t regions_ = 0;
+    std::size_t windows_ = 0;
     std::size_t handles_ = 0;
     std::set<std::pair<ib_qpn_t, ib_lid_t>> groups_;
     std::uint32_t next_number_ = 0x11;

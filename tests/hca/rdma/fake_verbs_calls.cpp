@@ -1,4 +1,5 @@
 // The fake kernel behind libibverbs' functions.
+#include "fake_mw_calls.hpp"
 #include "fake_qp_calls.hpp"
 #include "fake_srq_calls.hpp"
 
@@ -278,6 +279,9 @@ const hca_rdma::verbs_library& fake_verbs::library() {
         .dealloc_pd = qp_calls::dealloc_pd,
         .reg_mr = qp_calls::reg_mr,
         .dereg_mr = qp_calls::dereg_mr,
+        .alloc_mw = mw_calls::alloc_mw,
+        .dealloc_mw = mw_calls::dealloc_mw,
+        .bind_mw = mw_calls::bind_mw,
         .create_ah = qp_calls::create_ah,
         .destroy_ah = qp_calls::destroy_ah,
         .create_qp = qp_calls::create_qp,

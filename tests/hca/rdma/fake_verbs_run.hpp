@@ -91,11 +91,18 @@ struct verbs_calls {
                 if (now()->space == 0) return ENOMEM;
                 --now()->space;
                 ++now()->lengths_of_lists.back();
+                note(*list);
                 posted.push_back(*list);
             }
             return 0;
         });
     }
+
+    // A provider reads the key of a window during the post.
+    static void note(const ibv_send_wr& what) {
+        if (what.opcode == IBV_WR_BIND_MW) now()->keys_before.push_back(what.bind_mw.mw->rkey);
+    }
+    static void note(const ibv_recv_wr&) {}
 
     // Waits until `is_acknowledged()`, which is called under the lock.
     template <class Condition>

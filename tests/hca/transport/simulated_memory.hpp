@@ -1,4 +1,4 @@
-// Memory regions of one end of a connection, and an oracle of their bounds.
+// Memory regions and windows of one end of a connection, and an oracle of their bounds.
 #pragma once
 
 #include <transport/hooks.hpp>
@@ -38,7 +38,16 @@ public:
         return made;
     }
 
+    /// A window that is not bound.
+    IB_MW add_window() {
+        windows_.push_back({++last_key_ << 8, nullptr, 0, 0, 0});
+        return {IB_MWT_TYPE_2, windows_.back().key};
+    }
+    static IB_MR handle_of(const region& of) { return {of.key, of.key}; }
+
     UCHAR* find(ULONG key, ULONGLONG address, ULONGLONG size, ib_access_t rights) override {
+        if (const window* bound = window_of(key))
+            return bound->key == key ? find(*bound, address, size, rights) : nullptr;
         region* at = of_key(key);
         if (at == nullptr || (at->access & rights) != rights) return nullptr;
         const ULONGLONG offset = address - at->base;
@@ -59,7 +68,23 @@ public:
     bool fetch_add(UCHAR* at, ULONGLONG add, ULONGLONG& before) override {
         return atomic(at, before, [&] { return before + add; });
     }
+    transport::window_binding binding_of(const ib_send_bind_mw_t& what) override {
+        return {what.h_mw->RKey, what.rkey,   what.h_mr->LKey,
+                what.vaddr,      what.length, what.access_flags};
+    }
+    bool bind(const transport::window_binding& what) override {
+        window* bound = window_of(what.window);
+        region* to = of_key(what.lkey);
+        if (bound == nullptr || bound->to != nullptr || to == nullptr) return false;
+        *bound = {what.rkey, to, what.address, what.length, what.access};
+        return true;
+    }
     bool invalidate(ULONG key) override {
+        if (window* bound = window_of(key)) {
+            const bool valid = bound->key == key && bound->to != nullptr;
+            bound->to = nullptr;
+            return valid;
+        }
         region* at = of_key(key);
         if (at != nullptr) at->key = 0;
         return at != nullptr;
@@ -74,6 +99,25 @@ public:
     unsigned outside = 0;          // copies that do not lie in a region
 
 private:
+    struct window {
+        ULONG key;
+        region* to; // null: it is not bound
+        ULONGLONG base;
+        ULONGLONG length;
+        ib_access_t access;
+    };
+
+    window* window_of(ULONG key) {
+        const auto at = std::ranges::find_if(
+            windows_, [&](const window& each) { return each.key >> 8 == key >> 8; });
+        return at == windows_.end() ? nullptr : &*at;
+    }
+    static UCHAR* find(const window& in, ULONGLONG address, ULONGLONG size, ib_access_t rights) {
+        const ULONGLONG offset = address - in.base;
+        const bool valid = in.to != nullptr && (in.access & rights) == rights && rights != 0 &&
+                           offset <= in.length && size <= in.length - offset;
+        return valid ? in.to->bytes.data() + (address - in.to->base) : nullptr;
+    }
     region* of_key(ULONG key) {
         const auto at = std::ranges::find(regions_, key, &region::key);
         return key == 0 || at == regions_.end() ? nullptr : &*at;
@@ -95,6 +139,7 @@ private:
     }
 
     std::deque<region> regions_;
+    std::deque<window> windows_;
     ULONG last_key_ = 0;
 };
 

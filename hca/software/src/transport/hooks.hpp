@@ -6,12 +6,23 @@
 #include "../event_scheduler.hpp"
 
 #include <ci/completion.h>
+#include <ci/data_path.h>
 #include <ci/events.h>
 #include <ci/memory.h>
 
 #include <optional>
 
 namespace irpverbs::hca_software::transport {
+
+/// The binding of a window as numbers, since the objects may end before it executes.
+struct window_binding {
+    ULONG window; // a key that it has or had
+    ULONG rkey;   // its key from now on
+    ULONG lkey;   // of the region
+    ULONGLONG address;
+    ULONGLONG length; // bytes; 0: it is bound to nothing
+    ib_access_t access;
+};
 
 /// The memory to which keys give a queue pair access. Calls do not reenter the engine.
 class memory_access {
@@ -25,6 +36,10 @@ public:
     /// False: the page is not mapped.
     virtual bool compare_swap(UCHAR* at, ULONGLONG compare, ULONGLONG swap, ULONGLONG& before) = 0;
     virtual bool fetch_add(UCHAR* at, ULONGLONG add, ULONGLONG& before) = 0;
+    /// The binding that a work request with both objects describes.
+    virtual window_binding binding_of(const ib_send_bind_mw_t& what) = 0;
+    /// Binds a window; false: this queue pair may not bind it so.
+    virtual bool bind(const window_binding& what) = 0;
     /// Makes a key invalid; false: it is none that a work request may make invalid.
     virtual bool invalidate(ULONG key) = 0;
 

@@ -56,6 +56,7 @@ NTSTATUS queue_pair::check_send(const ib_send_wr_t& what) const {
         return STATUS_SUCCESS;
     case WR_RDMA_WRITE:
     case WR_LOCAL_INV:
+    case WR_BIND_MW:
         return shared_.is_datagram() ? STATUS_INVALID_DEVICE_REQUEST : STATUS_SUCCESS;
     case WR_RDMA_READ:
     case WR_COMPARE_SWAP:
@@ -82,6 +83,14 @@ NTSTATUS queue_pair::post_send(ib_send_wr_t* list, ib_send_wr_t** failed) {
         if (NT_SUCCESS(status)) list = list->p_next;
     }
     if (!NT_SUCCESS(status)) *failed = list;
+    run();
+    return status;
+}
+
+NTSTATUS queue_pair::post_bind(const ib_send_wr_t& what, const window_binding& binding) {
+    NTSTATUS status =
+        has_send_queue(shared_.state) ? check_send(what) : STATUS_INVALID_DEVICE_STATE;
+    if (NT_SUCCESS(status)) status = requester_.post(what, binding);
     run();
     return status;
 }

@@ -38,6 +38,8 @@ public:
     ib_send_wr_t* pass_straight(ib_send_wr_t* list, queue_pair& peer, straight_traffic& traffic);
     /// Posts a list, as CiPostSend does.
     NTSTATUS post_send(ib_send_wr_t* list, ib_send_wr_t** failed);
+    /// Posts a binding, whose other members are not used.
+    NTSTATUS post_bind(const ib_send_wr_t& what, const window_binding& binding);
     /// Posts a list, as CiPostRecv does, to a receive queue of its own. Needs the responder's lock.
     NTSTATUS post_receive(ib_recv_wr_t* list, ib_recv_wr_t** failed);
 

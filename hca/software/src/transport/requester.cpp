@@ -18,12 +18,24 @@ void requester::start() {
 NTSTATUS requester::post(const ib_send_wr_t& what) {
     const bool is_datagram = shared_.is_datagram();
     if (is_datagram && what.dgrm.ud.h_av == nullptr) return STATUS_INVALID_PARAMETER;
+    if (what.wr_type == WR_BIND_MW) {
+        const ib_send_bind_mw_t& bound = what.bind_mw;
+        const bool named = bound.h_mw != nullptr && bound.h_mw->Type == IB_MWT_TYPE_2;
+        if (!named || bound.h_mr == nullptr) return STATUS_INVALID_PARAMETER;
+        return post(what, shared_.memory.binding_of(bound));
+    }
     const NTSTATUS status = queue_.post(what);
     if (!NT_SUCCESS(status)) return status;
     if (is_datagram)
         set_destination(what.dgrm.ud);
     else
         queue_.newest().remote = what.remote_ops;
+    return status;
+}
+
+NTSTATUS requester::post(const ib_send_wr_t& what, const window_binding& binding) {
+    const NTSTATUS status = queue_.post(what);
+    if (NT_SUCCESS(status)) queue_.newest().binding = binding;
     return status;
 }
 

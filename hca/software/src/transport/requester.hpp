@@ -24,6 +24,8 @@ inline IB_WC_OPCODE opcode_of_completion(ib_wr_type_t type) {
         return IB_WC_FETCH_AND_ADD;
     case WR_LOCAL_INV:
         return IB_WC_LOCAL_INVALIDATE;
+    case WR_BIND_MW:
+        return IB_WC_BIND_MW;
     default:
         return IB_WC_SEND;
     }
@@ -39,6 +41,7 @@ public:
     /// Begins with the packet number of the attributes.
     void start();
     NTSTATUS post(const ib_send_wr_t& what);
+    NTSTATUS post(const ib_send_wr_t& what, const window_binding& binding);
     /// Transmits packets until there is nothing to send, or the carrier is full.
     void run();
     /// Receives a response.
@@ -79,6 +82,7 @@ private:
     IB_WC_STATUS check_datagram(const send_request& what) const;
     step start(send_request& what);
     step execute_locally(send_request& what);
+    IB_WC_STATUS change_key(const send_request& what);
     step send_packet(send_request& what);
     bool is_window_full(const send_request& what) const;
     bool add_payload(const send_request& what, packet& to) const;

@@ -13,7 +13,8 @@ constexpr ib_qkey_t own_qkey = 0x80000000;
 
 trailer trailer_of(const send_request& what) {
     if (what.is_option(IB_SEND_OPT_IMMEDIATE)) return trailer::immediate;
-    return what.is_option(IB_SEND_OPT_INVALIDATE) ? trailer::invalidate : trailer::none;
+    const bool invalidates = what.type == WR_SEND && what.is_option(IB_SEND_OPT_INVALIDATE);
+    return invalidates ? trailer::invalidate : trailer::none;
 }
 
 } // namespace
@@ -93,13 +94,22 @@ IB_WC_STATUS requester::check_datagram(const send_request& what) const {
 }
 
 requester::step requester::execute_locally(send_request& what) {
-    if (what.type == WR_LOCAL_INV && !shared_.memory.invalidate(what.invalidated_rkey())) {
-        fail(IB_WC_LOCAL_QP_OPERATION_ERROR);
+    if (const IB_WC_STATUS status = change_key(what); status != IB_WC_SUCCESS) {
+        fail(status);
         return step::blocked;
     }
     ++current_;
     complete_oldest(IB_WC_SUCCESS);
     return step::done;
+}
+
+IB_WC_STATUS requester::change_key(const send_request& what) {
+    if (what.type == WR_LOCAL_INV)
+        return shared_.memory.invalidate(what.invalidated_rkey()) ? IB_WC_SUCCESS
+                                                                  : IB_WC_LOCAL_QP_OPERATION_ERROR;
+    if (what.type == WR_BIND_MW)
+        return shared_.memory.bind(what.binding) ? IB_WC_SUCCESS : IB_WC_MW_BIND_ERROR;
+    return IB_WC_SUCCESS; // WR_NOP
 }
 
 bool requester::is_window_full(const send_request& what) const {

@@ -21,7 +21,8 @@ bool send_queue::allocate(const ib_qp_attr_t& sizes) {
 }
 
 NTSTATUS send_queue::post(const ib_send_wr_t& what) {
-    const segments list{what.ds_array, what.num_ds};
+    const segments list =
+        is_local(what.wr_type) ? segments{} : segments{what.ds_array, what.num_ds};
     if (list.size() > max_segments_) return STATUS_INVALID_PARAMETER;
     const ULONGLONG length = total_length(list);
     const bool is_inline = (what.send_opt & IB_SEND_OPT_INLINE) != 0;
@@ -35,7 +36,7 @@ NTSTATUS send_queue::post(const ib_send_wr_t& what) {
     made.immediate = what.immediate_data;
     made.started = false;
     made.length = length;
-    made.segment_count = is_inline ? 0 : what.num_ds;
+    made.segment_count = is_inline ? 0 : static_cast<ULONG>(list.size());
     if (!is_inline) std::ranges::copy(list, &segments_[std::size_t{end_ & mask_} * max_segments_]);
     UCHAR* next = inline_bytes(end_);
     for (const ib_local_ds_t& each : is_inline ? list : segments{}) {

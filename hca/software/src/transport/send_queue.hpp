@@ -7,13 +7,21 @@
 
 namespace irpverbs::hca_software::transport {
 
+/// True if the peer does not learn of the work request.
+inline bool is_local(ib_wr_type_t type) {
+    return type == WR_LOCAL_INV || type == WR_BIND_MW || type == WR_NOP;
+}
+
 /// A posted work request. The lower members belong to the requester.
 struct send_request {
     ULONGLONG wr_id;
     ib_wr_type_t type;
     ib_send_opt_t options;
     ib_net32_t immediate; // or the key to be invalidated
-    ib_send_remote_ops_t remote;
+    union {
+        ib_send_remote_ops_t remote;
+        window_binding binding; // of WR_BIND_MW
+    };
     bool has_way; // of a datagram, as the next three
     ib_av_attr_t to;
     ib_qpn_t to_qp;
@@ -30,7 +38,7 @@ struct send_request {
     bool is_option(ib_send_opt_t which) const { return (options & which) != 0; }
     bool is_atomic() const { return type == WR_COMPARE_SWAP || type == WR_FETCH_ADD; }
     bool is_read_or_atomic() const { return type == WR_RDMA_READ || is_atomic(); }
-    bool has_packets() const { return type != WR_LOCAL_INV && type != WR_NOP; }
+    bool has_packets() const { return !is_local(type); }
     /// True if the peer consumes a receive for it.
     bool needs_receive() const {
         return type == WR_SEND || (type == WR_RDMA_WRITE && is_option(IB_SEND_OPT_IMMEDIATE));

@@ -13,6 +13,7 @@ constexpr ULONGLONG atomic_words = 7;
 constexpr ULONGLONG acknowledge_words = 1;
 constexpr ULONGLONG atomic_result_words = 2;
 constexpr ULONGLONG immediate_words = 1;
+constexpr ULONGLONG invalidate_words = 1;
 
 // Bytes, so that a message has less than half of the packet numbers.
 constexpr ULONGLONG max_straight = ULONGLONG{psn::half - 1} * 256;
@@ -24,6 +25,10 @@ bool is_option(const ib_send_wr_t& what, ib_send_opt_t which) {
 }
 
 bool brings_immediate(const ib_send_wr_t& what) { return is_option(what, IB_SEND_OPT_IMMEDIATE); }
+
+bool brings_key(const ib_send_wr_t& what) {
+    return is_option(what, IB_SEND_OPT_INVALIDATE) && !brings_immediate(what);
+}
 
 segments list_of(const ib_send_wr_t& what) { return {what.ds_array, what.num_ds}; }
 
@@ -49,6 +54,10 @@ inline void responder::passed_straight(const ib_send_wr_t& what, ULONG length) {
     if ((what.send_opt & IB_SEND_OPT_IMMEDIATE) != 0) {
         entry.Flags |= IB_WC_IMMEDIATE_PRESENT;
         entry.Immediate = what.immediate_data;
+    }
+    if (!writes && brings_key(what)) {
+        entry.Flags |= IB_WC_INVALIDATED;
+        entry.Immediate = what.invalidate_rkey;
     }
     if ((what.send_opt & IB_SEND_OPT_SOLICITED) != 0) entry.Flags |= IB_WC_SOLICITED;
     if (!std::exchange(has_receive_, false)) queue_.drop_oldest();
@@ -150,12 +159,15 @@ bool straight_through::copy_to_shared_receive(const ib_send_wr_t& what, ULONG le
            scatter(to_.receive_memory(), to_.receive_.list(), 0, content);
 }
 
+// A key that the peer does not invalidate is an error that packets report.
 inline bool straight_through::send(const ib_send_wr_t& what, ULONG length) {
-    if (is_option(what, IB_SEND_OPT_INVALIDATE)) return false;
+    const bool invalidates = brings_key(what);
+    if (invalidates && !from_.shared_.is_reliable()) return false;
     const bool copied = to_.shares_receives() ? copy_to_shared_receive(what, length)
                                               : copy_to_receive(what, length);
     if (!copied) return false;
-    count_message(what, length, 0);
+    if (invalidates && !to_.shared_.memory.invalidate(what.invalidate_rkey)) return false;
+    count_message(what, length, invalidates ? invalidate_words : 0);
     to_.passed_straight(what, length);
     return true;
 }
