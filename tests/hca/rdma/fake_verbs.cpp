@@ -74,8 +74,6 @@ fake_verbs::device& fake_verbs::add(const std::string& name, ib_guid_t guid, uns
     attr.max_cqe = 32767;
     attr.max_pkeys = 1;
     attr.max_qp = attr.max_pd = attr.max_mr = attr.max_ah = 1 << 16;
-    attr.device_cap_flags = IBV_DEVICE_MEM_WINDOW | IBV_DEVICE_MEM_WINDOW_TYPE_2B;
-    attr.max_mw = 1 << 16;
     attr.max_qp_wr = 1024;
     attr.max_srq = 1 << 16;
     attr.max_srq_wr = 1024;

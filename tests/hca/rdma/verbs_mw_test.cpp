@@ -81,6 +81,11 @@ private:
 
 class VerbsMw : public BothMachines {
 protected:
+    VerbsMw() { set_capabilities(IBV_DEVICE_MEM_WINDOW | IBV_DEVICE_MEM_WINDOW_TYPE_2B); }
+    void set_capabilities(unsigned flags) {
+        kernel.verbs.at("rxe0").attr.orig_attr.device_cap_flags = flags;
+    }
+
     verbs_kernel kernel;
 };
 
@@ -103,8 +108,8 @@ TEST_P(VerbsMw, Allocate_ReportsTheKeyOfTheKernel) {
 }
 
 TEST_P(VerbsMw, TypeThatTheDeviceLacks_IsNotSupported) {
-    kernel.verbs.at("rxe0").attr.orig_attr.device_cap_flags = IBV_DEVICE_MEM_WINDOW_TYPE_2A;
-    mw_scene scene;
+    set_capabilities(IBV_DEVICE_MEM_WINDOW_TYPE_2A);
+    const mw_scene scene;
     const window mw(scene, IB_MWT_TYPE_2);
     EXPECT_EQ(status_of(scene.allocating(IB_MWT_TYPE_1)), STATUS_NOT_SUPPORTED);
     EXPECT_EQ(kernel.verbs.calls(call::alloc_mw), 1u);
