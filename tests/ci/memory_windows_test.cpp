@@ -122,12 +122,13 @@ TEST_P(MemoryWindows, DriverWithoutBinding_ReturnsNotSupported) {
     EXPECT_EQ(deregister_mr(mr), STATUS_SUCCESS);
 }
 
-TEST_P(MemoryWindows, FatalEvent_BindingIsForcedClosed) {
+TEST_P(MemoryWindows, FatalEvent_BindingAndArmingAreForcedClosed) {
     IB_MW* mw = allocate();
     const ib_bind_wr_t what = binding();
     ULONG rkey = 0;
     HcaReportFatal(hca.fdo);
     EXPECT_EQ(CiBindMw(mw, opened.qp, &what, &rkey), STATUS_FILE_FORCED_CLOSED);
+    EXPECT_EQ(CiArmCqNow(opened.cq, IB_CQ_ARM_NEXT), STATUS_FILE_FORCED_CLOSED);
     EXPECT_EQ(deallocate(mw), STATUS_SUCCESS);
     EXPECT_EQ(deregister_mr(mr), STATUS_SUCCESS);
 }

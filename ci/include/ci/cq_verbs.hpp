@@ -83,6 +83,16 @@ auto arm_cq(IB_CQ* cq, IB_CQ_ARM what, Token&& token = {}) {
                               std::forward<Token>(token));
 }
 
+/// CiArmCqNow, with the status in `error` when it fails.
+inline void arm_cq_now(IB_CQ* cq, IB_CQ_ARM what, boost::system::error_code& error) {
+    error = dispatch::make_error_code(CiArmCqNow(cq, static_cast<ULONG>(what)));
+}
+/// CiArmCqNow, which throws dispatch::status_error when it fails.
+inline void arm_cq_now(IB_CQ* cq, IB_CQ_ARM what) {
+    const NTSTATUS status = CiArmCqNow(cq, static_cast<ULONG>(what));
+    if (!NT_SUCCESS(status)) throw dispatch::status_error(status);
+}
+
 /// CiGetCqCompEvent: void(error_code).
 template <class Token = boost::asio::deferred_t>
 auto get_cq_comp_event(IB_CQ* cq, Token&& token = {}) {

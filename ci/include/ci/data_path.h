@@ -234,6 +234,15 @@ static inline NTSTATUS CiGetCqResults(IB_CQ* pCq, ULONG NumEntries, IB_WC* pEntr
     return STATUS_SUCCESS;
 }
 
+/* Ours, as in NDK. Does what CiArmCq does without an IRP: requests one completion event, which is
+   latched until CiGetCqCompEvent or the up-call takes it. Ownership: the caller ensures that the
+   queue is not destroyed before this returns. IRQL: <= DISPATCH_LEVEL.
+   STATUS_SUCCESS. STATUS_INVALID_PARAMETER: pCq is NULL, or Flags is none of IB_CQ_ARM.
+   STATUS_NOT_SUPPORTED: the HCA's driver does not implement it. STATUS_FILE_FORCED_CLOSED: there
+   was a fatal event. Other statuses are the driver's, as for CiArmCq.
+   Source: NDK_FN_ARM_CQ; IBA 11.4.2.2. */
+NT_API NTSTATUS CiArmCqNow(IB_CQ* pCq, ULONG Flags);
+
 NT_EXTERN_C_END
 
 #endif

@@ -160,7 +160,7 @@ typedef struct _HCA_OPERATIONS {
     NTSTATUS (*ResizeCq)(HCA_CQ* Cq, ULONG NumCqes, CI_UDATA* UserData, PIRP Irp);
     /* Has no IRP, and neither pends nor blocks. *Taken: the number of entries; 0 on entry. */
     NTSTATUS (*PollCq)(HCA_CQ* Cq, ULONG NumEntries, IB_WC* Entries, ULONG* Taken);
-    NTSTATUS (*ArmCq)(HCA_CQ* Cq, ULONG Flags, PIRP Irp);
+    NTSTATUS (*ArmCq)(HCA_CQ* Cq, ULONG Flags, PIRP Irp); /* Irp is NULL for a call without one */
     NTSTATUS (*RegisterMadAgent)(HCA_MAD_AGENT* Agent, PIRP Irp);
     NTSTATUS (*DeregisterMadAgent)(HCA_MAD_AGENT* Agent, PIRP Irp);
     NTSTATUS (*SendMad)(HCA_MAD_AGENT* Agent, const IB_MAD_SEND* Send, PIRP Irp);

@@ -41,6 +41,22 @@ void queued_entry_event_at_once(world& here) {
     EXPECT_EQ(heard.wait_for(1).size(), 1u);
 }
 
+void arm_without_irp_is_that_of_the_verb(world& here) {
+    recorder heard;
+    const ca opened(here);
+    const cq queue(opened.get(), 8, &recorder::cq_calls, &heard);
+    const NTSTATUS status = CiArmCqNow(queue, IB_CQ_ARM_SOLICITED);
+    if (status == STATUS_NOT_SUPPORTED) throw skipped{"CiArmCqNow returns STATUS_NOT_SUPPORTED"};
+    EXPECT_STATUS(status, STATUS_SUCCESS);
+    here.complete(queue, entry(1));
+    EXPECT_EQ(heard.count(), 0u) << "it asked for no event";
+    EXPECT_STATUS(CiArmCqNow(queue, IB_CQ_ARM_NEXT), STATUS_SUCCESS);
+    EXPECT_EQ(heard.wait_for(1).size(), 1u);
+    for (const ULONG flags : {0u, 3u, ~0u})
+        EXPECT_STATUS(CiArmCqNow(queue, flags), STATUS_INVALID_PARAMETER);
+    EXPECT_STATUS(CiArmCqNow(nullptr, IB_CQ_ARM_NEXT), STATUS_INVALID_PARAMETER);
+}
+
 // Tries every pair of armings with each kind of entry.
 void armed_twice_wider_request_holds(world& here) {
     const ca opened(here);
@@ -194,6 +210,10 @@ constexpr test_case cases[] = {
      completions, kind::steps, armed_once_one_event},
     {"ArmCq.QueuedEntry_EventAtOnce", at_once, completions, kind::steps,
      queued_entry_event_at_once},
+    {"ArmCqNow.DoesWhatArmCqDoes",
+     "Does what CiArmCq does without an IRP: requests one completion event, which is latched until "
+     "CiGetCqCompEvent or the up-call takes it.",
+     completions, kind::steps, arm_without_irp_is_that_of_the_verb},
     {"ArmCq.ArmedTwice_WiderRequestHolds",
      "When the queue is armed twice, the wider request holds.", completions, kind::steps,
      armed_twice_wider_request_holds},
