@@ -30,8 +30,9 @@ protected:
     /// The offset of the memory that is found; nothing: -1.
     std::ptrdiff_t offset(ULONG key, ULONGLONG address, ULONGLONG size,
                           ib_access_t rights = 0) const {
-        const void* found = keys_.find(key, region_owner(&pd_), address, size, rights);
-        return found != nullptr ? static_cast<const char*>(found) - memory_ : -1;
+        void* found = nullptr;
+        const bool valid = keys_.find(key, region_owner(&pd_), address, size, rights, found);
+        return valid ? static_cast<const char*>(found) - memory_ : -1;
     }
 
     HCA_PD pd_{};
@@ -87,9 +88,10 @@ TEST_P(KeyTable, SizeThatOverflows_IsNotFound) {
 
 TEST_P(KeyTable, OtherProtectionDomain_IsNotFound) {
     const ULONG key = insert(1000, 64);
-    EXPECT_EQ(keys_.find(key, region_owner(&other_pd_), 1000, 1, 0), nullptr);
-    EXPECT_EQ(keys_.find(key, region_owner(nullptr), 1000, 1, 0), nullptr);
-    EXPECT_EQ(keys_.find(key, window_owner(&pd_), 1000, 1, 0), nullptr);
+    void* found = nullptr;
+    for (const key_owner owner :
+         {region_owner(&other_pd_), region_owner(nullptr), window_owner(&pd_)})
+        EXPECT_FALSE(keys_.find(key, owner, 1000, 1, 0, found));
 }
 
 TEST_P(KeyTable, RightThatTheRegionLacks_IsNotFound) {
@@ -168,8 +170,9 @@ TEST_F(KeyTableOnThreads, ReaderDuringReplacement_NeverMixesTwoRegions) {
             while (!ends.load()) {
                 const ULONG key = current.load();
                 for (const ULONGLONG size : {8u, 16u, 32u}) {
-                    const void* found = keys_.find(key, region_owner(&pd_), size, size, 0);
-                    if (found != nullptr && found != memory_) ++wrong;
+                    void* found = nullptr;
+                    const bool valid = keys_.find(key, region_owner(&pd_), size, size, 0, found);
+                    if (valid && found != memory_) ++wrong;
                 }
             }
         });

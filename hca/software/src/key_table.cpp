@@ -30,7 +30,8 @@ bool key_table::allocate() {
     if (made == MAP_FAILED) return false;
     auto* entries = static_cast<entry*>(made);
     holders_ = reinterpret_cast<key_holder**>(entries + max_entries);
-    entries_.store(entries, std::memory_order_release);
+    entries_.store(entries, std::memory_order_relaxed);
+    end_.store(max_entries, std::memory_order_release);
     return true;
 }
 
@@ -68,8 +69,8 @@ void key_table::change(ULONG key, const key_range& range, key_owner owner) {
     put(which.length, range.length);
     put(which.memory, static_cast<char*>(range.memory));
     put(which.owner, owner);
-    const std::uint64_t rights = std::uint64_t{range.access} << access_shift;
-    which.state.store(changes | rights | key, std::memory_order_release);
+    const std::uint64_t lacking = std::uint64_t{~range.access & rights_mask} << lacking_shift;
+    which.state.store(changes | lacking | key, std::memory_order_release);
 }
 
 void key_table::free(ULONG key) {

@@ -82,29 +82,26 @@ public:
     /// none.
     bool invalidate(ULONG key, const HCA_PD* pd, std::uint64_t queue_pair);
 
-    /// Returns the memory at `address`. Null: the key is not valid or of another owner, the range
+    /// Finds the memory at `address`. False: the key is not valid or of another owner, the range
     /// has not all `rights`, or `size` bytes do not lie in it. The caller holds memory_accesses
     /// while it uses the memory. IRQL: any.
-    void* find(ULONG key, key_owner owner, ULONGLONG address, ULONGLONG size,
-               ib_access_t rights) const {
+    bool find(ULONG key, key_owner owner, ULONGLONG address, ULONGLONG size, ib_access_t rights,
+              void*& found) const {
         const ULONG index = key >> generation_bits;
-        if (index >= max_entries) [[unlikely]]
-            return nullptr;
-        const entry* entries = entries_.load(std::memory_order_acquire);
-        if (entries == nullptr) [[unlikely]]
-            return nullptr;
-        const entry& at = entries[index];
+        if (index >= end_.load(std::memory_order_acquire)) [[unlikely]]
+            return false;
+        const entry& at = entries_.load(std::memory_order_relaxed)[index];
         const std::uint64_t state = at.state.load(std::memory_order_acquire);
-        if (static_cast<ULONG>(state) != key) return nullptr;
+        if (static_cast<ULONG>(state) != key) return false;
         const ULONGLONG offset = address - at.base.load(std::memory_order_relaxed);
         const ULONGLONG length = at.length.load(std::memory_order_relaxed);
         const key_owner its = at.owner.load(std::memory_order_relaxed);
         char* memory = at.memory.load(std::memory_order_relaxed);
         std::atomic_thread_fence(std::memory_order_acquire);
-        const bool valid = at.state.load(std::memory_order_relaxed) == state && its == owner &&
-                           (static_cast<ULONG>(state >> access_shift) & rights) == rights &&
-                           offset <= length && size <= length - offset;
-        return valid ? memory + offset : nullptr;
+        found = memory + offset;
+        return at.state.load(std::memory_order_relaxed) == state && its == owner &&
+               (static_cast<ULONG>(state >> lacking_shift) & rights) == 0 && offset <= length &&
+               size <= length - offset;
     }
 
 private:
@@ -112,13 +109,14 @@ private:
     static constexpr ULONG generation_mask = (1u << generation_bits) - 1;
     static constexpr ULONG max_entries = max_mrs + 1; // the entry of key 0 is not used
     static constexpr ULONG least_free = 64;           // entries that wait before one is used again
-    static constexpr unsigned access_shift = 32;
+    static constexpr unsigned lacking_shift = 32;
+    static constexpr ib_access_t rights_mask = 0xFF;
     static constexpr unsigned changes_shift = 40;
 
     /// A reader that finds the same state before and after it reads the others has read one
     /// region's.
     struct entry {
-        std::atomic<std::uint64_t> state; // the key, 0: none; the rights; the number of changes
+        std::atomic<std::uint64_t> state; // the key, 0: none; rights it lacks; number of changes
         std::atomic<ULONGLONG> base;      // of a free entry: the index of the next one
         std::atomic<ULONGLONG> length;    // of a free entry: its last generation
         std::atomic<char*> memory;
@@ -134,6 +132,7 @@ private:
     void unbind(key_holder& window);
 
     mutable KSPIN_LOCK lock_ = 0;
+    std::atomic<ULONG> end_{0}; // the indices below have entries; 0 before there are entries
     std::atomic<entry*> entries_{nullptr}; // the members below are guarded by lock_
     key_holder** holders_ = nullptr;
     ULONG used_ = 1; // entries that were used once, and the first

@@ -9,9 +9,10 @@ namespace irpverbs::hca_software {
 UCHAR* registered_memory::find_window(ULONG key, ULONGLONG address, ULONGLONG size,
                                       ib_access_t rights) const {
     if ((rights & IB_AC_REMOTE) == 0) return nullptr;
-    void* at = keys_.find(key, window_owner(queue_pair_), address, size, rights);
-    if (at == nullptr) at = keys_.find(key, window_owner(pd_), address, size, rights);
-    return static_cast<UCHAR*>(at);
+    void* at = nullptr;
+    const bool found = keys_.find(key, window_owner(queue_pair_), address, size, rights, at) ||
+                       keys_.find(key, window_owner(pd_), address, size, rights, at);
+    return found ? static_cast<UCHAR*>(at) : nullptr;
 }
 
 // A key of 0 is none: the binding fails. Objects of other domains may be those of another HCA.

@@ -17,8 +17,10 @@ public:
         : keys_(keys), pd_(pd), queue_pair_(queue_pair) {}
 
     UCHAR* find(ULONG key, ULONGLONG address, ULONGLONG size, ib_access_t rights) override {
-        void* at = keys_.find(key, region_owner(pd_), address, size, rights);
-        return at != nullptr ? static_cast<UCHAR*>(at) : find_window(key, address, size, rights);
+        void* at = nullptr;
+        if (keys_.find(key, region_owner(pd_), address, size, rights, at)) [[likely]]
+            return static_cast<UCHAR*>(at);
+        return find_window(key, address, size, rights);
     }
     bool copy(UCHAR* to, const UCHAR* from, std::size_t size) override {
         std::memmove(to, from, size);

@@ -47,6 +47,7 @@ inline bool responder::is_idle_at(psn number) const {
            !message_.dropped && !has_receive_ && !nak_sent_ && all_sent_;
 }
 
+template <bool WithKey>
 inline void responder::passed_straight(const ib_send_wr_t& what, ULONG length) {
     const bool writes = what.wr_type == WR_RDMA_WRITE;
     IB_WC entry = completion_of(has_receive_ ? receive_.wr_id : queue_.oldest_id(),
@@ -55,7 +56,7 @@ inline void responder::passed_straight(const ib_send_wr_t& what, ULONG length) {
         entry.Flags |= IB_WC_IMMEDIATE_PRESENT;
         entry.Immediate = what.immediate_data;
     }
-    if (!writes && brings_key(what)) {
+    if constexpr (WithKey) {
         entry.Flags |= IB_WC_INVALIDATED;
         entry.Immediate = what.invalidate_rkey;
     }
@@ -159,16 +160,27 @@ bool straight_through::copy_to_shared_receive(const ib_send_wr_t& what, ULONG le
            scatter(to_.receive_memory(), to_.receive_.list(), 0, content);
 }
 
-// A key that the peer does not invalidate is an error that packets report.
+inline bool straight_through::copy(const ib_send_wr_t& what, ULONG length) {
+    return to_.shares_receives() ? copy_to_shared_receive(what, length)
+                                 : copy_to_receive(what, length);
+}
+
 inline bool straight_through::send(const ib_send_wr_t& what, ULONG length) {
-    const bool invalidates = brings_key(what);
-    if (invalidates && !from_.shared_.is_reliable()) return false;
-    const bool copied = to_.shares_receives() ? copy_to_shared_receive(what, length)
-                                              : copy_to_receive(what, length);
-    if (!copied) return false;
-    if (invalidates && !to_.shared_.memory.invalidate(what.invalidate_rkey)) return false;
-    count_message(what, length, invalidates ? invalidate_words : 0);
-    to_.passed_straight(what, length);
+    if (brings_key(what)) [[unlikely]]
+        return send_key(what, length);
+    if (!copy(what, length)) return false;
+    count_message(what, length, 0);
+    to_.passed_straight<false>(what, length);
+    return true;
+}
+
+// A key that the peer does not invalidate is an error that packets report.
+bool straight_through::send_key(const ib_send_wr_t& what, ULONG length) {
+    if (!from_.shared_.is_reliable() || !copy(what, length) ||
+        !to_.shared_.memory.invalidate(what.invalidate_rkey))
+        return false;
+    count_message(what, length, invalidate_words);
+    to_.passed_straight<true>(what, length);
     return true;
 }
 
@@ -188,7 +200,7 @@ inline bool straight_through::write(const ib_send_wr_t& what, ULONG length) {
     if (length != 0 && !copy_to_region(what, length)) return false;
     if (brings_immediate(what) && to_.shares_receives() && !to_.ensure_receive()) return false;
     count_message(what, length, rdma_words);
-    if (brings_immediate(what)) to_.passed_straight(what, length);
+    if (brings_immediate(what)) to_.passed_straight<false>(what, length);
     return true;
 }
 

@@ -43,7 +43,9 @@ private:
     bool copy_to_receive(const ib_send_wr_t& what, ULONG length);
     bool copy_to_shared_receive(const ib_send_wr_t& what, ULONG length);
     bool copy_to_region(const ib_send_wr_t& what, ULONG length);
+    bool copy(const ib_send_wr_t& what, ULONG length);
     bool send(const ib_send_wr_t& what, ULONG length);
+    bool send_key(const ib_send_wr_t& what, ULONG length);
     bool write(const ib_send_wr_t& what, ULONG length);
     bool read(const ib_send_wr_t& what, ULONG length);
     bool reads() const;
