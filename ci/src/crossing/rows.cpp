@@ -112,6 +112,8 @@ auto granted_by(Shared& shared) {
         return &shared.Pd;
     else if constexpr (std::is_same_v<Shared, HCA_MR>)
         return &shared.Mr;
+    else if constexpr (std::is_same_v<Shared, HCA_MW>)
+        return &shared.Mw;
     else if constexpr (std::is_same_v<Shared, HCA_AV>)
         return &shared.Av;
     else if constexpr (std::is_same_v<Shared, HCA_SRQ>)
