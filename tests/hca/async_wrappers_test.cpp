@@ -74,9 +74,9 @@ asio::awaitable<void> use_queue(ib_guid_t guid) {
     EXPECT_EQ((co_await ci::query_cq(cq))->NumCqes, 8u);
     EXPECT_EQ(co_await ci::resize_cq(cq, 2), 2u);
 
-    boost::system::error_code error;
-    ci::arm_cq_now(cq, IB_CQ_ARM_SOLICITED, error);
-    EXPECT_FALSE(error);
+    boost::system::error_code armed;
+    ci::arm_cq_now(cq, IB_CQ_ARM_SOLICITED, armed);
+    EXPECT_FALSE(armed);
     ci::arm_cq_now(cq, IB_CQ_ARM_NEXT);
     EXPECT_THROW(ci::arm_cq_now(nullptr, IB_CQ_ARM_NEXT), dispatch::status_error);
     co_await ci::arm_cq(cq, IB_CQ_ARM_NEXT);
