@@ -186,7 +186,7 @@ asio::awaitable<void> use_windows(ib_guid_t guid) {
     std::array<std::byte, 16> memory{};
     ci::protection_domain pd = co_await ci::allocate_pd(ca);
     ci::memory_region mr = co_await ci::register_mr(pd, memory, IB_AC_LOCAL_WRITE | IB_AC_MW_BIND);
-    ci::memory_window mw = co_await ci::allocate_mw(pd, IB_MWT_TYPE_1, mr);
+    ci::memory_window mw = co_await ci::allocate_mw(pd, mr, IB_MWT_TYPE_1);
     EXPECT_EQ((co_await ci::query_mw(mw))->rkey, mw.rkey());
     {
         const ci::queue_pair qp = co_await ci::create_qp(pd, cq, cq, ib_qp_create_t{});

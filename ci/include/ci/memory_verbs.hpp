@@ -72,7 +72,7 @@ auto allocate_mw(const protection_domain& pd, ib_mw_type_t type, Token&& token =
 /// As above; the window keeps `region`, to which it will be bound, so both handles may be dropped
 /// in any order.
 template <class Token = boost::asio::deferred_t>
-auto allocate_mw(const protection_domain& pd, ib_mw_type_t type, const memory_region& region,
+auto allocate_mw(const protection_domain& pd, const memory_region& region, ib_mw_type_t type,
                  Token&& token = {}) {
     return detail::open<memory_window>(
         1, {detail::access::held(pd), detail::access::held(region)},
