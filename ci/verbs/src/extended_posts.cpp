@@ -1,5 +1,6 @@
 // ibv_wr_*: functions that build work requests of an extended queue pair.
 #include "address.hpp"
+#include "memory_window.hpp"
 #include "queue_pair.hpp"
 
 namespace irpverbs::verbs {
@@ -24,6 +25,10 @@ void send_invalidate(ibv_qp_ex* shown, std::uint32_t rkey) {
 
 void local_invalidate(ibv_qp_ex* shown, std::uint32_t rkey) {
     builder_of(shown).add(*shown, WR_LOCAL_INV).invalidate_rkey = rkey;
+}
+
+void bind(ibv_qp_ex* shown, ibv_mw* window, std::uint32_t rkey, const ibv_mw_bind_info* range) {
+    builder_of(shown).add(*shown, WR_BIND_MW).bind_mw = binding_of(window, rkey, *range);
 }
 
 void write(ibv_qp_ex* shown, std::uint32_t rkey, std::uint64_t address) {
@@ -85,6 +90,7 @@ void fill_table(ibv_qp_ex& made) {
     made.wr_send_imm = send_immediate;
     made.wr_send_inv = send_invalidate;
     made.wr_local_inv = local_invalidate;
+    made.wr_bind_mw = bind;
     made.wr_rdma_write = write;
     made.wr_rdma_write_imm = write_immediate;
     made.wr_rdma_read = read;

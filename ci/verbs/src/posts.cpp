@@ -1,6 +1,7 @@
 #include "posts.hpp"
 
 #include "address.hpp"
+#include "memory_window.hpp"
 #include "queue_pair.hpp"
 #include "shared_receive_queue.hpp"
 #include "verb_call.hpp"
@@ -19,7 +20,7 @@ static_assert(offsetof(ib_local_ds_t, length) == offsetof(ibv_sge, length));
 static_assert(offsetof(ib_local_ds_t, lkey) == offsetof(ibv_sge, lkey));
 
 struct operation {
-    ib_wr_type_t type; // 0: there is none
+    ib_wr_type_t type;
     ib_send_opt_t options;
 };
 
@@ -33,7 +34,7 @@ constexpr std::array<operation, 10> operations{
     {WR_COMPARE_SWAP, 0},
     {WR_FETCH_ADD, 0},
     {WR_LOCAL_INV, 0},
-    {0, 0}, // IBV_WR_BIND_MW
+    {WR_BIND_MW, 0},
     {WR_SEND, IB_SEND_OPT_INVALIDATE},
 };
 
@@ -47,7 +48,7 @@ void set_common(To& to, const From& from) {
 // Returns false for an operation that does not exist.
 bool translate(const ibv_send_wr& from, bool is_datagram, ib_send_wr_t& to) {
     const auto index = static_cast<std::size_t>(from.opcode);
-    if (index >= operations.size() || operations[index].type == 0) return false;
+    if (index >= operations.size()) return false;
     if ((from.send_flags & IBV_SEND_IP_CSUM) != 0) return false;
     set_common(to, from);
     to.wr_type = operations[index].type;
@@ -57,6 +58,8 @@ bool translate(const ibv_send_wr& from, bool is_datagram, ib_send_wr_t& to) {
         const bool has_way = from.wr.ud.ah != nullptr;
         to.dgrm.ud = {has_way ? address_handle::of(from.wr.ud.ah).av : nullptr,
                       from.wr.ud.remote_qpn, from.wr.ud.remote_qkey, 0};
+    } else if (to.wr_type == WR_BIND_MW) {
+        to.bind_mw = binding_of(from.bind_mw.mw, from.bind_mw.rkey, from.bind_mw.bind_info);
     } else if (to.wr_type == WR_COMPARE_SWAP || to.wr_type == WR_FETCH_ADD) {
         to.remote_ops = {from.wr.atomic.remote_addr, from.wr.atomic.compare_add,
                          from.wr.atomic.swap, from.wr.atomic.rkey};

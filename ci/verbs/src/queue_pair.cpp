@@ -31,15 +31,14 @@ constexpr std::uint64_t reliable_ops = unreliable_ops | IBV_QP_EX_WITH_RDMA_READ
                                        IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
                                        IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD;
 
-std::uint64_t supported_ops(ibv_qp_type type) {
-    switch (type) {
-    case IBV_QPT_UD:
-        return datagram_ops;
-    case IBV_QPT_UC:
-        return unreliable_ops;
-    default:
-        return reliable_ops;
-    }
+constexpr std::uint64_t window_ops =
+    IBV_QP_EX_WITH_BIND_MW | IBV_QP_EX_WITH_LOCAL_INV | IBV_QP_EX_WITH_SEND_WITH_INV;
+
+std::uint64_t supported_ops(ibv_qp_type type, const IB_CA_ATTR& of) {
+    if (type == IBV_QPT_UD) return datagram_ops;
+    constexpr ULONG windows = IB_CA_CAP_MEMORY_WINDOWS_2A | IB_CA_CAP_MEMORY_WINDOWS_2B;
+    const bool has_windows = (of.Capabilities & windows) != 0;
+    return (type == IBV_QPT_UC ? unreliable_ops : reliable_ops) | (has_windows ? window_ops : 0);
 }
 
 bool names(const ibv_qp_init_attr_ex& attr, std::uint32_t mask) {
@@ -48,11 +47,11 @@ bool names(const ibv_qp_init_attr_ex& attr, std::uint32_t mask) {
 
 // Operations that are refused here are never called: an extended queue pair has functions for all
 // others.
-bool is_supported(const ibv_qp_init_attr_ex& attr) {
+bool is_supported(const ibv_qp_init_attr_ex& attr, const IB_CA_ATTR& by) {
     return (attr.comp_mask & ~known_qp_masks) == 0 &&
            (!names(attr, IBV_QP_INIT_ATTR_CREATE_FLAGS) || attr.create_flags == 0) &&
            (!names(attr, IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) ||
-            (attr.send_ops_flags & ~supported_ops(attr.qp_type)) == 0);
+            (attr.send_ops_flags & ~supported_ops(attr.qp_type, by)) == 0);
 }
 
 ib_qp_create_t creation_of(queue_pair& made, const ibv_qp_init_attr_ex& attr, ib_qp_type_t type) {
@@ -105,7 +104,7 @@ void make_extended(queue_pair& made) {
 queue_pair* create(ibv_context* of, ibv_qp_init_attr_ex& attr) {
     ib_qp_type_t type = 0;
     const bool has_type = type_from_libibverbs(attr.qp_type, type);
-    if (!has_type || !is_supported(attr) || attr.pd == nullptr) {
+    if (!has_type || !is_supported(attr, open_device::of(of).limits()) || attr.pd == nullptr) {
         errno = has_type && attr.pd != nullptr ? EOPNOTSUPP : EINVAL;
         return nullptr;
     }

@@ -4,6 +4,7 @@
 #include "device_memory.hpp"
 #include "domains.hpp"
 #include "memory.hpp"
+#include "memory_window.hpp"
 #include "open_device.hpp"
 #include "posts.hpp"
 #include "queue_pair.hpp"
@@ -31,6 +32,9 @@ void fill_tables(open_device& made) {
     made.dealloc_td = deallocate_thread_domain;
     made.alloc_parent_domain = allocate_parent_domain;
     ibv_context_ops& called = made.shown()->ops;
+    called.alloc_mw = allocate_window;
+    called.dealloc_mw = deallocate_window;
+    called.bind_mw = bind_window;
     called.poll_cq = poll_cq;
     called.req_notify_cq = request_notification;
     called.post_send = post_send;
