@@ -85,7 +85,7 @@ void completion_queue::remove_completions(std::uint32_t qp_num) try {
 
 int completion_queue::arm(bool solicited_only) {
     const ULONG flags = solicited_only ? IB_CQ_ARM_SOLICITED : IB_CQ_ARM_NEXT;
-    return call(CiArmCq, cq, flags).error();
+    return drop_in::error_of(CiArmCqNow(cq, flags));
 }
 
 int poll_cq(ibv_cq* cq, int count, ibv_wc* entries) {
