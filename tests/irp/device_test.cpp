@@ -21,6 +21,8 @@ TEST_P(Device, IoCreateDevice_FillsFields) {
               STATUS_SUCCESS);
     EXPECT_EQ(device->DriverObject, &driver);
     EXPECT_EQ(device->DeviceType, ULONG{FILE_DEVICE_UNKNOWN});
+    EXPECT_EQ(device->Type, 3); // a device
+    EXPECT_EQ(device->Size, sizeof(DEVICE_OBJECT) + 40);
     EXPECT_EQ(device->StackSize, 1);
     EXPECT_EQ(device->AttachedDevice, nullptr);
     EXPECT_EQ(device->CurrentIrp, nullptr);

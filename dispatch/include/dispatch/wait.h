@@ -148,8 +148,9 @@ typedef struct _FAST_MUTEX {
     KIRQL OldIrql;
 } FAST_MUTEX, *PFAST_MUTEX, KGUARDED_MUTEX, *PKGUARDED_MUTEX;
 
-/* Functions of fast and guarded mutexes. Bug check 0x11 when a thread acquires a mutex twice or
-   releases a mutex of another thread. IRQL: initialize: <= DISPATCH_LEVEL; acquire: <= APC_LEVEL;
+/* Functions of fast and guarded mutexes. A try-acquire returns FALSE for an owned mutex, also for
+   its owner. Bug check 0x11 when a thread acquires a mutex twice or releases a mutex of another
+   thread. IRQL: initialize: <= DISPATCH_LEVEL; acquire: <= APC_LEVEL;
    release: = APC_LEVEL. Source: WDK ExAcquireFastMutex, KeAcquireGuardedMutex. */
 NT_API void ExInitializeFastMutex(PFAST_MUTEX FastMutex);
 NT_API void ExAcquireFastMutex(PFAST_MUTEX FastMutex);

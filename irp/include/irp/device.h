@@ -61,6 +61,7 @@ typedef struct _DEVICE_OBJECT {
     OBJECT_HEADER Header;
     CCHAR StackSize;
     UCHAR Deleted;
+    USHORT Size;         /* bytes of the device and its extension; 65,535 when there are more */
     ULONG ExtensionSize; /* bytes */
     struct _DRIVER_OBJECT* DriverObject;
     struct _DEVICE_OBJECT* NextDevice;
@@ -80,6 +81,7 @@ typedef struct _DEVICE_OBJECT {
     ULONG Characteristics; /* this and all below, except two fields: of the driver */
     ULONG AlignmentRequirement;
     USHORT SectorSize;
+    CSHORT Type;         /* 3: a device */
     LONG ReferenceCount; /* open files; the library's */
     struct _VPB* Vpb;
     KDPC Dpc;

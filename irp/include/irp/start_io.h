@@ -12,9 +12,11 @@ NT_EXTERN_C_BEGIN
    Cancellation: CancelFunction, where not NULL, becomes the cancel routine; it is called at once
    for an IRP that is already cancelled and would wait. The cancel routine removes the IRP from the
    queue with KeRemoveEntryDeviceQueue before it releases the cancel spin lock; if the IRP is
-   CurrentIrp, it calls IoStartNextPacket after the release instead. DriverStartIo removes the
-   cancel routine under the cancel spin lock, after a check that the IRP is still CurrentIrp and not
-   cancelled. Source: WDK IoStartPacket. */
+   CurrentIrp, it releases that lock, raises the IRQL to DISPATCH_LEVEL and calls IoStartNextPacket
+   instead. It completes the IRP in both cases. DriverStartIo removes the cancel routine under the
+   cancel spin lock. If the IRP had one, DriverStartIo completes it, with STATUS_CANCELLED where
+   Irp->Cancel is set: the IRP was cancelled before it was started. If it had none, its canceller
+   completes it. Source: WDK IoStartPacket. */
 NT_API void IoStartPacket(PDEVICE_OBJECT DeviceObject, PIRP Irp, PULONG Key,
                           PDRIVER_CANCEL CancelFunction);
 

@@ -12,6 +12,8 @@
 #include <dispatch/support/scheduled_spin.hpp>
 #include <dispatch/support/verify.hpp>
 
+#include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <mutex>
 #include <new>
@@ -24,6 +26,7 @@ namespace {
 // Guards the links between devices, and the drivers' lists.
 process_spin stack_lock;
 
+constexpr CSHORT io_type_device = 3; // IO_TYPE_DEVICE
 constexpr std::size_t extension_offset = (sizeof(DEVICE_OBJECT) + 15) / 16 * 16;
 
 DEVICE_OBJECT* top_of(DEVICE_OBJECT* device) {
@@ -114,6 +117,9 @@ NTSTATUS IoCreateDevice(PDRIVER_OBJECT DriverObject, ULONG DeviceExtensionSize,
     auto* device = new (memory) DEVICE_OBJECT{};
     initialize_object(device->Header, device_type);
     device->StackSize = 1;
+    device->Type = io_type_device;
+    device->Size = static_cast<USHORT>(
+        std::min<std::size_t>(sizeof(DEVICE_OBJECT) + DeviceExtensionSize, UINT16_MAX));
     device->ExtensionSize = DeviceExtensionSize;
     device->DriverObject = DriverObject;
     device->DeviceType = DeviceType;
