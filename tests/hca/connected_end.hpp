@@ -59,6 +59,7 @@ public:
         registered_ = false;
     }
     IB_CA* ca() const { return ca_; }
+    IB_PD* pd() const { return pd_; }
     ib_lid_t lid() const { return ca_.lid(); }
     ib_qp_attr_t attributes() const {
         ib_qp_attr_t attr{};

@@ -3,6 +3,8 @@
 #include "adapter.hpp"
 #include "failure.hpp"
 
+#include <ci/support/requestor.hpp>
+
 #include <array>
 #include <cerrno>
 #include <new>
@@ -96,8 +98,10 @@ NTSTATUS deallocate_pd(HCA_PD* pd, CI_UDATA* user, PIRP) try {
     return STATUS_SUCCESS; // the kernel deallocates it when the context closes
 }
 
+// The kernel would register the memory of this process.
 NTSTATUS register_mr(HCA_MR* mr, CI_UDATA* user, PIRP irp) {
     HcaCopyUserData(user, nullptr, 0);
+    if (ci::is_of_another_process(irp)) return STATUS_NOT_SUPPORTED;
     const ib_mr_create_t& region = mr->Create;
     const IB_CA_ATTR& limits = adapter::of(mr->Pd->Ca->Device).limits();
     if (limits.MaxMrSize != 0 && region.length > limits.MaxMrSize) return STATUS_INVALID_PARAMETER;

@@ -2,6 +2,8 @@
 
 #include "adapter.hpp"
 
+#include <ci/support/requestor.hpp>
+
 namespace irpverbs::hca_software {
 
 namespace {
@@ -15,6 +17,12 @@ ULONGLONG base_of(const ib_mr_create_t& region) {
 }
 
 bool is_remote(const ib_mr_create_t& region) { return (region.access_ctrl & IB_AC_REMOTE) != 0; }
+
+// The bytes that keys give access to: none of another process, whose addresses mean other memory
+// here.
+ULONGLONG reachable_bytes(const ib_mr_create_t& region, const IRP* irp) {
+    return ci::is_of_another_process(irp) ? 0 : region.length;
+}
 
 } // namespace
 
@@ -30,12 +38,13 @@ NTSTATUS deallocate_pd(HCA_PD* pd, CI_UDATA* user, PIRP) {
 }
 
 // Nothing locks the pages in memory, so IB_AC_ON_DEMAND has no effect.
-NTSTATUS register_mr(HCA_MR* mr, CI_UDATA* user, PIRP) {
+NTSTATUS register_mr(HCA_MR* mr, CI_UDATA* user, PIRP irp) {
     HcaCopyUserData(user, nullptr, 0);
     const ib_mr_create_t& region = mr->Create;
     if (region.length > max_mr_size) return STATUS_INVALID_PARAMETER;
     const ULONG key = adapter_of(mr->Pd).keys().insert(
-        {mr->Pd, base_of(region), region.length, region.vaddr, region.access_ctrl}, &holder_of(mr));
+        {mr->Pd, base_of(region), reachable_bytes(region, irp), region.vaddr, region.access_ctrl},
+        &holder_of(mr));
     if (key == 0) return STATUS_INSUFFICIENT_RESOURCES;
     mr->Mr.LKey = key;
     mr->Mr.RKey = is_remote(region) ? key : 0;
