@@ -12,7 +12,7 @@ namespace {
 using namespace roles;
 
 enum object_block : object_type {
-#define CI_OBJECT(object, block) block_##object = block,
+#define CI_OBJECT(object, block) block_##object = (block),
 #define CI_VERB(...)
 #include <ci/verbs.def>
 };

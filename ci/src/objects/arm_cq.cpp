@@ -5,7 +5,7 @@
 
 namespace {
 
-constexpr irpverbs::dispatch::detail::irql_rule rule{
+constexpr irpverbs::dispatch::detail::irql_rule arm_rule{
     "CiArmCqNow", irpverbs::dispatch::detail::irql_bound::at_most, DISPATCH_LEVEL, 0x00020022,
     "IrqlIoDispatch"};
 
@@ -13,7 +13,7 @@ constexpr irpverbs::dispatch::detail::irql_rule rule{
 
 // The checks have the order of those of the verb with an IRP.
 extern "C" NTSTATUS CiArmCqNow(IB_CQ* pCq, ULONG Flags) {
-    if (irpverbs::dispatch::detail::verifying()) irpverbs::dispatch::detail::check_irql(rule);
+    if (irpverbs::dispatch::detail::verifying()) irpverbs::dispatch::detail::check_irql(arm_rule);
     if (pCq == nullptr) return STATUS_INVALID_PARAMETER;
     auto* cq = reinterpret_cast<HCA_CQ*>(pCq);
     const irpverbs::ci::hca_device& device = irpverbs::ci::device_of(cq->Ca->Device);

@@ -8,7 +8,7 @@ namespace {
 
 using namespace irpverbs::ci;
 
-constexpr irpverbs::dispatch::detail::irql_rule rule{
+constexpr irpverbs::dispatch::detail::irql_rule bind_rule{
     "CiBindMw", irpverbs::dispatch::detail::irql_bound::at_most, DISPATCH_LEVEL, 0x00020022,
     "IrqlIoDispatch"};
 
@@ -25,7 +25,7 @@ NTSTATUS check_binding(const HCA_MW& mw, const HCA_QP& qp, const ib_bind_wr_t& b
 } // namespace
 
 extern "C" NTSTATUS CiBindMw(IB_MW* pMw, IB_QP* pQp, const ib_bind_wr_t* pBindWr, ULONG* pRKey) {
-    if (irpverbs::dispatch::detail::verifying()) irpverbs::dispatch::detail::check_irql(rule);
+    if (irpverbs::dispatch::detail::verifying()) irpverbs::dispatch::detail::check_irql(bind_rule);
     if (pMw == nullptr || pQp == nullptr || pBindWr == nullptr || pRKey == nullptr)
         return STATUS_INVALID_PARAMETER;
     auto* mw = reinterpret_cast<HCA_MW*>(pMw);

@@ -10,8 +10,9 @@ namespace irpverbs::ci {
 
 namespace {
 
-constexpr dispatch::detail::irql_rule rule{"CiGetCqResults", dispatch::detail::irql_bound::at_most,
-                                           DISPATCH_LEVEL, 0x00020022, "IrqlIoDispatch"};
+constexpr dispatch::detail::irql_rule poll_rule{"CiGetCqResults",
+                                                dispatch::detail::irql_bound::at_most,
+                                                DISPATCH_LEVEL, 0x00020022, "IrqlIoDispatch"};
 
 int no_direct_poll(ibv_cq*, int, ibv_wc*) { return -1; }
 
@@ -55,7 +56,7 @@ void HcaRevokeDirectPoll(HCA_CQ* Cq) { cq_object::of(Cq).poll.revoke(); }
 
 // The checks have the order of those of the verb with an IRP.
 NTSTATUS IbGetCqResults(IB_CQ* pCq, ULONG NumEntries, IB_WC* pEntries, ULONG* pTaken) {
-    if (irpverbs::dispatch::detail::verifying()) irpverbs::dispatch::detail::check_irql(rule);
+    if (irpverbs::dispatch::detail::verifying()) irpverbs::dispatch::detail::check_irql(poll_rule);
     *pTaken = 0;
     if (pCq == nullptr) return STATUS_INVALID_PARAMETER;
     auto* cq = reinterpret_cast<HCA_CQ*>(pCq);

@@ -18,10 +18,10 @@ bool destroy_event(OBJECT_HEADER& object) {
     return true;
 }
 
-DISPATCHER_HEADER* itself(OBJECT_HEADER& object) { return &object.Dispatcher; }
+DISPATCHER_HEADER* dispatcher_of(OBJECT_HEADER& object) { return &object.Dispatcher; }
 
-constexpr OBJECT_TYPE event_type{"event", notification_event, destroy_event, nullptr, nullptr,
-                                 itself};
+constexpr OBJECT_TYPE event_type{"event", notification_event, destroy_event, nullptr,
+                                 nullptr, dispatcher_of};
 POBJECT_TYPE event_type_pointer = const_cast<POBJECT_TYPE>(&event_type);
 
 OBJECT_HEADER* make_event(EVENT_TYPE type, BOOLEAN state) {

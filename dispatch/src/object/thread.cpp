@@ -25,10 +25,10 @@ bool destroy_thread(OBJECT_HEADER& object) {
     return true;
 }
 
-DISPATCHER_HEADER* itself(OBJECT_HEADER& object) { return &object.Dispatcher; }
+DISPATCHER_HEADER* dispatcher_of_thread(OBJECT_HEADER& object) { return &object.Dispatcher; }
 
 constexpr OBJECT_TYPE thread_type{"thread", thread_object, destroy_thread,
-                                  nullptr,  nullptr,       itself};
+                                  nullptr,  nullptr,       dispatcher_of_thread};
 POBJECT_TYPE thread_type_pointer = const_cast<POBJECT_TYPE>(&thread_type);
 
 void abandon_mutexes(KTHREAD& thread, wake_list& woken) {
