@@ -127,6 +127,12 @@ sim_machine::sim_machine(choices& source, const options& chosen)
     detail::instrumentation.fetch_add(detail::simulating_unit, std::memory_order_relaxed);
 }
 
+// The objects that packages keep for a machine whose run failed are lost with the run.
+static void lose_locals(machine& lost) {
+    for (std::size_t i = 0; i < machine::max_locals; ++i)
+        if (void* held = lost.local(i).load()) sim::leak_intentionally(held);
+}
+
 sim_machine::~sim_machine() {
     sim::scheduler& schedule = simulation_->schedule;
     schedule.stop_choosing();
@@ -134,6 +140,8 @@ sim_machine::~sim_machine() {
         if (schedule.outcome() == sim_outcome::finished && !schedule.unfinished()) {
             stop(false);
             simulation_->close();
+        } else {
+            lose_locals(*this);
         }
         schedule.abandon_all();
     } catch (...) {

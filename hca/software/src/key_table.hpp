@@ -96,9 +96,11 @@ public:
         const ULONGLONG offset = address - at.base.load(std::memory_order_relaxed);
         const ULONGLONG length = at.length.load(std::memory_order_relaxed);
         const key_owner its = at.owner.load(std::memory_order_relaxed);
-        char* memory = at.memory.load(std::memory_order_relaxed);
+        // An integer: the sum of a wrong address is no pointer into any object.
+        const auto memory =
+            reinterpret_cast<std::uintptr_t>(at.memory.load(std::memory_order_relaxed));
         std::atomic_thread_fence(std::memory_order_acquire);
-        found = memory + offset;
+        found = reinterpret_cast<void*>(memory + offset);
         return at.state.load(std::memory_order_relaxed) == state && its == owner &&
                (static_cast<ULONG>(state >> lacking_shift) & rights) == 0 && offset <= length &&
                size <= length - offset;
