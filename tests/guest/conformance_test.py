@@ -38,6 +38,8 @@ EXPLAINED = {
         ("the HCA resizes no shared receive queue", "ModifySrq.*", "siw does not resize"),
         ("CiQuerySrq returns STATUS_NOT_SUPPORTED", "*", "siw has no query of shared receive queues"),
         ("CiCreateAv returns STATUS_NOT_SUPPORTED", "*", "siw has no datagrams"),
+        ("CiAllocateMw returns STATUS_NOT_SUPPORTED", "*", "siw has no memory windows"),
+        ("no memory windows", "AllocateMw.*", "siw has no memory windows"),
         ("CiModifyQp returns STATUS_NOT_SUPPORTED", "*",
          "iWARP connects queue pairs by its own connection management"),
         ("a verb returns STATUS_NOT_SUPPORTED", "User.UserData_AcceptedByEveryVerb", "CiResizeCq does"),
