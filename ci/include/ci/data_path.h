@@ -183,7 +183,7 @@ static inline NTSTATUS CiPostSrqRecv(IB_SRQ* pSrq, ib_recv_wr_t* pRecvWr, ib_rec
 typedef struct _ib_bind_wr {
     ULONGLONG wr_id;
     ib_send_opt_t send_opt;  /* IB_SEND_OPT_SIGNALED and IB_SEND_OPT_FENCE */
-    IB_MR* h_mr;             /* not used if the length is 0 */
+    IB_MR* h_mr;             /* may be NULL if the length is 0, unless the driver needs one */
     ib_access_t access_ctrl; /* of IB_AC_REMOTE */
     ULONG current_rkey;      /* the window's key: IB_MW.RKey */
     ib_local_ds_t local_ds;  /* the range of the region; length 0: the window is bound to nothing */

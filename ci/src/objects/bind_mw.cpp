@@ -16,10 +16,11 @@ NTSTATUS check_binding(const HCA_MW& mw, const HCA_QP& qp, const ib_bind_wr_t& b
     if (mw.Mw.Type != IB_MWT_TYPE_1 || qp.Create.qp_type == IB_QPT_UNRELIABLE_DGRM)
         return STATUS_INVALID_DEVICE_REQUEST;
     if (qp.Pd != mw.Pd) return STATUS_INVALID_PARAMETER;
-    if (bind.local_ds.length == 0) return STATUS_SUCCESS;
-    if (bind.h_mr == nullptr) return STATUS_INVALID_PARAMETER;
+    const bool unbinds = bind.local_ds.length == 0;
+    if (bind.h_mr == nullptr) return unbinds ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER;
     const auto& region = *reinterpret_cast<const HCA_MR*>(bind.h_mr);
-    return region.Pd == mw.Pd ? check_window(region.Create, bind) : STATUS_INVALID_PARAMETER;
+    if (region.Pd != mw.Pd) return STATUS_INVALID_PARAMETER;
+    return unbinds ? STATUS_SUCCESS : check_window(region.Create, bind);
 }
 
 } // namespace

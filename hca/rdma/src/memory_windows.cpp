@@ -11,13 +11,13 @@ namespace {
 
 static_assert(int{IB_MWT_TYPE_1} == int{IBV_MW_TYPE_1} && int{IB_MWT_TYPE_2} == int{IBV_MW_TYPE_2});
 
-constexpr ULONG type_2 = IB_CA_CAP_MEMORY_WINDOWS_2A | IB_CA_CAP_MEMORY_WINDOWS_2B;
-
 verbs_context& context_of(const HCA_MW* mw) { return adapter::of(mw->Pd->Ca->Device).context(); }
 
+// Windows of type 1 only: soft-RoCE, the only device that the driver is tested on, refuses the
+// posts that bind those of type 2.
 bool has_windows(const HCA_MW* mw) {
-    const ULONG needed = mw->Mw.Type == IB_MWT_TYPE_1 ? IB_CA_CAP_MEMORY_WINDOWS : type_2;
-    return (adapter::of(mw->Pd->Ca->Device).limits().Capabilities & needed) != 0;
+    return mw->Mw.Type == IB_MWT_TYPE_1 &&
+           (adapter::of(mw->Pd->Ca->Device).limits().Capabilities & IB_CA_CAP_MEMORY_WINDOWS) != 0;
 }
 
 } // namespace
@@ -52,17 +52,18 @@ NTSTATUS query_mw(HCA_MW* mw, ib_mw_attr_t* attr, SIZE_T size, CI_UDATA* user, P
     return HcaCopyAttributes(&made, sizeof(made), attr, size, irp);
 }
 
-// A provider changes the key of a window of type 1 itself.
+// A provider changes the key of a window of type 1 itself. That of soft-RoCE reads the key of the
+// region also where there is none.
 NTSTATUS bind_mw(HCA_MW* mw, HCA_QP* qp, const ib_bind_wr_t* bind, ULONG* rkey) {
     ibv_mw* window = extension_of(mw).window;
     if (bind->current_rkey != window->rkey) return STATUS_INVALID_PARAMETER;
     if (!may_send(HcaQpState(qp))) return STATUS_INVALID_DEVICE_STATE;
+    if (bind->h_mr == nullptr) return STATUS_NOT_SUPPORTED;
     ibv_mw_bind what{};
     what.wr_id = bind->wr_id;
     what.send_flags = provider_flags(bind->send_opt);
-    if (bind->local_ds.length != 0)
-        what.bind_info = {region_of(bind->h_mr), bind->local_ds.vaddr, bind->local_ds.length,
-                          static_cast<unsigned>(access_flags(bind->access_ctrl))};
+    what.bind_info = {region_of(bind->h_mr), bind->local_ds.vaddr, bind->local_ds.length,
+                      static_cast<unsigned>(access_flags(bind->access_ctrl))};
     const auto& posts = *static_cast<const post_target*>(qp->Posts.Queue);
     const verbs_context& opened = context_of(mw);
     const int error = failure_of(opened.verbs().bind_mw(posts.pair, window, &what));
