@@ -7,7 +7,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <vector>
 
@@ -88,11 +87,8 @@ void receive(UCHAR code, crossing::message received) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     if (size < 2) return 0;
-    const std::vector<std::byte> copy = [&] {
-        std::vector<std::byte> made(size - 2);
-        std::memcpy(made.data(), data + 2, made.size());
-        return made;
-    }();
+    const auto* bytes = reinterpret_cast<const std::byte*>(data);
+    const std::vector<std::byte> copy(bytes + 2, bytes + size);
     if ((data[0] & 1) == 0)
         serve(copy);
     else
