@@ -125,6 +125,22 @@ TEST_P(Datagrams, UnassignedLidOrQp_DatagramIsLost) {
     EXPECT_EQ(next_number(), 7u);
 }
 
+// OpenSM sends its LID-routed SMPs by the agent of the directed-route ones.
+TEST_P(Datagrams, LidRoutedSmps_AreSentByAnAgentOfDirectedRoutes) {
+    constexpr UCHAR lid_routed = 0x01;
+    constexpr UCHAR directed = 0x81;
+    constexpr USHORT sm_info = 0x20; // the requests that a node does not respond to itself
+    mad_client requester(one, agent_of(directed));
+    mad_client manager(two, agent_of(lid_routed, {1}));
+    mad_client responder(two, agent_of(directed));
+    const mad request = mad(lid_routed, 1, sm_info).with_transaction(7);
+    ASSERT_EQ(requester.send(to_subnet(two.lid()), request), STATUS_SUCCESS);
+    received_mad got = manager.receive();
+    ASSERT_EQ(responder.send(got.from, got.data.as_response()), STATUS_SUCCESS);
+    EXPECT_EQ(requester.receive().data.own_transaction(), 7u);
+    EXPECT_EQ(requester.send(good, numbered(1)), STATUS_INVALID_PARAMETER) << "a class of QP1";
+}
+
 TEST_P(Datagrams, Receive_CountsPacketAndData) {
     HCA_SOFTWARE_COUNTERS before{};
     HCA_SOFTWARE_COUNTERS after{};

@@ -78,6 +78,33 @@ TEST_P(GroupRules, LastFullMemberLeaves_ResponseHasJoinState0) {
     EXPECT_EQ(client.table<sa_mcmember_record_t>().size(), 1u);
 }
 
+// osmtest's multicast flow.
+TEST_P(GroupRules, LifeTimeOfANewGroup_FulfilsTheRequest) {
+    const auto life_time_of_new = [&](std::uint8_t selector, std::uint8_t value) {
+        static std::uint64_t number = 100;
+        sa_mcmember_record_t record{};
+        record.MGID = {0xff12000000000000, ++number};
+        record.PortGID = gid(2);
+        record.JoinState = SA_MC_JOIN_FULL;
+        record.P_Key = 0xFFFF;
+        record.PacketLifeTimeSelector = selector & 3;
+        record.PacketLifeTime = value & 0x3f;
+        const sa_response made =
+            client.ask(SA_SUBN_ADM_SET, SA_MCMEMBERRECORD_ATTRID, record,
+                       to_create | SA_MC_COMPMASK_PKTLT | SA_MC_COMPMASK_PKTLTSELECTOR);
+        return made.status != 0 ? -int{made.status}
+                                : int{made.record<sa_mcmember_record_t>().PacketLifeTime};
+    };
+    EXPECT_EQ(life_time_of_new(SA_PR_LT_SEL_GREATER, 0), 18) << "the subnet's";
+    EXPECT_EQ(life_time_of_new(SA_PR_LT_SEL_GREATER, 18), 19);
+    EXPECT_EQ(life_time_of_new(SA_PR_LT_SEL_GREATER, 63), -SA_STATUS_ERR_REQ_INVALID);
+    EXPECT_EQ(life_time_of_new(SA_PR_LT_SEL_LESS, 40), 18);
+    EXPECT_EQ(life_time_of_new(SA_PR_LT_SEL_LESS, 18), 17);
+    EXPECT_EQ(life_time_of_new(SA_PR_LT_SEL_LESS, 0), -SA_STATUS_ERR_REQ_INVALID);
+    EXPECT_EQ(life_time_of_new(SA_PR_LT_SEL_EXACTLY, 7), 7);
+    EXPECT_EQ(life_time_of_new(SA_PR_LT_SEL_SMALLEST_AVAIL, 7), 18);
+}
+
 // The membership bit describes the port and does not identify the group.
 TEST_P(GroupRules, FullMember_MakesAGroupOfAPKeyWithoutMembershipBit) {
     const ib_gid_t mgid{0xff12000000000000, 8};

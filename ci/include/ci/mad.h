@@ -165,8 +165,8 @@ NT_API NTSTATUS CiModifyMadAgent(IB_MAD_AGENT* pAgent, const IB_MAD_KEYS* pKeys,
 /* Sends a datagram. From an agent's own QP: To.PKeyIndex is ignored; a To.QKey whose highest bit is
    set stands for the QP's Q_Key.
    STATUS_SUCCESS: the port accepted it, or it was lost on the way there. STATUS_INVALID_PARAMETER:
-   also a length, P_Key or GID index, or a class other than the agent's. From an own QP: also a
-   datagram to QP0, or the port has lost the QP's P_Key. */
+   also a length, P_Key or GID index, or a class other than the agent's (0x01 and 0x81 are the same
+   class here). From an own QP: also a datagram to QP0, or the port has lost the QP's P_Key. */
 NT_API NTSTATUS CiSendMad(IB_MAD_AGENT* pAgent, const IB_MAD_SEND* pSend, IRP* pIrp);
 
 /* Waits for a datagram; any number of IRPs may wait, and a datagram completes the oldest.

@@ -49,8 +49,15 @@ bool receives(const IB_MAD_AGENT_ATTR& agent, const mad_header& mad) {
     return (agent.MethodMask[mad.method() / 32] >> mad.method() % 32 & 1) != 0;
 }
 
+// Both classes of subnet management are sent by an agent of either: OpenSM sends its LID-routed
+// SMPs by the agent of the directed-route ones.
+bool sends_class(const HCA_MAD_AGENT& agent, UCHAR management_class) {
+    const UCHAR own = agent.Agent.Attr.ManagementClass;
+    return own == management_class || (on_qp0(own) && on_qp0(management_class));
+}
+
 bool expects_response(const HCA_MAD_AGENT& agent, const mad_header& mad) {
-    return agent.Agent.Attr.ManagementClass == mad.management_class() &&
+    return sends_class(agent, mad.management_class()) &&
            extension_of(agent).number == mad.transaction() >> 32;
 }
 
@@ -86,7 +93,7 @@ bool valid_route(const port& from, const IB_MAD_ADDRESS& to) {
 }
 
 bool valid_shared(const HCA_MAD_AGENT& agent, const port& from, const IB_MAD_SEND& what) {
-    return static_cast<const UCHAR*>(what.Data)[1] == agent.Agent.Attr.ManagementClass &&
+    return sends_class(agent, static_cast<const UCHAR*>(what.Data)[1]) &&
            what.To.PKeyIndex < from.pkeys.size();
 }
 

@@ -91,6 +91,23 @@ std::uint8_t mtu_below(std::uint8_t mtu) {
     return static_cast<std::uint8_t>(mtu == 0 ? 0 : mtu - 1);
 }
 
+// Returns the life time of a new group: the subnet's, or the nearest one that fulfils the request;
+// none when no code does.
+std::optional<std::uint8_t> resolve_life_time(const choice& c) {
+    constexpr std::uint8_t longest = 63;
+    if (!c.asked || c.selector == SA_PR_LT_SEL_SMALLEST_AVAIL) return subnet_life_time;
+    switch (c.selector) {
+    case SA_PR_LT_SEL_GREATER:
+        if (c.value >= longest) return std::nullopt;
+        return std::max(subnet_life_time, static_cast<std::uint8_t>(c.value + 1));
+    case SA_PR_LT_SEL_LESS:
+        if (c.value == 0) return std::nullopt;
+        return std::min(subnet_life_time, static_cast<std::uint8_t>(c.value - 1));
+    default:
+        return c.value;
+    }
+}
+
 std::uint8_t scope_of(const ib_gid_t& mgid) {
     return static_cast<std::uint8_t>(mgid.gid_prefix >> 48 & 0xf);
 }
@@ -208,7 +225,9 @@ std::uint16_t multicast_groups::create(const multicast_request& r, group& made) 
     if (!has_components(r, SA_MC_COMPMASK_HOPLIMIT)) is.HopLimit = 0;
     is.MTU = resolve(mtu_of(r), r.port_mtu, mtu_below, code);
     is.Rate = resolve(rate_of_request(r), r.port_rate, rate_below, tenths_of_gigabits);
-    if (!life_time_of(r).asked) is.PacketLifeTime = subnet_life_time;
+    const auto life_time = resolve_life_time(life_time_of(r));
+    if (!life_time) return SA_STATUS_ERR_REQ_INVALID;
+    is.PacketLifeTime = *life_time;
     is.MTUSelector = is.RateSelector = is.PacketLifeTimeSelector = SA_PR_MTU_SEL_EXACTLY;
     if (!is_mtu(is.MTU) || !is_rate(is.Rate)) return SA_STATUS_ERR_REQ_INVALID;
 

@@ -39,7 +39,7 @@ std::uint16_t sa_server::set_service(const sa_request& request, record_list& fou
     if (!record || !may_change(request, *record)) return SA_STATUS_ERR_REQ_INVALID;
     const std::uint16_t status =
         services_.set(*record, request.sa.component_mask, KeQueryInterruptTime());
-    if (status == SA_STATUS_NO_ERROR) found.add(*record);
+    if (status == SA_STATUS_NO_ERROR) found.add(visible_record(*record, request.trusted));
     return status;
 }
 
@@ -47,7 +47,7 @@ std::uint16_t sa_server::delete_service(const sa_request& request, record_list& 
     auto record = unpack<sa_service_record_t>(request.what.data);
     if (!record || !may_change(request, *record)) return SA_STATUS_ERR_REQ_INVALID;
     const std::uint16_t status = services_.erase(*record, KeQueryInterruptTime());
-    if (status == SA_STATUS_NO_ERROR) found.add(*record);
+    if (status == SA_STATUS_NO_ERROR) found.add(visible_record(*record, request.trusted));
     return status;
 }
 

@@ -22,6 +22,11 @@ std::uint32_t seconds_left(machine_time ends, machine_time now) {
 
 } // namespace
 
+sa_service_record_t visible_record(sa_service_record_t record, bool trusted) {
+    if (!trusted) record.ServiceKey_hi = record.ServiceKey_lo = 0;
+    return record;
+}
+
 service_registry::identity service_registry::identity_of(const sa_service_record_t& record) {
     return {record.ServiceID, record.ServiceGID.gid_prefix, record.ServiceGID.gid_guid,
             record.ServiceP_Key};
@@ -80,8 +85,7 @@ std::vector<sa_service_record_t> service_registry::find(const sa_service_record_
         sa_service_record_t record = kept.record;
         if (kept.ends) record.ServiceLease = seconds_left(*kept.ends, now);
         if (!matches(layout_of(&wanted), components, &wanted, &record)) continue;
-        if (!trusted) record.ServiceKey_hi = record.ServiceKey_lo = 0;
-        found.push_back(record);
+        found.push_back(visible_record(record, trusted));
     }
     return found;
 }

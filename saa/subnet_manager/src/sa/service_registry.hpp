@@ -12,6 +12,9 @@
 
 namespace irpverbs::subnet_manager {
 
+/// Returns the record as a requester sees it: only trusted ones see the key. Source: IBA 15.2.5.14.
+sa_service_record_t visible_record(sa_service_record_t record, bool trusted);
+
 class service_registry {
 public:
     explicit service_registry(std::size_t capacity = 65536) : capacity_(capacity) {}
@@ -27,8 +30,8 @@ public:
     /// Returns SA_STATUS_NO_ERROR or NO_RECORDS.
     std::uint16_t erase(sa_service_record_t& record, machine_time now);
 
-    /// Returns matching records in order of ID, GID, P_Key; ServiceLease is the rest of the lease.
-    /// Only trusted requests receive the keys.
+    /// Returns matching records in order of ID, GID, P_Key; ServiceLease is the rest of the lease,
+    /// and the key as in visible_record().
     std::vector<sa_service_record_t> find(const sa_service_record_t& wanted,
                                           std::uint64_t components, machine_time now,
                                           bool trusted) const;

@@ -197,7 +197,7 @@ constexpr test_case cases[] = {
      agent_with_up_call_returns_invalid_device_request},
     {"SendMad.InvalidArguments_ReturnInvalidParameter",
      "STATUS_INVALID_PARAMETER: also a length, P_Key or GID index, or a class other than the "
-     "agent's.",
+     "agent's (0x01 and 0x81 are the same class here).",
      nothing, kind::steps, invalid_arguments_return_invalid_parameter},
     {"SendMad.Response_ReachesRequester",
      "A response (response bit, or TrapRepress) goes to the agent that sent the request", nothing,
