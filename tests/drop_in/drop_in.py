@@ -1,6 +1,7 @@
 """Programs of rdma-core on the drop-in libraries. The build passes the libraries' folder."""
 import os
 import subprocess
+import tempfile
 from pathlib import Path
 
 LIBRARIES = Path(os.environ["IRPVERBS_DROP_IN"])
@@ -20,3 +21,25 @@ def run(*words, hca="software:", timeout=60, **more):
     """Runs a program; standard error goes to standard output."""
     return subprocess.run(words, env=environment(hca, **more), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, errors="backslashreplace", timeout=timeout, check=False)
+
+
+class Daemon:
+    """irpverbsd, which serves the HCAs of a URI until the end of the test."""
+
+    def __init__(self, test, hca="software:"):
+        folder = tempfile.TemporaryDirectory(prefix="irpverbsd")
+        test.addCleanup(folder.cleanup)
+        self.socket = f"{folder.name}/served/socket"
+        command = [os.environ["IRPVERBS_DAEMON"], "--hca", hca, "--socket", self.socket]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        test.addCleanup(self.stop, test)
+        test.assertIn(self.socket, self.process.stdout.readline())
+
+    def stop(self, test):
+        self.process.terminate()
+        self.process.communicate(timeout=60)
+        test.assertEqual(self.process.returncode, 0)
+
+    def host(self, name):
+        """The URI of a host of the fabric."""
+        return f"user:{self.socket}?host={name}"

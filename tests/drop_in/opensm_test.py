@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""OpenSM, unmodified, as the subnet manager of an unmanaged fabric in its process."""
+"""OpenSM and osmtest, unmodified: with a fabric of their own process, and as two processes on one fabric."""
 import re
 import signal
 import subprocess
@@ -7,7 +7,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from drop_in import TOPOLOGIES, environment, run
+from drop_in import TOPOLOGIES, Daemon, environment, run
 
 
 class OpenSM(unittest.TestCase):
@@ -42,6 +42,7 @@ class OpenSM(unittest.TestCase):
         for fabric, lids in (("", 7), (TOPOLOGIES / "two_leaves.net", None)):
             out = self.start(f"software:{fabric}?unmanaged", "-o").communicate(timeout=60)[0]
             self.assertIn("SUBNET UP", out)
+            self.assertNotRegex(out, r"ERR [0-9A-F]{4}:")
             known = (self.folder / "guid2lid").read_text()
             if lids is not None:
                 self.assertEqual(len(re.findall(r"^0x\w+ 0x\w+ 0x\w+$", known, re.MULTILINE)), lids)
@@ -63,13 +64,30 @@ class OpenSM(unittest.TestCase):
         process.stdout.read()
         self.assertEqual(process.wait(60), 0)
 
-    # The flows a, s, m and q find what the library's manager lacks: service keys in responses, groups with join
-    # state 3, and the records of VL arbitration and SL mapping.
+    def osmtest(self, flow, hca="software:"):
+        ended = run("osmtest", "-f", flow, "-l", self.folder / "osmtest.log", "-i", self.folder / "osmtest.dat", hca=hca)
+        return "PASS" if ended.returncode == 0 and "PASS" in ended.stdout else (self.folder / "osmtest.log").read_text()
+
+    # The library's manager has no records of VL arbitration and SL mapping (flow q).
     def test_osmtest_passes_flows_against_the_librarys_manager(self):
-        for flow in ("c", "v", "f"): # write the inventory, compare with it, many queries
-            ended = run("osmtest", "-f", flow, "-l", self.folder / "osmtest.log", "-i", self.folder / "osmtest.dat")
-            self.assertEqual(ended.returncode, 0, ended.stdout)
-            self.assertIn("PASS", ended.stdout)
+        for flow in "cvefm": # write the inventory, compare with it, events, many queries, groups
+            self.assertEqual(self.osmtest(flow), "PASS", flow)
+
+    def test_service_with_a_key_is_not_deleted_without_it(self):
+        self.assertEqual(self.osmtest("c"), "PASS")
+        self.assertIn("osmt_delete_service_by_name: ERR 4A18: Remote error = IB_SA_MAD_STATUS_NO_RECORDS", self.osmtest("s"))
+
+    def test_manager_and_clients_are_processes_of_their_own(self):
+        daemon = Daemon(self, "software:?unmanaged")
+        manager = self.start(daemon.host("host1"))
+        self.lines_until(manager, "SUBNET UP")
+        for host in ("host1", "host2"):
+            self.assertIn("SMINFO_MASTER", run("sminfo", hca=daemon.host(host)).stdout)
+        for flow in "csemq":
+            self.assertEqual(self.osmtest(flow, daemon.host("host2")), "PASS", flow)
+        manager.terminate()
+        manager.stdout.read()
+        self.assertEqual(manager.wait(60), 0)
 
 
 if __name__ == "__main__":
