@@ -139,10 +139,9 @@ NTSTATUS agent_file::check(const IB_MAD_SEND& what) const {
     const bool has_grh = (what.To.Flags & IB_MAD_GRH) != 0;
     const UCHAR sent = class_of({static_cast<const UCHAR*>(what.Data), what.Length});
     const UCHAR own = attr().ManagementClass;
-    const bool good =
-        (sent == own || (is_subnet_management(sent) && is_subnet_management(own))) &&
-        what.To.PKeyIndex < port_.pkeys &&
-        (has_grh ? what.To.GidIndex < port_.gids : port_.infiniband);
+    const bool good = (sent == own || (is_subnet_management(sent) && is_subnet_management(own))) &&
+                      what.To.PKeyIndex < port_.pkeys &&
+                      (has_grh ? what.To.GidIndex < port_.gids : port_.infiniband);
     return good ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER;
 }
 
