@@ -17,9 +17,9 @@ def environment(hca, **more):
     return made
 
 
-def run(*words, hca="software:", timeout=60, **more):
+def run(*words, hca="software:", timeout=60, folder=None, **more):
     """Runs a program; standard error goes to standard output."""
-    return subprocess.run(words, env=environment(hca, **more), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+    return subprocess.run(words, env=environment(hca, **more), cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, errors="backslashreplace", timeout=timeout, check=False)
 
 

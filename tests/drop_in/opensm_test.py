@@ -65,7 +65,7 @@ class OpenSM(unittest.TestCase):
         self.assertEqual(process.wait(60), 0)
 
     def osmtest(self, flow, hca="software:"):
-        ended = run("osmtest", "-f", flow, "-l", self.folder / "osmtest.log", "-i", self.folder / "osmtest.dat", hca=hca)
+        ended = run("osmtest", "-f", flow, "-l", "osmtest.log", "-i", "osmtest.dat", hca=hca, folder=self.folder)
         return "PASS" if ended.returncode == 0 and "PASS" in ended.stdout else (self.folder / "osmtest.log").read_text()
 
     # The library's manager has no records of VL arbitration and SL mapping (flow q).
