@@ -11,6 +11,7 @@
 #include <CLI/CLI.hpp>
 
 #include <charconv>
+#include <cstdlib>
 #include <fmt/format.h>
 #include <limits>
 #include <memory>
@@ -397,12 +398,21 @@ void add_trace(CLI::App& parent, program_options& chosen) {
     add_commands(*command, chosen);
 }
 
+// Within irpctl run, a second irpctl run is on the same fabric.
+std::string hcas_of_environment(const run_options& options) {
+    const char* const named = std::getenv("IRPVERBS_HCA");
+    return named != nullptr && options.fabric.empty() ? named : "";
+}
+
 void add_run(CLI::App& parent, program_options& chosen) {
     CLI::App* command = add(parent, "run",
-                            "Runs a program of others on these HCAs, by libraries for libibverbs "
-                            "and libibumad: irpctl run -- ibstat");
+                            "Runs a program of others on these HCAs, or on a fabric of its own "
+                            "that a daemon serves while it runs, by libraries for libibverbs and "
+                            "libibumad: irpctl run -- ibstat");
     const auto options = std::make_shared<run_options>();
-    command->add_option("--fabric", options->fabric, "software:FILE, as --hca")->type_name("FILE");
+    command
+        ->add_option("--fabric", options->fabric, "the topology of the fabric (default: built in)")
+        ->type_name("FILE");
     command
         ->add_option("--hosts", options->hosts, "hosts that the program is on (default: the first)")
         ->type_name("NAME,...");
@@ -416,8 +426,8 @@ void add_run(CLI::App& parent, program_options& chosen) {
                                             std::pair("--partitions", !chosen.partitions.empty()),
                                             std::pair("--lmc", chosen.lmc != 0)})
             if (given) throw wrong_usage(fmt::format("{}: run does not have this option", option));
-        options->hca = chosen.hca;
-        chosen.start = [options] { run_program(*options); };
+        options->hca = hca->count() != 0 ? chosen.hca : hcas_of_environment(*options);
+        chosen.start = [options] { return run_program(*options); };
     });
 }
 

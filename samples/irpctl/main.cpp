@@ -27,7 +27,7 @@ int run(int argc, char** argv) {
     program_options chosen;
     try {
         const bool parsed = parse_command_line(argc, argv, chosen);
-        if (parsed && chosen.start) chosen.start();
+        if (parsed && chosen.start) return chosen.start();
         const bool done = !parsed || run_session(chosen);
         finish_output();
         return done ? 0 : failed;

@@ -19,8 +19,9 @@ struct program_options {
     std::string pcap_file;  // empty: none
     /// The subcommand, which runs on the session's machine.
     std::function<boost::asio::awaitable<void>(session&)> run;
-    /// A subcommand that has no session; empty: `run` is the subcommand.
-    std::function<void()> start;
+    /// A subcommand that has no session, and returns the exit status; empty: `run` is the
+    /// subcommand.
+    std::function<int()> start;
 };
 
 } // namespace irpctl

@@ -1,14 +1,18 @@
 #include "run.hpp"
 
+#include "child_program.hpp"
 #include "failure.hpp"
 #include "loaded_libraries.hpp"
+#include "private_daemon.hpp"
 
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fmt/format.h>
+#include <optional>
 #include <sstream>
 #include <sys/stat.h>
 #include <sys/xattr.h>
@@ -36,19 +40,19 @@ fs::path drop_in_folder() {
                   "makes them, where libibumad-dev is installed");
 }
 
-// The value of IRPVERBS_HCA. A program may change its folder, so a file has its full path.
-std::string uri_of(const run_options& options) {
-    if (options.hca.starts_with("rdma:"))
-        throw wrong_usage("run: rdma: has the kernel's HCAs, which programs find without irpctl");
-    std::string uri = options.hca;
-    if (!options.fabric.empty()) {
-        if (access(options.fabric.c_str(), R_OK) != 0)
-            throw failure(fmt::format("{}: {}; --fabric names a topology file", options.fabric,
-                                      std::strerror(errno)));
-        uri = "software:" + fs::absolute(options.fabric).lexically_normal().string();
-    }
-    if (!options.hosts.empty()) uri += "?host=" + options.hosts;
-    return uri;
+// The fabric of the program's own daemon.
+std::string fabric_of(const run_options& options) {
+    if (options.fabric.empty()) return "software:";
+    if (access(options.fabric.c_str(), R_OK) != 0)
+        throw failure(fmt::format("{}: {}; --fabric names a topology file", options.fabric,
+                                  std::strerror(errno)));
+    return "software:" + fs::absolute(options.fabric).lexically_normal().string();
+}
+
+// The HCAs of the hosts, in place of those that the URI names.
+std::string on_hosts(const std::string& uri, const std::string& hosts) {
+    if (hosts.empty()) return uri;
+    return uri.substr(0, uri.rfind("?host=")) + "?host=" + hosts;
 }
 
 // The file that execvp(3) would start.
@@ -101,19 +105,25 @@ void describe(const std::string& file, const std::string& uri, const fs::path& f
 
 } // namespace
 
-void run_program(const run_options& options) {
-    const std::string uri = uri_of(options);
+int run_program(const run_options& options) {
+    if (options.hca.starts_with("rdma:"))
+        throw wrong_usage("run: rdma: has the kernel's HCAs, which programs find without irpctl");
     const fs::path folder = drop_in_folder();
     const std::string file = find_program(options.program.front());
     refuse_foreign_rights(file);
+    std::optional<private_daemon> daemon;
+    if (options.hca.empty()) daemon.emplace(fabric_of(options));
+    const std::string uri = on_hosts(daemon ? daemon->uri() : options.hca, options.hosts);
     setenv("IRPVERBS_HCA", uri.c_str(), 1);
     prepend("LD_LIBRARY_PATH", folder.string());
     if (options.verbose) describe(file, uri, folder);
+    if (daemon) return run_child(file, options.program);
     std::vector<std::string> words = options.program;
     std::vector<char*> pointers;
     for (std::string& each : words)
         pointers.push_back(each.data());
     pointers.push_back(nullptr);
+    std::signal(SIGPIPE, SIG_DFL); // irpctl itself ignores it
     execv(file.c_str(), pointers.data());
     throw failure(fmt::format("{}: {}", file, std::strerror(errno)));
 }

@@ -7,14 +7,15 @@
 namespace irpctl {
 
 struct run_options {
-    std::string hca;    // a URI as of IRPVERBS_HCA
-    std::string fabric; // a topology file in place of it; empty: none
+    std::string hca;    // a URI as of IRPVERBS_HCA; empty: a daemon for this program alone
+    std::string fabric; // the topology file of that daemon; empty: the built-in fabric
     std::string hosts;  // NAME,NAME; empty: that of the first HCA
     bool verbose = false;
     std::vector<std::string> program; // and its arguments
 };
 
-/// Replaces irpctl by the program. Throws failure if that is not possible.
-[[noreturn]] void run_program(const run_options& options);
+/// Returns the program's exit status. With HCAs that are named the program replaces irpctl. Throws
+/// failure if it can't be started.
+int run_program(const run_options& options);
 
 } // namespace irpctl

@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import socket
 import stat
 import subprocess
 import tempfile
@@ -24,6 +25,24 @@ def irpctl(*words, before=None, folder=None):
     return ended.returncode, ended.stdout, ended.stderr
 
 
+def shown(text):
+    """The text with the name of the daemon's folder as documents have it."""
+    return re.sub(r"/tmp/irpctl-\w{6}", "/tmp/irpctl-XXXXXX", text)
+
+
+def wait_for_the_end_of(path):
+    """Returns when no daemon listens at the socket."""
+    while True:
+        try:
+            with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as connection:
+                connection.connect(str(path))
+                connection.recv(1) # until the daemon closes the connection
+        except ConnectionResetError:
+            pass
+        except (FileNotFoundError, ConnectionRefusedError):
+            return
+
+
 class Page(unittest.TestCase):
     """docs/run-your-program.md: each block that begins with a command is what that command prints."""
     maxDiff = None
@@ -35,13 +54,14 @@ class Page(unittest.TestCase):
         self.assertGreater(len(blocks), 5)
         path = f"{Path(IRPCTL).parent}:{os.environ['PATH']}"
         environment = {**os.environ, "LC_ALL": "C", "PATH": path, "LD_LIBRARY_PATH": ""}
+        environment.pop("IRPVERBS_HCA", None)
         for block in blocks:
             seen = ""
             for command in re.findall(r"^\$ (.*)$", block, re.MULTILINE):
                 ended = subprocess.run(["sh", "-c", command], env=environment, cwd=root, stdin=subprocess.DEVNULL,
                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
                 seen += f"$ {command}\n{ended.stdout}"
-            self.assertEqual(seen.replace(str(LIBRARIES), "/usr/lib/x86_64-linux-gnu/irpverbs"), block)
+            self.assertEqual(shown(seen.replace(str(LIBRARIES), "/usr/lib/x86_64-linux-gnu/irpverbs")), block)
 
 
 class Run(unittest.TestCase):
@@ -49,8 +69,38 @@ class Run(unittest.TestCase):
 
     def test_program_gets_its_arguments_the_fabric_and_the_libraries(self):
         self.assertEqual(irpctl("run", "--", "ibstat", "-l"), (0, "irpverbs0\n", ""))
-        self.assertEqual(irpctl("run", "--", "sh", "-c", 'echo "$IRPVERBS_HCA $LD_LIBRARY_PATH"; exit 7'),
+        self.assertEqual(irpctl("--hca", "software:", "run", "--", "sh", "-c",
+                                'echo "$IRPVERBS_HCA $LD_LIBRARY_PATH"; exit 7'),
                          (7, f"software: {LIBRARIES}\n", ""))
+
+    def test_programs_of_a_script_are_on_one_fabric_that_ends_with_it(self):
+        script = f'echo "$IRPVERBS_HCA"; {IRPCTL} run --hosts host3 -- ibportstate 4 1 disable > /dev/null; ibhosts; exit 7'
+        status, out, error = irpctl("run", "--", "sh", "-c", script)
+        self.assertEqual((status, error), (7, ""))
+        self.assertEqual(out.count("\nCa"), 3)
+        self.assertNotIn('"host3"', out)
+        path = Path(out.split("\n", maxsplit=1)[0].removeprefix("user:"))
+        self.assertFalse(path.parent.exists())
+
+    def test_signal_that_ends_the_program_is_its_status(self):
+        self.assertEqual(irpctl("run", "--", "sh", "-c", "kill -9 $$"), (137, "", ""))
+
+    def test_sigterm_goes_to_the_program(self):
+        script = 'trap "echo ended; exit 3" TERM; echo begun; while :; do sleep 0.01; done'
+        process = subprocess.Popen([IRPCTL, "run", "--", "sh", "-c", script], stdout=subprocess.PIPE, text=True)
+        self.assertEqual(process.stdout.readline(), "begun\n")
+        process.terminate()
+        self.assertEqual(process.communicate(timeout=60)[0], "ended\n")
+        self.assertEqual(process.returncode, 3)
+
+    def test_daemon_ends_with_an_irpctl_that_is_killed(self):
+        process = subprocess.Popen([IRPCTL, "run", "--", "sh", "-c", 'echo "$IRPVERBS_HCA"; read -r forever'],
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        path = Path(process.stdout.readline().strip().removeprefix("user:"))
+        process.kill()
+        process.communicate()
+        wait_for_the_end_of(path)
+        shutil.rmtree(path.parent)
 
     def test_library_path_of_the_caller_stays(self):
         _, out, _ = irpctl("run", "--", "sh", "-c", 'echo "$LD_LIBRARY_PATH"', before={"LD_LIBRARY_PATH": "/opt/a:/b"})
@@ -69,8 +119,8 @@ class Run(unittest.TestCase):
 
     def test_verbose_prints_the_environment_and_the_libraries(self):
         ibaddr = shutil.which("ibaddr")
-        self.assertEqual(irpctl("run", "--verbose", "--hosts", "host3", "--", "ibaddr")[2],
-                         f"irpctl: IRPVERBS_HCA=software:?host=host3\n"
+        self.assertEqual(shown(irpctl("run", "--verbose", "--hosts", "host3", "--", "ibaddr")[2]),
+                         f"irpctl: IRPVERBS_HCA=user:/tmp/irpctl-XXXXXX/socket?host=host3\n"
                          f"irpctl: LD_LIBRARY_PATH={LIBRARIES}\n"
                          f"irpctl: {ibaddr} loads {LIBRARIES}/libibumad.so.3\n")
 
@@ -111,7 +161,7 @@ class Run(unittest.TestCase):
         status, out, error = irpctl("run", "--hosts", "nowhere", "--", "ibstat")
         self.assertNotEqual(status, 0)
         self.assertEqual(out, "")
-        self.assertTrue(error.startswith("irpverbs: software:?host=nowhere: no such host\n"), error)
+        self.assertRegex(error, r"^irpverbs: user:/.*\?host=nowhere: no such host\n")
 
 
 if __name__ == "__main__":
