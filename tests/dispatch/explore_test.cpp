@@ -258,9 +258,9 @@ TEST_F(ScheduleExplorer, FailureAfterMoreDecisionsThanAReplayLineHolds_IsReporte
     ASSERT_TRUE(summary.failure);
     EXPECT_NE(summary.failure->what.find("MANUALLY_INITIATED_CRASH"), std::string::npos)
         << summary.text().substr(0, 2000);
-    EXPECT_NE(summary.failure->what.find("replay: IRPVERBS_SEED=0 IRPVERBS_STRATEGY=random"),
+    EXPECT_NE(summary.failure->report.find("replay: IRPVERBS_SEED=0 IRPVERBS_STRATEGY=random"),
               std::string::npos)
-        << summary.failure->what.substr(0, 2000);
+        << summary.failure->report.substr(0, 2000);
     EXPECT_EQ(summary.failure->replay, "IRPVERBS_SEED=0 IRPVERBS_STRATEGY=random");
 }
 

@@ -57,6 +57,22 @@ TEST(SimRunOutcome, Hang_ReportNamesActorsWaitsAndDumperText) {
     EXPECT_NE(report.find(added), std::string::npos) << report;
 }
 
+[[gnu::noinline]] void wait_for_nothing(sim_machine& machine) {
+    park(machine);
+    asm volatile(""); // no tail call
+}
+
+TEST(SimRunOutcome, Hang_ReportHasTheStackOfEachWaiter) {
+    random_choices source(1);
+    sim_machine machine(source);
+    machine.spawn("lost", [&] { wait_for_nothing(machine); });
+    EXPECT_EQ(machine.run().outcome, sim_outcome::hung);
+    EXPECT_NE(machine.last().report.find("wait_for_nothing"), std::string::npos)
+        << machine.last().report;
+    EXPECT_EQ(machine.last().report.find("make_fcontext"), std::string::npos)
+        << machine.last().report;
+}
+
 // Tests that the time limit turns an endless wait beside a ticking clock into a hang.
 TEST(SimRunOutcome, TimeLimitReached_ReportedAsHang) {
     random_choices source(1);
@@ -124,6 +140,24 @@ TEST(SimRunOutcome, BugCheckInActor_EndsRunWithoutUnwinding) {
     EXPECT_EQ(machine.run().outcome, sim_outcome::bug_check);
     EXPECT_NE(machine.last().report.find("bug check by breaker"), std::string::npos);
     EXPECT_FALSE(unwound);
+}
+
+// The state of the others is no finding.
+TEST(SimRunOutcome, BugCheck_NoOtherActorIsNamedAndNoDumperIsAsked) {
+    random_choices source(1);
+    sim_machine machine(source);
+    std::string accusation = "irp 7 was lost";
+    machine.add_state_dumper(
+        [](std::string& text, void* more) { text += *static_cast<std::string*>(more); },
+        &accusation);
+    machine.spawn("bystander", [&] { park(machine, 1000); });
+    machine.spawn("breaker", [&] {
+        stall(machine, 10);
+        KeBugCheckEx(MANUALLY_INITIATED_CRASH, 1, 2, 3, 4);
+    });
+    EXPECT_EQ(machine.run().outcome, sim_outcome::bug_check);
+    EXPECT_EQ(machine.last().report.find("bystander"), std::string::npos) << machine.last().report;
+    EXPECT_EQ(machine.last().report.find(accusation), std::string::npos);
 }
 
 } // namespace

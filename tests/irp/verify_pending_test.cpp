@@ -135,7 +135,7 @@ TEST(MarkingInterlockedQueuedIrps, Broken_IsReported) {
     ASSERT_TRUE(summary.failure);
     EXPECT_NE(summary.failure->what.find("MarkingInterlockedQueuedIrps"), std::string::npos)
         << summary.failure->what;
-    EXPECT_NE(summary.failure->what.find("replay:"), std::string::npos);
+    EXPECT_NE(summary.failure->report.find("replay:"), std::string::npos);
 }
 TEST(MarkingInterlockedQueuedIrps, Kept_IsNotReported) {
     const irpverbs::irp::verifier_scope verified("default");

@@ -69,7 +69,7 @@ private:
     call_stack before() const {
         if (verifying()) check_irql(bound);
         if (!lock_checks_enabled()) return {};
-        const call_stack where = capture_stack(3, 16);
+        const call_stack where = capture_stack(1, 16);
         lock_requested(self, how, where);
         return where;
     }

@@ -1,4 +1,4 @@
-#include "symbols.hpp"
+#include "frames.hpp"
 
 #include <dispatch/bugcheck.h>
 #include <dispatch/machine.hpp>
@@ -38,17 +38,6 @@ void add_stack(BUG_CHECK_REPORT& report, const char* label, const call_stack& wh
     std::copy_n(where.frames, where.count, stack.Frames);
 }
 
-std::string frames_text(void* const* frames, std::uint32_t count) {
-    std::string text;
-    bool listed = false; // the innermost frames belong to the making of the report and are left out
-    for (std::uint32_t frame = 0; frame < count; ++frame) {
-        const std::string where = describe_address(frames[frame]);
-        listed = listed || !where.starts_with("irpverbs::dispatch::detail::");
-        if (listed) text += "  " + where + "\n";
-    }
-    return text;
-}
-
 std::string format(const BUG_CHECK_REPORT& report) {
     char head[160];
     std::snprintf(head, sizeof head, "*** bug check 0x%X %s (0x%zx, 0x%zx, 0x%zx, 0x%zx)\n",
@@ -64,7 +53,7 @@ std::string format(const BUG_CHECK_REPORT& report) {
     for (ULONG i = 0; i < report.StackCount; ++i) {
         const BUG_CHECK_STACK& stack = report.Stacks[i];
         text += std::string("stack (") + stack.Label + "):\n";
-        text += frames_text(stack.Frames, stack.FrameCount);
+        text += describe_frames_or_all({stack.Frames, stack.FrameCount});
     }
     if (report.Replay != nullptr) text += std::string("replay: ") + report.Replay + "\n";
     return text;
@@ -146,7 +135,9 @@ void report(const finding& found) {
 
 void set_finding_filter(finding_filter chosen) noexcept { filter.store(chosen); }
 
-std::string describe(const call_stack& stack) { return frames_text(stack.frames, stack.count); }
+std::string describe(const call_stack& stack) {
+    return describe_frames({stack.frames, stack.count});
+}
 
 std::uint64_t findings_reported() { return findings_counted.load(std::memory_order_relaxed); }
 

@@ -1,3 +1,4 @@
+#include "child_runs.hpp"
 #include "explored_run.hpp"
 #include "fatal_signals.hpp"
 
@@ -10,6 +11,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 
 namespace irpverbs::dispatch {
 
@@ -17,6 +19,7 @@ namespace sim {
 
 constexpr std::uint64_t repeat_interval = 64;
 constexpr std::uint64_t calibration_runs = 8;
+constexpr std::uint64_t runs_of_a_child = 256;
 constexpr const char* misfit = "replay line does not fit";
 
 class exploration {
@@ -39,13 +42,27 @@ private:
         const fatal_signals::run under_way(source);
         return explored_run(program_, source, options_.machine).run();
     }
+    /// Makes a run, in a child process if the campaign has them.
+    run_result make_run(const std::function<run_result()>& make) const {
+        return options_.own_process ? run_in_child(options_.process_time_ms, make) : make();
+    }
+    run_result run_by(choices& source) const {
+        return make_run([&] { return run_with(source); });
+    }
     /// False: no more runs are needed.
-    bool record_run(const run_result& run, choices& source, explore_summary::counts& counts,
-                    std::uint64_t number, std::string found_by);
+    bool record_run(const run_result& run, explore_summary::counts& counts, std::uint64_t number,
+                    std::string found_by);
+    void record_passed(const passed_runs& passed, explore_summary::counts& counts);
+    template <class Choices>
+    run_result run_seed(Choices& source, std::uint64_t seed) const;
+    template <class Choices>
+    void run_seeds_in_children(Choices& source, schedule_options named, std::uint64_t runs,
+                               explore_summary::counts& counts);
+    void run_exhaustive_in_child();
     template <class Choices>
     void run_seeds(Choices& source, schedule_options named, std::uint64_t runs,
                    explore_summary::counts& counts);
-    void report_failure(const run_result& run, const choices& source, std::string found_by);
+    void report_failure(const run_result& run, std::string found_by);
     void shrink_failure();
     explore_summary store_result();
 
@@ -118,6 +135,9 @@ void exploration::assign_runs(strategy named) {
 explore_summary exploration::run() {
     const fatal_signals reported;
     read_environment();
+    if (options_.own_process && !options_.required_probes.empty())
+        throw std::invalid_argument("explore_options: required_probes can't be counted in child "
+                                    "processes (own_process)");
     std::vector<std::uint64_t> hits;
     for (const std::string_view name : options_.required_probes)
         hits.push_back(probe::hits(name));
@@ -138,7 +158,7 @@ explore_summary exploration::run() {
 
 explore_summary exploration::run_input(std::span<const std::uint8_t> input) {
     byte_choices source(input);
-    record_run(run_with(source), source, summary_.random, 0, "");
+    record_run(run_by(source), summary_.random, 0, "");
     return store_result();
 }
 
@@ -166,10 +186,13 @@ void exploration::run_one(const schedule_options& which) {
     const std::unique_ptr<choices> source = make_choices(chosen);
     explore_summary::counts& counts =
         chosen.strategy == strategy::pct ? summary_.pct : summary_.random;
-    run_result run = run_with(*source);
-    if (const auto* replayed = dynamic_cast<const replay_choices*>(source.get()))
-        require_fit(*replayed, run);
-    record_run(run, *source, counts, chosen.seed, replay_line(chosen));
+    const run_result run = make_run([&] {
+        run_result made = run_with(*source);
+        if (const auto* replayed = dynamic_cast<const replay_choices*>(source.get()))
+            require_fit(*replayed, made);
+        return made;
+    });
+    record_run(run, counts, chosen.seed, replay_line(chosen));
 }
 
 void exploration::run_random() {
@@ -193,63 +216,112 @@ std::uint32_t exploration::expected_steps() {
     std::uint64_t longest = 1;
     for (std::uint64_t seed = 0; seed < calibration_runs; ++seed) {
         random_choices source(seed);
-        run_with(source);
-        longest = std::max(longest, source.actor_decisions());
+        longest = std::max(longest, run_by(source).actor_decisions);
     }
     return static_cast<std::uint32_t>(std::min<std::uint64_t>(longest, 1'000'000));
 }
 
 template <class Choices>
+run_result exploration::run_seed(Choices& source, std::uint64_t seed) const {
+    source.restart(seed);
+    run_result first = run_with(source);
+    if (seed % repeat_interval != 0) return first;
+    source.restart(seed);
+    if (run_with(source).same_run(first) || first.failure) return first;
+    first.failure = "not deterministic: the same seed gave two different runs; something beside "
+                    "choices decides (a clock, an address, state kept from the last run)";
+    first.kind = "not deterministic";
+    first.trace = source.trace();
+    return first;
+}
+
+template <class Choices>
 void exploration::run_seeds(Choices& source, schedule_options named, std::uint64_t runs,
                             explore_summary::counts& counts) {
+    if (options_.own_process) return run_seeds_in_children(source, named, runs, counts);
     const std::uint64_t end = first_seed_ + runs;
     for (std::uint64_t seed = first_seed_; seed < end; ++seed) {
         named.seed = seed;
-        source.restart(seed);
-        run_result first = run_with(source);
-        if (seed % repeat_interval == 0) {
-            source.restart(seed);
-            if (!run_with(source).same_run(first) && !first.failure) {
-                first.failure = "not deterministic: the same seed gave two different runs; "
-                                "something beside choices decides (a clock, an address, state kept "
-                                "from the last run)";
-                first.kind = "not deterministic";
-            }
-        }
-        if (!record_run(first, source, counts, seed, replay_line(named))) return;
+        if (!record_run(run_seed(source, seed), counts, seed, replay_line(named))) return;
     }
+}
+
+// A child makes runs until one fails, or ends the child; the next begins behind that one.
+template <class Choices>
+void exploration::run_seeds_in_children(Choices& source, schedule_options named, std::uint64_t runs,
+                                        explore_summary::counts& counts) {
+    const std::uint64_t end = first_seed_ + runs;
+    for (std::uint64_t seed = first_seed_; seed < end;) {
+        passed_runs passed(std::min(runs_of_a_child, end - seed));
+        const run_result last = run_in_child(options_.process_time_ms, [&] {
+            while (!passed.full()) {
+                run_result run = run_seed(source, seed + passed.size());
+                if (run.failure) return run;
+                passed.add(run.hash);
+            }
+            return run_result{};
+        });
+        record_passed(passed, counts);
+        seed += passed.size();
+        if (!last.failure) continue;
+        named.seed = seed;
+        if (!record_run(last, counts, seed++, replay_line(named))) return;
+    }
+}
+
+void exploration::run_exhaustive_in_child() {
+    passed_runs passed(options_.exhaustive_runs);
+    const run_result last = run_in_child(options_.process_time_ms, [&] {
+        exhaustive_choices source(named_.preemption_bound);
+        while (!passed.full()) {
+            run_result run = run_with(source);
+            if (run.failure) return run;
+            passed.add(run.hash);
+            if (source.next()) continue;
+            passed.set_all();
+            break;
+        }
+        return run_result{};
+    });
+    record_passed(passed, summary_.exhaustive);
+    summary_.exhausted = passed.all();
+    if (last.failure) record_run(last, summary_.exhaustive, passed.size(), "");
+}
+
+void exploration::record_passed(const passed_runs& passed, explore_summary::counts& counts) {
+    counts.runs += passed.size();
+    hashes_.insert(hashes_.end(), passed.hashes().begin(), passed.hashes().end());
 }
 
 void exploration::run_exhaustive() {
     if (options_.exhaustive_runs == 0) return;
+    if (options_.own_process) return run_exhaustive_in_child();
     exhaustive_choices source(named_.preemption_bound);
     for (std::uint64_t number = 0; number < options_.exhaustive_runs; ++number) {
-        if (!record_run(run_with(source), source, summary_.exhaustive, number, "")) return;
+        if (!record_run(run_with(source), summary_.exhaustive, number, "")) return;
         if (source.next()) continue;
         summary_.exhausted = true;
         return;
     }
 }
 
-bool exploration::record_run(const run_result& run, choices& source,
-                             explore_summary::counts& counts, std::uint64_t number,
-                             std::string found_by) {
+bool exploration::record_run(const run_result& run, explore_summary::counts& counts,
+                             std::uint64_t number, std::string found_by) {
     ++counts.runs;
     hashes_.push_back(run.hash);
     if (!run.failure) return true;
     ++counts.failures;
     if (!counts.first_failure) counts.first_failure = number;
-    if (!summary_.failure) report_failure(run, source, std::move(found_by));
+    if (!summary_.failure) report_failure(run, std::move(found_by));
     return !options_.stop_at_failure;
 }
 
-void exploration::report_failure(const run_result& run, const choices& source,
-                                 std::string found_by) {
+void exploration::report_failure(const run_result& run, std::string found_by) {
     explore_failure& failure = summary_.failure.emplace();
     failure.what = *run.failure;
     failure.found_by = std::move(found_by);
-    failure.decisions_found = source.trace().size();
-    failure.trace = source.trace();
+    failure.decisions_found = run.trace.size();
+    failure.trace = run.trace;
     failure_kind_ = run.kind;
 }
 
@@ -262,23 +334,29 @@ void exploration::shrink_failure() {
     }
     const auto fails = [this](std::span<const std::uint32_t> trace) {
         replay_choices source(std::vector<std::uint32_t>(trace.begin(), trace.end()));
-        const run_result run = run_with(source);
+        const run_result run = run_by(source);
         return run.failure && run.kind == failure_kind_;
     };
-    const shrunk smallest = shrink(failure.trace, fails, options_.shrink_budget);
+    const shrunk smallest =
+        shrink(failure.trace, fails, failure_kind_ == endless_loop ? 0 : options_.shrink_budget);
     failure.trace = smallest.trace;
     options_.machine.log = true;
-    replay_choices source(failure.trace);
-    std::vector<decision> decisions;
-    source.log_to(&decisions);
-    const run_result last = run_with(source);
+    const run_result last = make_run([&] {
+        replay_choices source(failure.trace);
+        std::vector<decision> decisions;
+        source.log_to(&decisions);
+        run_result run = run_with(source);
+        run.decisions = describe(decisions);
+        return run;
+    });
     const bool has_line = failure.trace.size() <= max_replay_length; // false: only found_by repeats
                                                                      // the failure
     const bool again = last.failure && last.kind == failure_kind_;
     if (has_line && again) failure.what = *last.failure;
     failure.event_log = last.log;
-    failure.decisions = describe(decisions);
-    failure.replay = has_line ? replay_line(failure.trace) : failure.found_by;
+    failure.decisions = last.decisions;
+    failure.replay = has_line && (again || failure.found_by.empty()) ? replay_line(failure.trace)
+                                                                     : failure.found_by;
     failure.report =
         "replay: " + (failure.replay.empty() ? "too many decisions for a line" : failure.replay) +
         ' ' + options_.run_command + '\n' + failure.what +

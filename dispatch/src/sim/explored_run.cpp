@@ -1,5 +1,7 @@
 #include "explored_run.hpp"
 
+#include "fatal_signals.hpp"
+
 #include <exception>
 
 namespace irpverbs::dispatch::sim {
@@ -16,6 +18,7 @@ run_result explored_run::run() {
         store_results();
         machine_.reset();
     }
+    fatal_signals::run::show_log(nullptr);
     detail::current = outer;
     return std::move(result_);
 }
@@ -37,6 +40,8 @@ void explored_run::run_body() {
     machine_.emplace(source_, options_);
     machine_->simulation_->schedule.on_abort(&explored_run::abort_run, this);
     machine_->simulation_->bug_checks_end_the_run = true;
+    machine_->simulation_->explored = true;
+    fatal_signals::run::show_log(&machine_->event_log());
     try {
         const machine::scope here(*machine_);
         if (std::optional<std::string> wrong = program_.body(program_.held, *machine_))
@@ -59,6 +64,8 @@ void explored_run::fail(std::string kind, std::string text) {
 void explored_run::store_results() {
     result_.hash = machine_->event_hash();
     result_.fingerprint = source_.next_draw_fingerprint();
+    result_.actor_decisions = source_.actor_decisions();
+    if (result_.failure) result_.trace = source_.trace();
     if (options_.log) result_.log = machine_->event_log();
 }
 

@@ -7,6 +7,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace irpverbs::dispatch::sim {
 
@@ -16,7 +17,10 @@ struct run_result {
     std::string kind; // kind of failure, without the parts that differ from run to run
     std::uint64_t hash = 0;
     std::uint64_t fingerprint = 0;
+    std::uint64_t actor_decisions = 0;
     std::string log;
+    std::string decisions;            // as text, where they were asked for
+    std::vector<std::uint32_t> trace; // only of a failure
 
     bool same_run(const run_result& other) const {
         return hash == other.hash && fingerprint == other.fingerprint && kind == other.kind;

@@ -12,6 +12,7 @@
 #include <string>
 #include <unistd.h>
 #include <utility>
+#include <vector>
 
 extern "C" __attribute__((weak)) void __sanitizer_set_death_callback(void (*callback)());
 
@@ -19,23 +20,33 @@ namespace irpverbs::dispatch::sim {
 
 namespace {
 
-constexpr std::array signals{SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+constexpr std::array signals{SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGVTALRM};
 
 // Seconds for the parts of the report that allocate: the heap may be locked or damaged.
 constexpr unsigned patience = 10;
 
 thread_local const choices* running = nullptr;
+thread_local const std::string* running_log = nullptr;
+fatal_signals::files remains; // of a child process
 
 std::mutex installing;
 unsigned users = 0; // guarded by installing, as the handlers that the program had
 std::array<struct sigaction, signals.size()> former;
 
-void write_text(std::string_view text) {
+void write_text(std::string_view text, int descriptor = STDERR_FILENO) {
     while (!text.empty()) {
-        const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
+        const ssize_t written = write(descriptor, text.data(), text.size());
         if (written <= 0) return;
         text.remove_prefix(static_cast<std::size_t>(written));
     }
+}
+
+void write_remains_of(const choices& source) {
+    const std::vector<std::uint32_t>& trace = source.trace();
+    if (remains.decisions >= 0)
+        write_text({reinterpret_cast<const char*>(trace.data()), trace.size() * sizeof trace[0]},
+                   remains.decisions);
+    if (remains.log >= 0 && running_log != nullptr) write_text(*running_log, remains.log);
 }
 
 void write_line_of(const choices& source) {
@@ -50,6 +61,8 @@ void write_line_of(const choices& source) {
 }
 
 void write_headline(int signal, const void* address) {
+    if (signal == SIGVTALRM)
+        return write_text("\nno end of a simulated run within its limit of processor time\n");
     std::array<char, 96> text;
     const int length = std::snprintf(text.data(), text.size(),
                                      "\nfatal signal SIG%s at address %p inside a simulated run\n",
@@ -68,16 +81,20 @@ void report(int signal, siginfo_t* info, void*) {
     restore_handlers();
     if (const choices* source = std::exchange(running, nullptr)) {
         write_headline(signal, info->si_addr);
+        write_remains_of(*source);
         alarm(patience);
         write_line_of(*source);
-        write_text(detail::describe(detail::capture_stack(3)));
+        write_text(detail::describe(detail::capture_stack()));
         alarm(0);
     }
-    if (info->si_code <= 0) raise(signal);
+    if (info->si_code <= 0 || signal == SIGVTALRM) raise(signal);
 }
 
 void report_death() {
-    if (const choices* source = std::exchange(running, nullptr)) write_line_of(*source);
+    const choices* source = std::exchange(running, nullptr);
+    if (source == nullptr) return;
+    write_remains_of(*source);
+    write_line_of(*source);
 }
 
 void install_handlers() {
@@ -129,6 +146,10 @@ fatal_signals::~fatal_signals() {
     const std::lock_guard guard(installing);
     if (--users == 0) restore_handlers();
 }
+
+void fatal_signals::keep_in(const files& descriptors) { remains = descriptors; }
+
+void fatal_signals::run::show_log(const std::string* log) { running_log = log; }
 
 fatal_signals::run::run(const choices& source) : outer_(std::exchange(running, &source)) {}
 

@@ -1,6 +1,8 @@
 // The report of a run that did not finish: what each actor waits for, and since when.
 #include "scheduler.hpp"
 
+#include <sstream>
+
 namespace irpverbs::dispatch::sim {
 
 static const char* name_of(state now) {
@@ -34,7 +36,7 @@ static std::string seconds(std::uint64_t time) {
     return std::to_string(time / 10'000'000) + '.' + fraction + " s";
 }
 
-void scheduler::describe(std::string& text, const actor& which) const {
+void scheduler::describe(std::string& text, actor& which) {
     text += "  " + which.name + ": ";
     const detail::processor* processor = &which == running_ ? detail::current : which.current;
     if (which.stack == nullptr && which.now != state::ended) {
@@ -46,6 +48,7 @@ void scheduler::describe(std::string& text, const actor& which) const {
         text += '\n';
         return;
     }
+    std::string line;
     text += " at ";
     text += sim::name_of(which.at);
     if (const std::string object = log_.object_name(which.object); !object.empty())
@@ -54,12 +57,21 @@ void scheduler::describe(std::string& text, const actor& which) const {
     if (which.deadline != detail::no_deadline) text += ", until " + seconds(which.deadline);
     if (processor != nullptr) text += ", IRQL " + std::to_string(processor->irql);
     text += '\n';
+    if (which.part == role::library && which.now == state::idle) return;
+    for (std::istringstream frames(detail::describe(stack_of(which))); std::getline(frames, line);)
+        text += "  " + line + '\n';
 }
 
-std::string scheduler::report() const {
+// The actors of a run that ended early did nothing wrong by where they stand.
+static bool shows_actors(sim_outcome outcome) {
+    return outcome == sim_outcome::hung || outcome == sim_outcome::step_limit;
+}
+
+std::string scheduler::report() {
     std::string text = dispatch::name_of(outcome_);
     text += ": " + reason_ + "\nafter " + std::to_string(steps_) + " steps, at " + seconds(time_) +
             "\n";
+    if (!shows_actors(outcome_)) return text;
     for (const std::unique_ptr<actor>& each : actors_)
         describe(text, *each);
     return text;

@@ -139,6 +139,7 @@ void scheduler::let_others_run() {
 
 void scheduler::main_is_stuck() {
     main_.now = state::ready;
+    main_stack_ = detail::capture_stack();
     if (outcome_ == sim_outcome::finished)
         fail(sim_outcome::hung, "the thread outside the run waits for what can't happen");
     if (abort_ != nullptr) abort_run();
@@ -403,6 +404,23 @@ void scheduler::transfer(actor& to) {
     from.current = detail::current;
     prepare(to);
     from.stack->switch_to(*to.stack);
+    while (stack_reader_ != nullptr)
+        deliver_stack(*from.stack);
+}
+
+void scheduler::deliver_stack(fiber& own) {
+    read_stack_ = detail::capture_stack();
+    own.switch_to(*stack_reader_);
+}
+
+detail::call_stack scheduler::stack_of(actor& which) {
+    if (&which == &main_) return main_stack_;
+    if (which.stack == nullptr || &which == running_) return {};
+    fiber here;
+    stack_reader_ = &here;
+    here.switch_to(*which.stack);
+    stack_reader_ = nullptr;
+    return read_stack_;
 }
 
 } // namespace irpverbs::dispatch::sim

@@ -7,6 +7,7 @@
 
 #include <dispatch/sim_machine.hpp>
 #include <dispatch/support/processor.hpp>
+#include <dispatch/support/verify.hpp>
 #include <dispatch/testing/choices.hpp>
 #include <dispatch/testing/swarm.hpp>
 
@@ -104,7 +105,8 @@ public:
     choices& source() { return source_; }
     event_log& log() { return log_; }
     sim_outcome outcome() const { return outcome_; }
-    std::string report() const;
+    /// The reason, and for a run that hung or made too many steps where each actor waits.
+    std::string report();
     /// The outcome and the broken rule, without the parts that differ from run to run.
     std::string failure_kind() const;
 
@@ -139,7 +141,10 @@ private:
     [[noreturn]] void main_is_stuck();
     [[noreturn]] void abort_run();
     bool timers_left() const;
-    void describe(std::string& text, const actor& which) const;
+    void describe(std::string& text, actor& which);
+    /// The call stack of an actor that is not running; empty for one that never ran.
+    detail::call_stack stack_of(actor& which);
+    void deliver_stack(fiber& own);
 
     machine& machine_;
     choices& source_;
@@ -172,6 +177,9 @@ private:
     sim_outcome outcome_ = sim_outcome::finished;
     std::string reason_;
     std::string kind_;
+    fiber* stack_reader_ = nullptr; // not null: actors are resumed for their call stack alone
+    detail::call_stack read_stack_;
+    detail::call_stack main_stack_; // of a wait of main that can't end
     void (*abort_)(void*) = nullptr;
     void* abort_context_ = nullptr;
 };

@@ -68,8 +68,11 @@ void simulation::store_result() {
     if (!last) last.report = full_report();
 }
 
-std::string simulation::full_report() const {
+// The actions that an abandoned run left undone are no finding.
+std::string simulation::full_report() {
     std::string text = schedule.report();
+    if (schedule.outcome() != sim_outcome::hung && schedule.outcome() != sim_outcome::step_limit)
+        return text;
     for (const auto& [dump, context] : dumpers)
         dump(text, context);
     return text;
@@ -96,8 +99,10 @@ bool simulation::on_bug_check(const BUG_CHECK_REPORT& report) {
     if (!bug_checks_end_the_run) return false;
     std::string kind = std::to_string(report.Code);
     if (report.Rule != nullptr) kind += report.Rule;
+    BUG_CHECK_REPORT shown = report;
+    if (explored) shown.Replay = nullptr;
     schedule.stop(sim_outcome::bug_check,
-                  "bug check by " + schedule.running().name + "\n" + text_of(report),
+                  "bug check by " + schedule.running().name + "\n" + text_of(shown),
                   std::move(kind));
 }
 

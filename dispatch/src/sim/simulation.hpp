@@ -21,8 +21,9 @@ public:
     const char* replay_line();
     /// Ends the actor that runs handlers. Only after a run that finished.
     void close();
-    /// Returns the report with the texts of the dumpers.
-    std::string full_report() const;
+    /// Returns the report; of a run that hung or made too many steps, with the texts of the
+    /// dumpers.
+    std::string full_report();
     /// Stores the result of the run in `last`.
     void store_result();
     /// Passes the report to the machine's own handler, or ends the run with it. False: the machine
@@ -33,6 +34,7 @@ public:
     sim_machine::result last;
     detail::bug_check_callback callback; // installed by a thread of the machine
     bool bug_checks_end_the_run = false;
+    bool explored = false; // a campaign prints the line that repeats the run
     std::uint64_t system_time_at_0 = 132'223'104'000'000'000; // 2020-01-01
     std::vector<std::pair<void (*)(std::string&, void*), void*>> dumpers;
 

@@ -92,7 +92,7 @@ bool chance_fires(machine& where, const char* site) {
     const bool by_stack =
         in_sweep || current_mode.load(std::memory_order_relaxed) == fault_mode::each_stack;
     if (!by_stack && !chance_fires(where, site)) return std::nullopt;
-    const call_stack stack = capture_stack(3);
+    const call_stack stack = capture_stack();
     if (!by_stack) return stack;
     const bool due = in_sweep ? planned(records, site, stack) : first_seen(records, site, stack);
     return where.record_choice(site, due) ? std::optional(stack) : std::nullopt;

@@ -63,7 +63,7 @@ void record_raise(processor& self, KIRQL from) { record_raise(self, from, nullpt
 void record_raise(processor& self, KIRQL from, const void* lock, const call_stack& where) {
     if (!enabled(check::irql)) return;
     verifier_state_of(self).raises.push_back(
-        {from, lock, where.count != 0 ? where : capture_stack(2, 16)});
+        {from, lock, where.count != 0 ? where : capture_stack(1, 16)});
 }
 
 void check_raise(processor& self, KIRQL to) {

@@ -79,7 +79,7 @@ void report_alive(const rule& which, const std::string& text, const void* object
 
 void add_live_object(processor& self, live_object_kind kind, const void* object) {
     if (!enabled(check::pool)) return;
-    const call_stack since = capture_stack(2, 16);
+    const call_stack since = capture_stack(1, 16);
     object_table& all = table();
     const std::lock_guard guard(all.lock);
     all.objects[{address_of(object), kind}] = {self.owner, since};

@@ -57,7 +57,7 @@ void* allocate_tracked(processor& self, POOL_TYPE type, SIZE_T size, ULONG tag) 
     block.tag = tag;
     block.type = type;
     block.owner = self.owner;
-    block.allocated_at = capture_stack(3);
+    block.allocated_at = capture_stack();
     pool_table::get().add(block);
     return memory;
 }
@@ -150,7 +150,7 @@ void free_checked(void* memory, ULONG tag) {
             check_block(self, *block, tag);
         else if (enabled(check::pool) && (notify_pool_free(memory) || is_bad_address(memory)))
             return;
-        table.remove(memory, capture_stack(2));
+        table.remove(memory, capture_stack());
     }
     std::free(memory);
 }

@@ -33,7 +33,7 @@ void report_open(processor& self, region which, std::size_t before, const char* 
 
 void region_entered(processor& self, region which) {
     if (enabled(check::locks))
-        entered(verifier_state_of(self), which).push_back(capture_stack(2, 16));
+        entered(verifier_state_of(self), which).push_back(capture_stack(1, 16));
 }
 
 void region_left(processor& self, region which, bool is_inside) {

@@ -28,7 +28,7 @@ void wait_checks::before(const char* function) {
     if (!is_poll()) check_wait_with_locks(self_, function);
     if (blocks_.size() == 1 && timeout_ == nullptr) notify_wait(blocks_[0].Object);
     if (!lock_checks_enabled()) return;
-    const call_stack where = capture_stack(3, 16);
+    const call_stack where = capture_stack(1, 16);
     for (std::size_t i = 0; i < blocks_.size(); ++i) {
         const DISPATCHER_HEADER& object = *blocks_[i].Object;
         if (object.Type != mutant_object) continue;
@@ -41,7 +41,7 @@ void wait_checks::before(const char* function) {
 void wait_checks::after(NTSTATUS status) const {
     if (blocks_.size() == 1 && timeout_ == nullptr) notify_wait(nullptr);
     if (mutexes_ == 0 || status == STATUS_TIMEOUT) return;
-    const call_stack where = capture_stack(3, 16);
+    const call_stack where = capture_stack(1, 16);
     if (all_) {
         for (std::size_t i = 0; i < blocks_.size(); ++i)
             record_acquired(i, where);

@@ -213,7 +213,7 @@ void enter(sending& call, frame& mine, const void* caller) {
     irp.left_waiting = nullptr;
     ++irp.epoch;
     ++call.tracker.counters.calls;
-    irp.sent_at = core::capture_stack(3);
+    irp.sent_at = core::capture_stack();
     call.tracker.log_event(call.self, irp, call.skipped ? "sent, location skipped" : "sent",
                            call.location, call.device_number);
     mine.irp = &irp;

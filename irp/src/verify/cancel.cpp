@@ -74,7 +74,7 @@ exchanged exchange(core::processor& self, irp_tracker& tracker, IRP* irp, PDRIVE
     if (routine != nullptr) {
         if (enabled(check::cancel) && result.report == nullptr)
             result.report = check_arming(self, tracker, of);
-        of.armed_at = core::capture_stack(3);
+        of.armed_at = core::capture_stack();
         if (by != nullptr) by->armed = true;
     }
     result.before = __atomic_exchange_n(&irp->CancelRoutine, routine, __ATOMIC_SEQ_CST);
@@ -103,7 +103,7 @@ record* begin_cancel(core::processor& self, irp_tracker& tracker, IRP* irp,
     ++tracker.counters.cancels;
     if (!of.cancel_requested) {
         of.cancel_time = self.owner->interrupt_time();
-        of.cancelled_at = core::capture_stack(3);
+        of.cancelled_at = core::capture_stack();
     }
     of.cancel_requested = true;
     ++of.cancels_under_way;

@@ -149,7 +149,7 @@ completion_begun begin(core::processor& self, irp_tracker& tracker, IRP* irp) {
     ++of.epoch;
     ++of.completions;
     ++tracker.counters.completions;
-    of.completed_at = core::capture_stack(3);
+    of.completed_at = core::capture_stack();
     tracker.log_event(self, of, "completed", irp->CurrentLocation,
                       of.has(irp->CurrentLocation) ? of.at(irp->CurrentLocation).device_number : 0,
                       irp->IoStatus.Status);

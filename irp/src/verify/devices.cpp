@@ -31,7 +31,7 @@ void device_deleted(DEVICE_OBJECT* device) {
         const std::lock_guard guard(tracker.lock);
         device_record& known = tracker.device(device);
         known.deleted = true;
-        known.deleted_at = core::capture_stack(2);
+        known.deleted_at = core::capture_stack();
         if (enabled(check::remove_locks)) report = check_lock_of_deleted(tracker, device);
     }
     emit(tracker, report);
@@ -43,7 +43,7 @@ void device_referenced(DEVICE_OBJECT* device) {
     const std::lock_guard guard(tracker.lock);
     device_record& known = tracker.device(device);
     ++known.references;
-    known.referenced_at = core::capture_stack(2);
+    known.referenced_at = core::capture_stack();
 }
 
 void device_dereferenced(DEVICE_OBJECT* device) {

@@ -36,7 +36,7 @@ void begin_lifetime(IRP* irp, origin made) {
     const bool again = made == origin::found;
     if (again && before != nullptr) made = before->made;
     record& fresh = tracker.create_record(irp, made, irp->StackCount);
-    fresh.made_at = core::capture_stack(2);
+    fresh.made_at = core::capture_stack();
     tracker.log_event(self, fresh, again ? "made new by IoReuseIrp" : name_of(made));
 }
 
@@ -158,7 +158,7 @@ void end_lifetime(IRP* irp) {
         record& known = tracker.record_of(irp);
         known.stage = stage::freed;
         ++known.epoch;
-        known.freed_at = core::capture_stack(2);
+        known.freed_at = core::capture_stack();
         tracker.log_event(self, known, "freed");
         report = add_to_quarantine(tracker, irp);
     }

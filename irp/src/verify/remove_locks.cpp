@@ -119,7 +119,7 @@ void remove_lock_acquired(IO_REMOVE_LOCK* lock, void* tag) {
         }
         const std::uint64_t within = mine != nullptr ? mine->holder : 0;
         const std::uint64_t request = mine != nullptr ? mine->irp->generation : 0;
-        known.holders.push_back({tag, within, request, core::capture_stack(2)});
+        known.holders.push_back({tag, within, request, core::capture_stack()});
     }
     emit(tracker, report);
 }
@@ -148,7 +148,7 @@ void remove_lock_released(IO_REMOVE_LOCK* lock, void* tag, bool and_wait) {
                 wrong.with("released before at", known.released_at);
             report = &wrong;
         }
-        known.released_at = core::capture_stack(2);
+        known.released_at = core::capture_stack();
         if (report == nullptr && and_wait)
             report = check_request_in_progress(self, tracker, lock, known);
     }

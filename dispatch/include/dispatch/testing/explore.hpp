@@ -41,6 +41,14 @@ struct explore_options {
     /// False: all runs are made, and the failures are counted.
     bool stop_at_failure = true;
     std::size_t shrink_budget = 2000; // runs
+    /// True: the runs are made in child processes (fork). A run that ends its process is then a
+    /// failure like others, which is shrunk, and the campaign continues; so is a run that does not
+    /// end within process_time_ms, which is not shrunk. The calling process should have no other
+    /// threads. An exhaustive search ends at its first failure. Not with required_probes:
+    /// std::invalid_argument.
+    bool own_process = false;
+    /// With own_process: processor time in ms that 64 runs may take.
+    std::uint32_t process_time_ms = 20'000;
     /// Text that follows the replay line: "ctest -R csq".
     std::string run_command;
 };
@@ -123,7 +131,8 @@ NT_API explore_summary explore_input(const explore_options& options, const explo
 /// that differ fail: the body must depend on the machine alone, and keep no state from one run to
 /// the next. The failing schedule is shrunk and run once more with its log written. A fatal signal
 /// inside a run (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT), or an error that a sanitizer reports,
-/// ends the process as ever, but the line that repeats the run is printed first, to stderr.
+/// ends the process as ever, but the line that repeats the run is printed first, to stderr; with
+/// own_process it is a failure.
 template <class Body>
 explore_summary explore(const explore_options& options, const Body& body) {
     // The lambda admits a body that is a plain function.
