@@ -23,6 +23,7 @@ public:
         : ca_(fdo), type_(type) {
         ib_qp_create_t wanted = small_qp(cq_, type);
         wanted.sq_depth = wanted.rq_depth = 16;
+        wanted.sq_max_inline = 16;
         qp = create_qp(pd_, wanted);
     }
     ~connected_end() {

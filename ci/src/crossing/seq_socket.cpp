@@ -29,8 +29,11 @@ unique_descriptor make_socket(const std::string& path, sockaddr_un& at, int& err
 
 const sockaddr* address(const sockaddr_un& at) { return reinterpret_cast<const sockaddr*>(&at); }
 
-// The one descriptor of a control message; more than one does not fit.
+// The one descriptor of a control message.
 using descriptor_space = std::array<char, CMSG_SPACE(sizeof(int))>;
+
+// The padding behind it would have room for a second one, which nothing would close.
+constexpr std::size_t descriptor_room = CMSG_LEN(sizeof(int));
 
 unique_descriptor descriptor_in(msghdr& received) {
     for (cmsghdr* each = CMSG_FIRSTHDR(&received); each != nullptr;
@@ -112,7 +115,7 @@ received_message receive_message(int socket, std::span<std::byte> into, bool tak
     alignas(cmsghdr) descriptor_space space{};
     if (takes_descriptor) {
         received.msg_control = space.data();
-        received.msg_controllen = space.size();
+        received.msg_controllen = descriptor_room;
     }
     received_message made;
     for (;;) {

@@ -2,6 +2,7 @@
 #include "hca_device.hpp"
 #include "object_memory.hpp"
 
+#include <ci/support/requestor.hpp>
 #include <dispatch/support/checks.hpp>
 
 namespace irpverbs::ci {
@@ -39,6 +40,14 @@ void ca_object::call_up(unsigned channel, IB_ASYNC_EVENT event) {
         calls.FatalEvent(&shared.Ca, shared.Context);
     else
         calls.PortEvent(&shared.Ca, shared.Context, static_cast<UCHAR>(channel), event);
+}
+
+void set_client_memory(IB_CA* ca, const address_space* memory) {
+    ca_object::of(reinterpret_cast<HCA_CA*>(ca)).memory = memory;
+}
+
+const address_space* client_memory(const HCA_CA* ca) {
+    return ca_object::of(const_cast<HCA_CA*>(ca)).memory;
 }
 
 } // namespace irpverbs::ci

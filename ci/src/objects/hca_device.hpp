@@ -14,6 +14,8 @@
 
 namespace irpverbs::ci {
 
+class address_space;
+
 struct ca_object;
 struct hca_device;
 
@@ -126,6 +128,7 @@ struct ca_object final : object, device_hook {
     void begin_events();
 
     HCA_CA shared{};
+    const address_space* memory = nullptr; // see ci/support/requestor.hpp
 
 private:
     ca_object(KSPIN_LOCK& lock, event_channel* channels, unsigned count)

@@ -3,6 +3,7 @@
 
 #include "listener.hpp"
 
+#include <ci/support/requestor.hpp>
 #include <dispatch/support/spin_lock.hpp>
 #include <hca/hca.h>
 
@@ -43,6 +44,17 @@ bool served_connection::handle_request(int via, const wire::header& head, messag
     request.prepare_failure(status);
     finish(request);
     return true;
+}
+
+// This thread alone begins to destroy objects, so those of a post remain during the call. A client
+// awaits each reply before its next call: a socket without room for it is a violation.
+bool served_connection::handle_posts(int via, message received) {
+    wire::posted reply;
+    if (via != data_.get() || !posts_.serve(received, objects_, reply)) return violation();
+    listener_.numbers().served.fetch_add(1);
+    std::array<iovec, 1> part{{{&reply, sizeof(reply)}}};
+    const int error = ci::detail::send_message(via, part);
+    return error == EAGAIN ? violation() : error == 0;
 }
 
 // False: the client has more in progress than it may.
@@ -146,6 +158,8 @@ void served_connection::finish_object(served_request& request, IO_STATUS_BLOCK& 
     const bool done = NT_SUCCESS(result.Status);
     if (request.verb->does == action::creates && done) {
         request.object = reinterpret_cast<void*>(result.Information);
+        if (request.verb->code == HCA_MN_OPEN_CA)
+            ci::set_client_memory(static_cast<IB_CA*>(request.object), client_memory_.get());
         objects_.insert(*request.place, request.object);
         result.Information = request.place->handle;
     } else if (request.verb->does == action::ends && !done) {

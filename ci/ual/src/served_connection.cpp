@@ -114,10 +114,12 @@ bool served_connection::wait(bool& control, bool& data) {
 // Returns false when the client is gone, or is to be disconnected.
 bool served_connection::receive(int socket) {
     for (int i = 0; i < turn; ++i) {
-        const ci::detail::received_message got = ci::detail::receive_message(socket, buffer_);
+        ci::detail::received_message got =
+            ci::detail::receive_message(socket, buffer_, !greeted_);
         if (got.error == EAGAIN) return true;
         if (got.error == EMSGSIZE) return violation();
         if (got.error != 0 || got.size == 0) return false;
+        if (got.with) client_memory_ = ci::address_space::make(std::move(got.with), peer_.pid);
         if (!handle(socket, message(buffer_).first(got.size))) return false;
     }
     return true;
@@ -140,6 +142,8 @@ bool served_connection::handle(int via, message received) {
     case wire::kind::cancel:
         cancel(head.id);
         return true;
+    case wire::kind::post:
+        return handle_posts(via, received);
     case wire::kind::list:
         return list_hcas(head);
     case wire::kind::status:

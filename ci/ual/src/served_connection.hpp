@@ -3,6 +3,8 @@
 
 #include "served_request.hpp"
 
+#include <ci/support/address_space.hpp>
+#include <ci/support/posts_crossing.hpp>
 #include <ci/support/seq_socket.hpp>
 #include <ci/ual.h>
 
@@ -59,6 +61,7 @@ private:
     bool send_text(const ci::wire::header& head);
     bool violation();
 
+    bool handle_posts(int via, ci::crossing::message received);
     bool handle_request(int via, const ci::wire::header& head, ci::crossing::message received);
     NTSTATUS start_request(served_request& request, const ci::crossing::incoming& from);
     NTSTATUS find_object(served_request& request, const ci::crossing::incoming& from);
@@ -94,8 +97,10 @@ private:
     const ci::detail::unique_descriptor wake_;
     std::vector<std::byte> buffer_; // of the message that is being handled
     bool greeted_ = false;
+    std::unique_ptr<const ci::address_space> client_memory_; // null: out of reach
     std::atomic<DEVICE_OBJECT*> hca_{nullptr}; // set once
     served_objects objects_;
+    ci::crossing::post_server posts_; // of the thread
     std::atomic<bool> stopping_{false};
     std::atomic<ULONG> requests_{0}; // in progress, or with a reply that was not sent
     std::atomic<ULONG> waits_{0};

@@ -2,6 +2,7 @@
 
 #include "adapter.hpp"
 
+#include <ci/support/address_space.hpp>
 #include <ci/support/requestor.hpp>
 
 namespace irpverbs::hca_software {
@@ -18,10 +19,13 @@ ULONGLONG base_of(const ib_mr_create_t& region) {
 
 bool is_remote(const ib_mr_create_t& region) { return (region.access_ctrl & IB_AC_REMOTE) != 0; }
 
-// The bytes that keys give access to: none of another process, whose addresses mean other memory
-// here.
-ULONGLONG reachable_bytes(const ib_mr_create_t& region, const IRP* irp) {
-    return ci::is_of_another_process(irp) ? 0 : region.length;
+// Finds the memory of a region, which may be that of another process.
+NTSTATUS find_memory(const HCA_MR* mr, const IRP* irp, void*& memory) {
+    const ib_mr_create_t& region = mr->Create;
+    const ci::address_space* client = ci::client_memory(mr->Pd->Ca);
+    memory = client != nullptr ? client->place_of(region.vaddr, region.length) : region.vaddr;
+    if (client == nullptr && ci::is_of_another_process(irp)) return STATUS_NOT_SUPPORTED;
+    return client == nullptr || memory != nullptr ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER;
 }
 
 } // namespace
@@ -42,9 +46,10 @@ NTSTATUS register_mr(HCA_MR* mr, CI_UDATA* user, PIRP irp) {
     HcaCopyUserData(user, nullptr, 0);
     const ib_mr_create_t& region = mr->Create;
     if (region.length > max_mr_size) return STATUS_INVALID_PARAMETER;
+    void* memory = nullptr;
+    if (const NTSTATUS status = find_memory(mr, irp, memory); !NT_SUCCESS(status)) return status;
     const ULONG key = adapter_of(mr->Pd).keys().insert(
-        {mr->Pd, base_of(region), reachable_bytes(region, irp), region.vaddr, region.access_ctrl},
-        &holder_of(mr));
+        {mr->Pd, base_of(region), region.length, memory, region.access_ctrl}, &holder_of(mr));
     if (key == 0) return STATUS_INSUFFICIENT_RESOURCES;
     mr->Mr.LKey = key;
     mr->Mr.RKey = is_remote(region) ? key : 0;

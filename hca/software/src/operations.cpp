@@ -7,6 +7,8 @@
 #include "queue_pair.hpp"
 #include "shared_receives.hpp"
 
+#include <ci/support/requestor.hpp>
+
 #include <algorithm>
 #include <cstring>
 
@@ -129,7 +131,9 @@ NTSTATUS query_ca(HCA_CA* ca, IB_CA_ATTR* attr, SIZE_T size, PIRP irp) {
             ports[i] = attributes_of(self.own_node().ports[i + 1]);
             tables[i] = tables_of(self.own_node().ports[i + 1]);
         }
-        const IB_CA_ATTR fixed = attributes_of(self.own_node());
+        IB_CA_ATTR fixed = attributes_of(self.own_node());
+        // The processors of another process do not take part in the order of atomic operations.
+        if (ci::client_memory(ca) != nullptr) fixed.Atomicity = IB_ATOMIC_HCA;
         return HcaCopyCaAttributes(&fixed, ports.get(), tables.get(), attr, size, irp);
     });
 }

@@ -6,6 +6,7 @@
 #include "queue_pair.hpp"
 
 #include "transport/packet_format.hpp"
+#include "transport/scatter_gather.hpp"
 
 #include <algorithm>
 #include <array>
@@ -32,13 +33,19 @@ ci::wire_route wire_route_of(const datagram& of) {
     return made;
 }
 
-// Null: no memory.
-shared_payload bytes_of(const transport::packet& what) try {
-    std::vector<UCHAR> bytes(transport::transport_size(what));
-    transport::write_transport(what, bytes);
-    return std::make_shared<const std::vector<UCHAR>>(std::move(bytes));
+/// A packet as bytes.
+struct packed {
+    bool mapped = true;   // false: its payload could not be read
+    shared_payload bytes; // null: no memory
+};
+
+packed pack(queue_pair& by, const transport::packet& what) try {
+    std::vector<UCHAR> bytes(transport::transport_size(what)); // the pad bytes are zero
+    UCHAR* const content = bytes.data() + transport::write_headers(what, bytes);
+    if (!transport::copy_payload(by.memory, content, what.content)) return {false, nullptr};
+    return {true, std::make_shared<const std::vector<UCHAR>>(std::move(bytes))};
 } catch (const std::bad_alloc&) {
-    return nullptr;
+    return {};
 }
 
 port& port_of(const queue_pair& of) { return *of.hca.find_port(of.attr.primary_port); }
@@ -87,14 +94,15 @@ transport::arrival arrival_of(const packet& what, const port& in, USHORT pkey_in
 
 } // namespace
 
-void qp_traffic::capture(const port& at, const datagram& route, const transport::packet& what) {
+void qp_traffic::capture(const port& at, const datagram& what) {
     DEVICE_OBJECT* device = at.owner->attached->device();
     if (!HcaIsCaptured(device)) [[likely]]
         return;
-    transport::packet whole = what;
-    whole.pkey = route.pkey;
+    auto whole = transport::parse_transport(*what.payload);
+    if (!whole) return;
+    whole->pkey = what.pkey;
     std::array<UCHAR, transport::max_frame_size> bytes;
-    const std::size_t size = transport::write_frame(wire_route_of(route), whole, bytes);
+    const std::size_t size = transport::write_frame(wire_route_of(what), *whole, bytes);
     HcaReportPacket(device, at.number, bytes.data(), size);
 }
 
@@ -163,7 +171,9 @@ transport::transmission qp_traffic::transmit(queue_pair& by, const transport::pa
     if (what.to_qp < first_qp_number) return transport::transmission::sent; // there is none
     if (by.resumes_at != 0) return transport::transmission::later;
     if (by.burst == most_in_burst) return delay(by);
-    const shared_payload bytes = bytes_of(what);
+    const packed made = pack(by, what);
+    if (!made.mapped) return transport::transmission::unmapped;
+    const shared_payload& bytes = made.bytes;
     if (bytes == nullptr) return transport::transmission::sent;
     port& from = port_of(by);
     const bool taken = fabric_.change_below([&] {
@@ -172,7 +182,7 @@ transport::transmission qp_traffic::transmit(queue_pair& by, const transport::pa
         address(*sent, from, by, what);
         sent->payload = bytes;
         sent->transport_headers = static_cast<USHORT>(bytes->size() - what.content.size());
-        capture(from, *sent, what);
+        capture(from, *sent);
         fabric_.send(from, sent);
         return true;
     });

@@ -58,7 +58,7 @@ public:
     /// Returns the bytes that a datagram on this way has at most; 0: the port has no such way.
     ULONG datagram_limit(const queue_pair& by, const ib_av_attr_t& way);
     /// Reports a packet that a port of the HCA sends or receives to the capture of the HCA.
-    static void capture(const port& at, const datagram& route, const transport::packet& what);
+    static void capture(const port& at, const datagram& what);
     void free(packet_queue& list);
     /// Wakes the queue pair at `due`. The caller holds its lock.
     void wake_at(const queue_pair& which, machine_time due);

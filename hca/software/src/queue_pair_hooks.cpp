@@ -54,7 +54,7 @@ void queue_pair::receive(packet_queue& arrived, machine_time woken) {
 void queue_pair::receive(const packet& what) {
     auto content = transport::parse_transport(*what.payload);
     if (!content) return;
-    qp_traffic::capture(*what.at, what, *content);
+    qp_traffic::capture(*what.at, what);
     if (attr.qp_type == IB_QPT_UNRELIABLE_DGRM) return receive_datagram(what, *content);
     if (hca.traffic().accepts(*this, what)) engine.receive(*content);
 }

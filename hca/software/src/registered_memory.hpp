@@ -5,11 +5,13 @@
 
 #include "transport/hooks.hpp"
 
+#include <ci/support/address_space.hpp>
+
 #include <cstring>
 
 namespace irpverbs::hca_software {
 
-/// Guarded by memory_accesses. All memory is mapped: it is this process's.
+/// Guarded by memory_accesses. Memory of this process is mapped; a foreign place may not be.
 class registered_memory final : public transport::memory_access {
 public:
     /// `queue_pair` is a number that no other queue pair ever has.
@@ -23,16 +25,20 @@ public:
         return find_window(key, address, size, rights);
     }
     bool copy(UCHAR* to, const UCHAR* from, std::size_t size) override {
+        if (is_foreign(to) || is_foreign(from)) [[unlikely]]
+            return ci::address_space::copy(to, from, size);
         std::memmove(to, from, size);
         return true;
     }
     bool compare_swap(UCHAR* at, ULONGLONG compare, ULONGLONG swap, ULONGLONG& before) override {
+        if (is_foreign(at)) return ci::address_space::compare_swap(at, compare, swap, before);
         before = compare;
         __atomic_compare_exchange_n(number_at(at), &before, swap, false, __ATOMIC_SEQ_CST,
                                     __ATOMIC_SEQ_CST);
         return true;
     }
     bool fetch_add(UCHAR* at, ULONGLONG add, ULONGLONG& before) override {
+        if (is_foreign(at)) return ci::address_space::fetch_add(at, add, before);
         before = __atomic_fetch_add(number_at(at), add, __ATOMIC_SEQ_CST);
         return true;
     }
@@ -44,6 +50,7 @@ public:
 
 private:
     UCHAR* find_window(ULONG key, ULONGLONG address, ULONGLONG size, ib_access_t rights) const;
+    static bool is_foreign(const UCHAR* place) { return ci::address_space::is_foreign(place); }
     static ULONGLONG* number_at(UCHAR* at) { return reinterpret_cast<ULONGLONG*>(at); }
 
     key_table& keys_;

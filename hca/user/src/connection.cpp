@@ -2,6 +2,7 @@
 
 #include "adapter.hpp"
 
+#include <ci/support/address_space.hpp>
 #include <dispatch/machine.hpp>
 #include <dispatch/support/spin_lock.hpp>
 
@@ -40,14 +41,17 @@ NTSTATUS status_of(int error) {
 } // namespace
 
 connection::connection(HCA_CA& ca)
-    : ca_(ca), buffer_(wire::max_message), data_buffer_(data_buffer_size) {}
+    : ca_(ca), buffer_(wire::max_message), post_buffer_(wire::max_message),
+      data_buffer_(data_buffer_size) {}
 
 connection::~connection() { watch_.reset(); }
 
 // ---- the objects
 
+// An object of another connection is none of this one.
 std::uint64_t connection::handle_of(object_type type, void* object) {
-    return user_object::of(type, object).handle;
+    const user_object& found = user_object::of(type, object);
+    return found.via == this ? found.handle : 0;
 }
 
 void* connection::object_of(object_type type, std::uint64_t handle) {
@@ -65,9 +69,8 @@ void connection::begin(user_object& object, std::uint64_t handle) {
     }
     for (unsigned i = 0; i < object.wait_count; ++i)
         if (!object.waits[i].is_fence()) send(object.waits[i]);
-    // The daemon decides about posts; receives of a shared queue are refused here.
-    if (object.type == HCA_MN_CREATE_QP)
-        HcaSetQpPosts(static_cast<HCA_QP*>(object.object), nullptr, nullptr);
+    if (object.type == HCA_MN_CREATE_QP) begin_posts(*static_cast<HCA_QP*>(object.object));
+    if (object.type == HCA_MN_CREATE_SRQ) begin_posts(*static_cast<HCA_SRQ*>(object.object));
 }
 
 void connection::end(user_object& object) {
@@ -111,10 +114,12 @@ NTSTATUS connection::connect() {
     return watch_ != nullptr ? STATUS_SUCCESS : STATUS_INSUFFICIENT_RESOURCES;
 }
 
+// The daemon copies to and from this process's regions. Without its descriptor there are none.
 bool connection::say_hello() {
     wire::hello hello{{wire::kind::hello, 0, {}, 0}, wire::magic, wire::version, sizeof(void*)};
     std::array<iovec, 1> part{{{&hello, sizeof(hello)}}};
-    return ci::detail::send_message(control_.get(), part) == 0;
+    const ci::detail::unique_descriptor memory = ci::address_space::open_own();
+    return ci::detail::send_message(control_.get(), part, memory.get()) == 0;
 }
 
 // Runs as a work item, since the watch may have to be waited for.
@@ -212,10 +217,9 @@ void connection::fail(NTSTATUS status) {
 
 // ---- calls
 
-NTSTATUS connection::exchange(ci::crossing::outgoing& asked, std::size_t& size) {
+NTSTATUS connection::exchange(std::span<iovec> asked, std::size_t& size) {
     if (failure_.load() != STATUS_SUCCESS || !opened_.load()) return STATUS_FILE_FORCED_CLOSED;
-    if (ci::detail::send_when_possible(data_.get(), asked.message.list()) != 0)
-        return STATUS_FILE_FORCED_CLOSED;
+    if (ci::detail::send_when_possible(data_.get(), asked) != 0) return STATUS_FILE_FORCED_CLOSED;
     const ci::detail::received_message got =
         ci::detail::await_message(data_.get(), data_buffer_, -1);
     size = got.size;
@@ -231,14 +235,29 @@ NTSTATUS connection::call(IO_STACK_LOCATION& location, ULONG_PTR& information) {
     if (!NT_SUCCESS(status)) return status;
     const spin_guard guard(data_lock_);
     std::size_t size = 0;
-    status = exchange(asked, size);
+    status = exchange(asked.message.list(), size);
     if (!NT_SUCCESS(status)) return status;
     ci::crossing::result got;
     const bool good =
         ci::crossing::read_reply(message(data_buffer_).first(size), location, *this, got);
-    if (!good) shutdown(control_.get(), SHUT_RDWR); // which fails the connection
+    if (!good) distrust();
     information = got.information;
     return good ? got.status : STATUS_FILE_FORCED_CLOSED;
+}
+
+// The thread that receives then fails the connection.
+void connection::distrust() { shutdown(control_.get(), SHUT_RDWR); }
+
+NTSTATUS connection::call(ci::crossing::post_writer& asked, ci::wire::posted& made) {
+    const message whole = asked.finish();
+    std::array<iovec, 1> part{{{const_cast<std::byte*>(whole.data()), whole.size()}}};
+    std::size_t size = 0;
+    const NTSTATUS status = exchange(part, size);
+    if (!NT_SUCCESS(status)) return status;
+    if (asked.read_reply(message(data_buffer_).first(size), made)) return made.status;
+    made = {};
+    distrust();
+    return STATUS_FILE_FORCED_CLOSED;
 }
 
 } // namespace irpverbs::hca_user

@@ -4,6 +4,7 @@
 
 #include "user_object.hpp"
 
+#include <ci/support/posts_crossing.hpp>
 #include <ci/support/seq_socket.hpp>
 #include <dispatch/descriptor_watch.hpp>
 
@@ -25,6 +26,14 @@ public:
     NTSTATUS send(IRP* irp);
     /// Performs a verb of the action `calls`. IRQL: <= DISPATCH_LEVEL.
     NTSTATUS call(IO_STACK_LOCATION& location, ULONG_PTR& information);
+
+    /// Posts a list. `add` adds a work request to a post_writer, and returns false if it has no
+    /// room or the work request is beyond a limit. IRQL: <= DISPATCH_LEVEL.
+    template <class Work, class Add>
+    NTSTATUS post(ci::wire::work what, std::uint64_t queue, Work* list, Work** failed,
+                  const Add& add);
+    /// Binds a window of type 1. IRQL: <= DISPATCH_LEVEL.
+    NTSTATUS bind(HCA_MW& window, HCA_QP& qp, const ib_bind_wr_t& what, ULONG& rkey);
 
     /// Sends a wait for an event.
     void send(event_wait& wait);
@@ -76,7 +85,9 @@ private:
     expected_reply* take(std::uint64_t id);
     void fail(NTSTATUS status);
     verb_request* take_any();
-    NTSTATUS exchange(ci::crossing::outgoing& asked, std::size_t& size);
+    NTSTATUS exchange(std::span<iovec> asked, std::size_t& size);
+    NTSTATUS call(ci::crossing::post_writer& asked, ci::wire::posted& made);
+    void distrust();
 
     HCA_CA& ca_;
     ci::detail::unique_descriptor control_;
@@ -92,11 +103,19 @@ private:
 
     KSPIN_LOCK data_lock_ = 0; // one call at a time
     ci::detail::unique_descriptor data_;
+    std::vector<std::byte> post_buffer_;
     std::vector<std::byte> data_buffer_;
 
     KSPIN_LOCK lock_ = 0; // guards all below
     replies expected_;
     boost::intrusive::set<user_object, boost::intrusive::key_of_value<by_handle>> objects_;
 };
+
+/// Sets the functions of CiPostSend, CiPostRecv and CiPostSrqRecv.
+void begin_posts(HCA_QP& qp);
+void begin_posts(HCA_SRQ& srq);
+
+/// The operation BindMw.
+NTSTATUS bind_mw(HCA_MW* window, HCA_QP* qp, const ib_bind_wr_t* what, ULONG* rkey);
 
 } // namespace irpverbs::hca_user

@@ -99,6 +99,7 @@ HCA_OPERATIONS make_operations() {
 #include <ci/verbs.def>
     made.PollCq = poll_cq;
     made.ArmCq = arm_cq;
+    made.BindMw = bind_mw;
     return made;
 }
 

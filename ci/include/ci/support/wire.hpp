@@ -13,7 +13,7 @@ namespace irpverbs::ci::wire {
 
 inline constexpr std::uint32_t magic = 0x56505249; // "IRPV"
 /// Grows with each change of a message or of a structure that crosses.
-inline constexpr std::uint16_t version = 1;
+inline constexpr std::uint16_t version = 2;
 
 /// Bytes of a message. A socket of the default size holds one of them.
 inline constexpr std::size_t max_message = 160 * 1024;
@@ -24,18 +24,20 @@ inline constexpr std::size_t max_block = 64 * 1024;
 inline constexpr std::size_t max_datagram = 4096;
 
 enum class kind : std::uint8_t {
-    hello = 1, // the first message of a connection
+    hello = 1, // the first message of a connection; may pass a descriptor of the client's memory
     welcome,   // its reply
     list,      // asks for the HCAs: a header; the reply is a `listing`
     status,    // asks for the daemon's status: a header; the reply is a header and text
     request,   // a verb
     reply,     // its completion
-    cancel     // cancels the request of that id: a header; has no reply
+    cancel,    // cancels the request of that id: a header; has no reply
+    post,      // work requests, on the socket for calls
+    posted     // the reply to them
 };
 
 struct header {
     kind what;
-    std::uint8_t verb; // its number in ci/verbs.def
+    std::uint8_t verb; // its number in ci/verbs.def; of a post its wire::work
     std::array<std::uint8_t, 6> zero;
     std::uint64_t id; // chosen by the client; the reply repeats it
 };
@@ -91,12 +93,73 @@ struct reply {
     std::uint32_t user_out; // may exceed the room; then as many bytes follow as there is room
 };
 
+/// The kinds of posts.
+enum class work : std::uint8_t { send = 1, receive, shared_receive, bind };
+
+/// Behind it lie `count` work requests: a `send_work`, `receive_work` or `bind_work` each, followed
+/// by its segments and its inline data, padded to 8 bytes.
+struct post {
+    header head;
+    std::uint64_t queue; // the handle of the queue pair or shared receive queue
+    std::uint64_t count;
+};
+
+struct posted {
+    header head;
+    std::int32_t status;
+    std::uint32_t count; // that were posted before one failed
+    std::uint64_t rkey;  // of a binding
+};
+
+struct segment {
+    std::uint64_t address;
+    std::uint32_t length;
+    std::uint32_t key;
+};
+
+struct receive_work {
+    std::uint64_t wr_id;
+    std::uint64_t segments;
+};
+
+struct send_work {
+    std::uint64_t wr_id;
+    std::uint32_t type;
+    std::uint32_t options;
+    std::uint32_t immediate; // or the key that is made invalid
+    std::uint32_t segments;
+    std::uint32_t inline_size; // the sum of the lengths of the segments, or 0 without inline data
+    std::uint32_t remote_qp;
+    std::uint32_t remote_qkey;
+    std::uint32_t pkey_index;
+    std::uint64_t object; // the handle of the address vector or window
+    std::uint64_t region; // the handle of that of a binding
+    std::uint64_t address;
+    std::uint64_t first; // the first operand of an atomic operation, or the length of a binding
+    std::uint64_t second;
+    std::uint32_t rkey;
+    std::uint32_t access;
+};
+
+/// The binding of a window of type 1.
+struct bind_work {
+    std::uint64_t wr_id;
+    std::uint64_t window; // a handle, as the next
+    std::uint64_t region; // 0: none
+    std::uint32_t options;
+    std::uint32_t access;
+    std::uint64_t current_rkey;
+    segment range;
+};
+
 template <class Message>
 inline constexpr bool is_message = std::is_trivially_copyable_v<Message>&&
                                        std::has_unique_object_representations_v<Message> &&
                                    sizeof(Message) % 8 == 0;
 static_assert(is_message<hello> && is_message<welcome> && is_message<listing> && is_message<hca> &&
-              is_message<request> && is_message<reply>);
+              is_message<request> && is_message<reply> && is_message<post> && is_message<posted> &&
+              is_message<segment> && is_message<receive_work> && is_message<send_work> &&
+              is_message<bind_work>);
 
 /// Milliseconds that an attach waits for a reply.
 inline constexpr int patience = 5000;

@@ -211,10 +211,15 @@ std::size_t transport_size(const packet& of) {
     return base_transport_size + of.row().header_size + of.content.size() + pad_of(of);
 }
 
-std::size_t write_transport(const packet& what, std::span<UCHAR> to) {
+std::size_t write_headers(const packet& what, std::span<UCHAR> to) {
     writer out(to.data());
     put_base(out, what);
     put_extensions(out, what, what.row());
+    return static_cast<std::size_t>(out.at() - to.data());
+}
+
+std::size_t write_transport(const packet& what, std::span<UCHAR> to) {
+    writer out(to.data() + write_headers(what, to));
     for (const const_bytes& each : what.content.pieces())
         out.put_bytes(each.data(), each.size());
     out.put_zeros(pad_of(what));

@@ -1,0 +1,56 @@
+// The memory of other processes, for drivers that copy to and from a client's regions.
+#ifndef IRPVERBS_CI_SUPPORT_ADDRESS_SPACE_HPP
+#define IRPVERBS_CI_SUPPORT_ADDRESS_SPACE_HPP
+
+#include <ci/support/seq_socket.hpp>
+#include <dispatch/ntdef.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <sys/types.h>
+
+namespace irpverbs::ci {
+
+/// The memory of a process, by a descriptor of its /proc/self/mem. A place is either an address of
+/// this process or a foreign one: an address together with its address space, which only the
+/// functions below may use. Arithmetic on a foreign place moves its address.
+///
+/// docs/decisions/process-boundary.md says why this is no process_vm_readv(2).
+class address_space {
+public:
+    /// Opens this process's memory, for another process to receive. None: it is not permitted.
+    static detail::unique_descriptor open_own();
+    /// Takes over a descriptor of the memory of process `owner`, open for reading and writing.
+    /// Null: it is something else, there are too many spaces, or no memory.
+    static std::unique_ptr<address_space> make(detail::unique_descriptor memory, pid_t owner);
+    /// No copy of one of its places is under way, and none follows.
+    ~address_space();
+    address_space(const address_space&) = delete;
+    address_space& operator=(const address_space&) = delete;
+
+    /// The place of `size` bytes at `address`. Null: no process has such addresses.
+    void* place_of(const void* address, std::uint64_t size) const;
+
+    static bool is_foreign(const void* place) {
+        return reinterpret_cast<std::intptr_t>(place) < 0;
+    }
+    /// Copies in ascending order between two places. False: a page is not mapped, or its process
+    /// has ended; a part may have been copied. IRQL: <= DISPATCH_LEVEL; the caller may hold locks.
+    static bool copy(void* to, const void* from, std::size_t size);
+    /// Execute an atomic operation on 8 aligned bytes at a foreign place, and store their former
+    /// value in `before`: atomic among the calls of this process, not with the processors. False:
+    /// as copy.
+    static bool compare_swap(void* at, ULONGLONG compare, ULONGLONG swap, ULONGLONG& before);
+    static bool fetch_add(void* at, ULONGLONG add, ULONGLONG& before);
+
+private:
+    address_space(detail::unique_descriptor memory, unsigned number);
+
+    const detail::unique_descriptor memory_;
+    const unsigned number_;
+};
+
+} // namespace irpverbs::ci
+
+#endif

@@ -1,0 +1,163 @@
+#include <ci/support/address_space.hpp>
+
+#include <dispatch/support/spin_lock.hpp>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <new>
+#include <string>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+namespace irpverbs::ci {
+
+namespace {
+
+// A foreign place: the highest bit, the number of its space, its address.
+constexpr unsigned address_bits = 48;
+constexpr std::uint64_t address_mask = (std::uint64_t{1} << address_bits) - 1;
+constexpr std::uint64_t foreign_bit = std::uint64_t{1} << 63;
+constexpr unsigned max_spaces = 4096;
+
+constexpr int unused = -1;
+
+/// The descriptors of the spaces, by number, plus one.
+std::array<std::atomic<int>, max_spaces> descriptors;
+
+constexpr std::size_t word_size = 8;
+constexpr std::size_t words_of_page = 4096 / word_size;
+
+/// One lock for each word of a page: processes that share a page have it at different addresses,
+/// but each word has one place in its page. A page that is slow to appear delays few others.
+std::array<KSPIN_LOCK, words_of_page> word_locks;
+
+int descriptor_of(std::uint64_t place) {
+    const std::size_t number = (place & ~foreign_bit) >> address_bits;
+    return number < max_spaces ? descriptors[number].load(std::memory_order_relaxed) - 1 : unused;
+}
+
+std::uint64_t word_of(const void* place) { return reinterpret_cast<std::uintptr_t>(place); }
+
+/// Transfers all bytes by a system call that may transfer fewer.
+template <class Byte, class Call>
+bool transfer(Byte* bytes, std::size_t size, std::uint64_t place, const Call& call) {
+    const int descriptor = descriptor_of(place);
+    auto address = static_cast<off_t>(place & address_mask);
+    while (size != 0) {
+        const ssize_t done = call(descriptor, bytes, size, address);
+        if (done < 0 && errno == EINTR) continue;
+        if (done <= 0) return false;
+        bytes += done;
+        address += done;
+        size -= static_cast<std::size_t>(done);
+    }
+    return true;
+}
+
+bool read_foreign(void* to, std::uint64_t place, std::size_t size) {
+    return transfer(static_cast<std::byte*>(to), size, place, pread);
+}
+
+bool write_foreign(std::uint64_t place, const void* from, std::size_t size) {
+    return transfer(static_cast<const std::byte*>(from), size, place, pwrite);
+}
+
+bool copy_between(std::uint64_t to, std::uint64_t from, std::size_t size) {
+    std::array<std::byte, 16384> part;
+    while (size != 0) {
+        const std::size_t now = std::min(size, part.size());
+        if (!read_foreign(part.data(), from, now) || !write_foreign(to, part.data(), now))
+            return false;
+        to += now;
+        from += now;
+        size -= now;
+    }
+    return true;
+}
+
+/// Replaces a word by what `change` makes of it.
+template <class Change>
+bool change_word(void* at, ULONGLONG& before, const Change& change) {
+    const std::uint64_t place = word_of(at);
+    const dispatch::detail::spin_guard guard(word_locks[place / word_size % words_of_page]);
+    if (!read_foreign(&before, place, sizeof(before))) return false;
+    const ULONGLONG after = change(before);
+    return after == before || write_foreign(place, &after, sizeof(after));
+}
+
+// A file of another kind might delay or mislead its reader: only procfs makes this name and type.
+bool is_memory_of(int descriptor, pid_t owner) {
+    struct statfs where {};
+    if (fstatfs(descriptor, &where) != 0 || where.f_type != PROC_SUPER_MAGIC) return false;
+    const int flags = fcntl(descriptor, F_GETFL);
+    if (flags < 0 || (flags & O_ACCMODE) != O_RDWR) return false;
+    const std::string link = "/proc/self/fd/" + std::to_string(descriptor);
+    const std::string expected = "/proc/" + std::to_string(owner) + "/mem";
+    std::array<char, 64> name{};
+    const ssize_t length = readlink(link.c_str(), name.data(), name.size());
+    return length > 0 && expected == std::string_view(name.data(), static_cast<size_t>(length));
+}
+
+// Returns max_spaces if all numbers are in use.
+unsigned take_number(int descriptor) {
+    for (unsigned number = 0; number < max_spaces; ++number) {
+        int none = 0;
+        if (descriptors[number].compare_exchange_strong(none, descriptor + 1)) return number;
+    }
+    return max_spaces;
+}
+
+} // namespace
+
+detail::unique_descriptor address_space::open_own() {
+    return detail::unique_descriptor(open("/proc/self/mem", O_RDWR | O_CLOEXEC));
+}
+
+std::unique_ptr<address_space> address_space::make(detail::unique_descriptor memory,
+                                                   pid_t owner) try {
+    if (!memory || !is_memory_of(memory.get(), owner)) return nullptr;
+    const unsigned number = take_number(memory.get());
+    if (number == max_spaces) return nullptr;
+    std::unique_ptr<address_space> made(
+        new (std::nothrow) address_space(std::move(memory), number));
+    if (made == nullptr) descriptors[number].store(0);
+    return made;
+} catch (const std::bad_alloc&) {
+    return nullptr;
+}
+
+address_space::address_space(detail::unique_descriptor memory, unsigned number)
+    : memory_(std::move(memory)), number_(number) {}
+
+address_space::~address_space() { descriptors[number_].store(0); }
+
+void* address_space::place_of(const void* address, std::uint64_t size) const {
+    const std::uint64_t first = word_of(address);
+    if (first > address_mask || size > address_mask - first) return nullptr;
+    const std::uint64_t space = std::uint64_t{number_} << address_bits;
+    return reinterpret_cast<void*>(static_cast<std::uintptr_t>(foreign_bit | space | first));
+}
+
+bool address_space::copy(void* to, const void* from, std::size_t size) {
+    if (is_foreign(to) && is_foreign(from)) return copy_between(word_of(to), word_of(from), size);
+    if (is_foreign(to)) return write_foreign(word_of(to), from, size);
+    if (is_foreign(from)) return read_foreign(to, word_of(from), size);
+    if (size != 0) std::memmove(to, from, size);
+    return true;
+}
+
+bool address_space::compare_swap(void* at, ULONGLONG compare, ULONGLONG swap, ULONGLONG& before) {
+    return change_word(at, before,
+                       [=](ULONGLONG value) { return value == compare ? swap : value; });
+}
+
+bool address_space::fetch_add(void* at, ULONGLONG add, ULONGLONG& before) {
+    return change_word(at, before, [=](ULONGLONG value) { return value + add; });
+}
+
+} // namespace irpverbs::ci
