@@ -76,6 +76,10 @@ public:
     bool has_bytes_of(const connected_end& other, ULONG count) const {
         return std::equal(bytes_.begin(), bytes_.begin() + count, other.bytes_.begin());
     }
+    ULONGLONG address() const {
+        return static_cast<ULONGLONG>(reinterpret_cast<std::uintptr_t>(bytes_.data()));
+    }
+    ULONG key() const { return lkey_; }
     /// The first 8 bytes.
     ULONGLONG& number() { return *reinterpret_cast<ULONGLONG*>(bytes_.data()); }
 
@@ -128,10 +132,6 @@ public:
     IB_QP* qp = nullptr;
 
 private:
-    ULONGLONG address() const {
-        return static_cast<ULONGLONG>(reinterpret_cast<std::uintptr_t>(bytes_.data()));
-    }
-
     open_hca ca_;
     ib_qp_type_t type_;
     IB_PD* pd_ = allocate_pd(ca_);

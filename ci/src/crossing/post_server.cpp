@@ -102,8 +102,7 @@ bool post_server::read_segments(reader& from, std::uint64_t count, ib_local_ds_t
     return true;
 }
 
-bool post_server::read_send(reader& from, const HCA_QP& qp, directory& names,
-                            ib_send_wr_t& made) {
+bool post_server::read_send(reader& from, const HCA_QP& qp, directory& names, ib_send_wr_t& made) {
     wire::send_work work{};
     if (!from.take(work) || !read_segments(from, work.segments, made.ds_array)) return false;
     made.wr_id = work.wr_id;

@@ -1,5 +1,6 @@
 #include "rows.hpp"
 
+#include "padding.hpp"
 #include "verbs/roles.hpp"
 
 #include <cstring>
@@ -130,6 +131,7 @@ struct granted {
 
     static std::size_t write(const void* object, void* bytes) {
         std::memcpy(bytes, granted_by(shared_of(object)), sizeof(part));
+        clear_gaps<part>(bytes, sizeof(part));
         return sizeof(part);
     }
     // Other clients of the object may read what did not change.
@@ -162,6 +164,7 @@ struct granted<HCA_QP> {
     static std::size_t write(const void* object, void* bytes) {
         const auto& shared = *static_cast<const HCA_QP*>(object);
         const part made{shared.Qp, HcaQpState(&shared)};
+        static_assert(std::has_unique_object_representations_v<part>);
         std::memcpy(bytes, &made, sizeof(made));
         return sizeof(made);
     }
@@ -257,9 +260,19 @@ struct value_of<First, Second, Rest...> {
         typename value_of<std::conditional_t<std::is_void_v<First>, Second, First>, Rest...>::type;
 };
 
+// Attributes are followed by tables, which have no gaps; entries by more entries.
+template <class Written>
+void clear_gaps_in(void* block, std::size_t size) {
+    clear_gaps<Written>(block, size);
+    if constexpr (std::is_same_v<Written, IB_WC>)
+        for (std::size_t at = sizeof(Written); at < size; at += sizeof(Written))
+            clear_gaps<Written>(static_cast<std::byte*>(block) + at, size - at);
+}
+
 template <class Object, action Action, class... Roles>
 constexpr row make_row(const char* name, UCHAR code) {
     using value = typename value_of<typename Roles::value...>::type;
+    using written = typename value_of<typename Roles::written...>::type;
     using shared = typename Object::shared_type;
     row made;
     made.name = name;
@@ -271,6 +284,7 @@ constexpr row make_row(const char* name, UCHAR code) {
         made.user_data =
             (Roles::fills_buffer || ...) ? user_data_place::last_word : user_data_place::buffer;
     made.value = codec_of_value<value>();
+    if constexpr (!std::is_void_v<written>) made.clear_gaps = clear_gaps_in<written>;
     if constexpr (Action == action::creates && !std::is_void_v<value>)
         made.attributes_in = attributes_of<value, shared>;
     return made;

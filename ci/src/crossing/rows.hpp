@@ -23,6 +23,9 @@ struct row : traits {
     bool crosses = false;
     user_data_place user_data = user_data_place::none;
     value_codec value;
+    /// Clears the bytes that belong to no member in what the verb has written; null: it writes
+    /// nothing.
+    void (*clear_gaps)(void* block, std::size_t size) = nullptr;
     /// The attributes in the new object; null for a verb that does not create.
     const void* (*attributes_in)(const void* object) = nullptr;
 };

@@ -129,6 +129,14 @@ void hide_objects(const row& verb, void* block, std::size_t size, directory& nam
     std::memcpy(block, whole.data(), head);
 }
 
+// Clears what is left of this process's memory and addresses in the buffer.
+void hide_memory(const row& verb, void* block, std::size_t size) {
+    if (size == 0) return;
+    if (verb_of_code(verb.code).buffer.how == buffer_use::kind::received_datagram)
+        static_cast<IB_MAD_RECEIVE*>(block)->Data = nullptr;
+    if (verb.clear_gaps != nullptr) verb.clear_gaps(block, size);
+}
+
 // Bytes of the buffer that the verb has written.
 std::size_t written_size(const row& verb, const IO_STATUS_BLOCK& result, const buffers& used) {
     const buffer_use& use = verb_of_code(verb.code).buffer;
@@ -189,6 +197,7 @@ void write_reply(const traits& of, std::uint64_t id, void* object, const IO_STAT
     const std::size_t block = written_size(verb, result, used);
     made.head.block_size = static_cast<std::uint32_t>(block);
     hide_objects(verb, used.value, block, names);
+    hide_memory(verb, used.value, block);
     std::size_t user_size = 0;
     if (used.has_user_data) {
         user_size = reinterpret_cast<const CI_UDATA*>(used.user_data.data())->OutputSize;

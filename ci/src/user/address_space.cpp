@@ -123,8 +123,8 @@ std::unique_ptr<address_space> address_space::make(detail::unique_descriptor mem
     if (!memory || !is_memory_of(memory.get(), owner)) return nullptr;
     const unsigned number = take_number(memory.get());
     if (number == max_spaces) return nullptr;
-    std::unique_ptr<address_space> made(
-        new (std::nothrow) address_space(std::move(memory), number));
+    std::unique_ptr<address_space> made(new (std::nothrow)
+                                            address_space(std::move(memory), number));
     if (made == nullptr) descriptors[number].store(0);
     return made;
 } catch (const std::bad_alloc&) {

@@ -14,8 +14,9 @@ namespace irpverbs::ci::roles {
 
 /// The base of the roles: a parameter without checks.
 struct role {
-    struct captured {}; // a copy of a user's memory, which the user can't change any more
-    using value = void; // that the verb reads or writes
+    struct captured {};   // a copy of a user's memory, which the user can't change any more
+    using value = void;   // that the verb reads or writes
+    using written = void; // the structures that the verb writes to its buffer
     static constexpr bool crosses = true; // to another process (support/crossing.hpp)
     static constexpr buffer_use buffer{};
     static constexpr bool returns_event = false;
@@ -66,6 +67,7 @@ struct count : role {
 template <class Attr>
 struct block : role {
     using value = Attr;
+    using written = Attr;
     static constexpr buffer_use buffer{buffer_use::kind::out, 1};
     static constexpr bool fills_buffer = true;
     static NTSTATUS check(const hca_device&, const parameters& with) {
@@ -77,6 +79,7 @@ struct block : role {
 /// Entries that the verb writes.
 template <class Entry>
 struct entries : role {
+    using written = Entry;
     static constexpr buffer_use buffer{buffer_use::kind::out, sizeof(Entry)};
     static NTSTATUS check(const hca_device&, const parameters& with) {
         return valid(with.buffer != nullptr || with.number == 0);
@@ -354,6 +357,7 @@ using sent_work = work_request<ib_send_wr_t, &qp_object::start_send>;
 using received_work = work_request<ib_recv_wr_t, &qp_object::start_receive>;
 
 struct received_datagram : role {
+    using written = IB_MAD_RECEIVE;
     static constexpr buffer_use buffer{buffer_use::kind::received_datagram, 0};
     static NTSTATUS wait(const hca_device& device, object& target, IRP* irp,
                          const parameters& with) {

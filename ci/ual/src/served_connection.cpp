@@ -114,8 +114,7 @@ bool served_connection::wait(bool& control, bool& data) {
 // Returns false when the client is gone, or is to be disconnected.
 bool served_connection::receive(int socket) {
     for (int i = 0; i < turn; ++i) {
-        ci::detail::received_message got =
-            ci::detail::receive_message(socket, buffer_, !greeted_);
+        ci::detail::received_message got = ci::detail::receive_message(socket, buffer_, !greeted_);
         if (got.error == EAGAIN) return true;
         if (got.error == EMSGSIZE) return violation();
         if (got.error != 0 || got.size == 0) return false;

@@ -98,7 +98,7 @@ private:
     std::vector<std::byte> buffer_; // of the message that is being handled
     bool greeted_ = false;
     std::unique_ptr<const ci::address_space> client_memory_; // null: out of reach
-    std::atomic<DEVICE_OBJECT*> hca_{nullptr}; // set once
+    std::atomic<DEVICE_OBJECT*> hca_{nullptr};               // set once
     served_objects objects_;
     ci::crossing::post_server posts_; // of the thread
     std::atomic<bool> stopping_{false};

@@ -8,8 +8,8 @@
 namespace irpverbs::hca_user {
 
 using ci::crossing::post_writer;
-using dispatch::detail::spin_guard;
 using ci::wire::work;
+using dispatch::detail::spin_guard;
 
 namespace {
 
@@ -85,7 +85,7 @@ NTSTATUS connection::bind(HCA_MW& window, HCA_QP& qp, const ib_bind_wr_t& what, 
     asked.add(what, &window.Mw, *this);
     ci::wire::posted made{};
     const NTSTATUS status = call(asked, made);
-    rkey = static_cast<ULONG>(made.rkey);
+    if (NT_SUCCESS(status)) rkey = static_cast<ULONG>(made.rkey);
     return status;
 }
 

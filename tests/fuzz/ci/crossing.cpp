@@ -118,9 +118,8 @@ NTSTATUS post_send(void* queue, ib_send_wr_t* list, ib_send_wr_t** failed) {
 }
 
 NTSTATUS post_receive(void*, ib_recv_wr_t* list, ib_recv_wr_t** failed) {
-    return post(list, failed, [](const ib_recv_wr_t& each) {
-        read_list(each.ds_array, each.num_ds, false);
-    });
+    return post(list, failed,
+                [](const ib_recv_wr_t& each) { read_list(each.ds_array, each.num_ds, false); });
 }
 
 struct posting_objects final : crossing::directory {

@@ -1,4 +1,5 @@
-// Work requests of clients: the daemon copies between their regions, and reports what it can't reach.
+// Work requests of clients: the daemon copies between their regions, and reports what it can't
+// reach.
 #include "../connected_end.hpp"
 #include "client.hpp"
 
@@ -191,8 +192,7 @@ TEST_F(UserTransfers, ListThatIsLongerThanAMessage_IsPostedWhole) {
 TEST_F(UserTransfers, Region_BeyondTheAddressesOfAProcess_IsRefused) {
     const ib_mr_create_t region{reinterpret_cast<void*>(std::uintptr_t{1} << 50), 64,
                                 IB_AC_LOCAL_WRITE};
-    verb_call refused(
-        [&](IRP* irp) { return CiRegisterMr(one.pd(), &region, nullptr, irp); });
+    verb_call refused([&](IRP* irp) { return CiRegisterMr(one.pd(), &region, nullptr, irp); });
     EXPECT_EQ(refused.status(), STATUS_INVALID_PARAMETER);
 }
 

@@ -32,9 +32,7 @@ public:
     /// The place of `size` bytes at `address`. Null: no process has such addresses.
     void* place_of(const void* address, std::uint64_t size) const;
 
-    static bool is_foreign(const void* place) {
-        return reinterpret_cast<std::intptr_t>(place) < 0;
-    }
+    static bool is_foreign(const void* place) { return reinterpret_cast<std::intptr_t>(place) < 0; }
     /// Copies in ascending order between two places. False: a page is not mapped, or its process
     /// has ended; a part may have been copied. IRQL: <= DISPATCH_LEVEL; the caller may hold locks.
     static bool copy(void* to, const void* from, std::size_t size);

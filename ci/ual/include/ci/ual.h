@@ -47,7 +47,8 @@ typedef struct _UAL_COUNTERS {
    "/tmp/irpverbs-UID/socket". The directory of the socket is created with mode 0700 if it does not
    exist. Options may be NULL. A failure writes its reason to Message as a sentence, ended by NUL
    and cut to MessageSize bytes; Message may be NULL. Ownership: the UAL is the caller's until
-   UalClose. IRQL: PASSIVE_LEVEL.
+   UalClose, which it calls before main returns or exit is called: the threads of connections use
+   the machine and the HCAs. IRQL: PASSIVE_LEVEL.
    STATUS_SUCCESS. STATUS_OBJECT_NAME_INVALID: the path is too long for a socket.
    STATUS_ACCESS_DENIED: the directory belongs to another user or is open to one, or can't be
    written. STATUS_OBJECT_NAME_COLLISION: a daemon listens there, or the path is no socket.

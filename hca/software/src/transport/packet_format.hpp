@@ -21,7 +21,8 @@ std::size_t transport_size(const packet& of);
 /// Writes the headers in front of the payload. `to` has room for them. Returns the number of bytes.
 std::size_t write_headers(const packet& what, std::span<UCHAR> to);
 
-/// Writes all of these bytes. `to` has room for all of them. Returns their number. Source: IBA 9.2, 9.3.
+/// Writes all of these bytes. `to` has room for all of them. Returns their number. Source:
+/// IBA 9.2, 9.3.
 std::size_t write_transport(const packet& what, std::span<UCHAR> to);
 
 /// Reads them; the payload refers to `from`. None: the bytes are no packet of any service: shorter
