@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <cstring>
 #include <type_traits>
-#include <utility>
 
 namespace irpverbs::ci::crossing {
 
@@ -21,8 +20,11 @@ struct gap {
 template <class Structure>
 inline constexpr std::array<gap, 0> gaps_of{};
 
+template <class Structure>
+Structure& any_of();
+
 #define MEMBER_END(structure, member)                                                              \
-    (offsetof(structure, member) + sizeof(std::declval<structure&>().member))
+    (offsetof(structure, member) + sizeof(any_of<structure>().member))
 #define BETWEEN(structure, member, next)                                                           \
     gap { MEMBER_END(structure, member), offsetof(structure, next) }
 #define BEHIND(structure, member)                                                                  \
