@@ -1,45 +1,17 @@
 #!/usr/bin/env python3
-"""Two processes of rdma-core's examples, unmodified, on the fabric of one daemon.
-
-IRPVERBS_DAEMON is irpverbsd."""
-import os
+"""Two processes of rdma-core's examples, unmodified, on the fabric of one daemon."""
 import shutil
 import socket
 import subprocess
-import tempfile
 import unittest
-from pathlib import Path
 
-from drop_in import environment
-
-DAEMON = os.environ["IRPVERBS_DAEMON"]
+from drop_in import Daemon, environment
 
 
 def free_port():
     with socket.socket() as any_port:
         any_port.bind(("127.0.0.1", 0))
         return any_port.getsockname()[1]
-
-
-class Daemon:
-    """Serves the built-in fabric. Its first line says that it listens."""
-
-    def __enter__(self):
-        self.directory = tempfile.TemporaryDirectory()
-        self.socket = str(Path(self.directory.name) / "socket")
-        self.process = subprocess.Popen([DAEMON, "--hca", "software:", "--socket", self.socket], text=True,
-                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        self.process.stdout.readline()
-        return self
-
-    def __exit__(self, *_):
-        self.process.terminate()
-        self.process.communicate(timeout=60)
-        self.directory.cleanup()
-
-    def start(self, host, *words):
-        return subprocess.Popen(words, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                stderr=subprocess.STDOUT, env=environment(f"user:{self.socket}?host={host}"))
 
 
 def output(process):
@@ -49,19 +21,21 @@ def output(process):
 
 class PingPong(unittest.TestCase):
     def setUp(self):
-        self.daemon = Daemon()
-        self.daemon.__enter__()
-        self.addCleanup(self.daemon.__exit__)
+        self.daemon = Daemon(self)
+
+    def start(self, host, *words):
+        return subprocess.Popen(words, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                stderr=subprocess.STDOUT, env=environment(self.daemon.host(host)))
 
     def play(self, program, *options):
         """The client tries to connect until the server listens."""
         if shutil.which(program) is None:
             self.skipTest(f"{program} is not installed (ibverbs-utils)")
         words = (program, "-p", str(free_port()), *options)
-        server = self.daemon.start("host1", *words)
+        server = self.start("host1", *words)
         self.addCleanup(server.kill)
         while True:
-            client = output(self.daemon.start("host2", *words, "127.0.0.1"))
+            client = output(self.start("host2", *words, "127.0.0.1"))
             refused = "Couldn't connect" in client[1] and server.poll() is None
             if not refused:
                 break
