@@ -1,4 +1,4 @@
-// What another process receives has no bytes of this one's memory between its members.
+// Structures that another process receives have no bytes of this memory between their members.
 #include <crossing/padding.hpp>
 
 #include <gtest/gtest.h>

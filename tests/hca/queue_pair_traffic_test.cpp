@@ -56,6 +56,7 @@ TEST_P(Traffic, Write_ArrivesWithoutTheRemoteConsumer) {
 
 // Its addresses are no addresses of this process, and its memory is out of reach.
 TEST_P(Traffic, RegionOfAnUnknownProcess_IsRefused) {
+    connect();
     ULONGLONG own = 5;
     const ib_mr_create_t wanted{&own, sizeof(own), IB_AC_REMOTE | IB_AC_LOCAL_WRITE};
     verb_call registration([&](IRP* irp) {

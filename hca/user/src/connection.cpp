@@ -240,13 +240,13 @@ NTSTATUS connection::call(IO_STACK_LOCATION& location, ULONG_PTR& information) {
     ci::crossing::result got;
     const bool good =
         ci::crossing::read_reply(message(data_buffer_).first(size), location, *this, got);
-    if (!good) distrust();
+    if (!good) fail_later();
     information = got.information;
     return good ? got.status : STATUS_FILE_FORCED_CLOSED;
 }
 
 // The thread that receives then fails the connection.
-void connection::distrust() { shutdown(control_.get(), SHUT_RDWR); }
+void connection::fail_later() { shutdown(control_.get(), SHUT_RDWR); }
 
 NTSTATUS connection::call(ci::crossing::post_writer& asked, ci::wire::posted& made) {
     const message whole = asked.finish();
@@ -256,7 +256,7 @@ NTSTATUS connection::call(ci::crossing::post_writer& asked, ci::wire::posted& ma
     if (!NT_SUCCESS(status)) return status;
     if (asked.read_reply(message(data_buffer_).first(size), made)) return made.status;
     made = {};
-    distrust();
+    fail_later();
     return STATUS_FILE_FORCED_CLOSED;
 }
 

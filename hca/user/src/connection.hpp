@@ -87,7 +87,7 @@ private:
     verb_request* take_any();
     NTSTATUS exchange(std::span<iovec> asked, std::size_t& size);
     NTSTATUS call(ci::crossing::post_writer& asked, ci::wire::posted& made);
-    void distrust();
+    void fail_later();
 
     HCA_CA& ca_;
     ci::detail::unique_descriptor control_;
