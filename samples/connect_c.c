@@ -56,7 +56,7 @@ int main(void) {
     static END ends[2];
     static ib_cm_request_t request;
     static ib_cm_reply_t reply;
-    ib_cm_listen_t service = {SERVICE, 0, 0, 0, NULL};
+    ib_cm_listen_t service = {SERVICE, 0, 0, 0, NULL, 0};
     ib_cm_connect_t wanted;
     ib_cm_accept_t accepted;
     IB_CM* managers[2];

@@ -24,13 +24,13 @@ struct connected_end {
     ci::queue_pair qp;
     std::array<std::byte, 64> bytes{};
 
-    asio::awaitable<void> open(ib_guid_t guid) {
+    asio::awaitable<void> open(ib_guid_t guid, ib_qp_type_t type = IB_QPT_RELIABLE_CONN) {
         ca = co_await ci::open_ca(HcaFromGuid(guid));
         pd = co_await ci::allocate_pd(ca);
         cq = co_await ci::create_cq(ca, 16);
         mr = co_await ci::register_mr(pd, bytes, IB_AC_LOCAL_WRITE | IB_AC_REMOTE);
         ib_qp_create_t wanted{};
-        wanted.qp_type = IB_QPT_RELIABLE_CONN;
+        wanted.qp_type = type;
         wanted.sq_depth = wanted.rq_depth = 4;
         wanted.sq_sge = wanted.rq_sge = 1;
         qp = co_await ci::create_qp(pd, cq, cq, wanted);

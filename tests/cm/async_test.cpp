@@ -131,6 +131,33 @@ TEST_P(CmAsync, DeadlineOfConnect_EndsIt) {
     });
 }
 
+TEST_P(CmAsync, ResolveUd_OneAwaitReturnsTheQueuePair) {
+    run([](async_end& client, async_end& server,
+           cm::connect_options options) -> asio::awaitable<void> {
+        cm::resolve_options wanted(service, options.dest_gid);
+        wanted.path = options.path;
+        wanted.data = "where";
+        cm::listener listener =
+            co_await cm::listen(server.cm, {.svc_id = service, .datagrams = true});
+        const auto respond = [&]() -> asio::awaitable<void> {
+            cm::incoming_resolution next = co_await listener.next_resolution();
+            EXPECT_EQ(text_in(next.request.pdata), "where");
+            ib_cm_ud_response_t with{};
+            with.qpn = server.qp.number();
+            with.q_key = 5;
+            co_await cm::respond_ud(next.link, with, "here");
+            co_await cm::close_ud_request(next.link);
+        };
+        const auto resolve = [&]() -> asio::awaitable<void> {
+            const ib_cm_ud_reply_t reply = co_await cm::resolve_ud(client.cm, wanted);
+            EXPECT_EQ(reply.qpn, server.qp.number());
+            EXPECT_EQ(reply.q_key, 5u);
+            EXPECT_EQ(text_in(reply.pdata), "here");
+        };
+        co_await (respond() && resolve());
+    });
+}
+
 TEST_P(CmAsync, DroppedRequest_IsRejected) {
     run([](async_end& client, async_end& server,
            cm::connect_options wanted) -> asio::awaitable<void> {

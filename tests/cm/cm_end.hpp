@@ -13,6 +13,7 @@
 namespace irpverbs::testing {
 
 inline constexpr ib_svc_id_t service = 0x1000'0000'0000'0042;
+inline constexpr ib_cm_listen_t of_datagrams{service, 0, 0, 0, nullptr, IB_CM_LISTEN_DATAGRAMS};
 
 /// An IB_CM for the life of the scope.
 class open_cm {
@@ -43,7 +44,7 @@ private:
 /// A listener for the life of the scope.
 class open_listener {
 public:
-    explicit open_listener(IB_CM* cm, const ib_cm_listen_t& wanted = {service, 0, 0, 0, nullptr})
+    explicit open_listener(IB_CM* cm, const ib_cm_listen_t& wanted = {service, 0, 0, 0, nullptr, 0})
         : listener_(created<IB_CM_LISTENER>([&](IRP* irp) { return CmListen(cm, &wanted, irp); })) {
     }
     ~open_listener() { close(); }
@@ -223,6 +224,65 @@ struct pending_accept {
     NTSTATUS status() { return call.status(); }
 
     ib_cm_accept_t wanted{};
+    verb_call call;
+};
+
+/// The parameters of CmResolveUd, with short times.
+struct resolve_at : ib_cm_resolve_ud_t {
+    explicit resolve_at(const sa_path_record_t& along, ib_svc_id_t id = service) : path(along) {
+        CmInitializeResolveUd(this);
+        svc_id = id;
+        p_path = &path;
+        max_cm_retries = 3;
+        remote_resp_timeout = 14; // 67 ms
+    }
+    resolve_at(const resolve_at&) = delete;
+    resolve_at& operator=(const resolve_at&) = delete;
+
+    sa_path_record_t path;
+};
+
+/// A call of CmResolveUd.
+struct pending_resolution {
+    pending_resolution(IB_CM* cm, const ib_cm_resolve_ud_t& wanted)
+        : call([&](IRP* irp) { return CmResolveUd(cm, &wanted, &reply, irp); }) {}
+    NTSTATUS status() { return call.status(); }
+
+    ib_cm_ud_reply_t reply{};
+    verb_call call;
+};
+
+/// A peer's request for a datagram service, for the life of the scope; it may be none.
+class open_ud_request {
+public:
+    explicit open_ud_request(IB_CM_UD_REQUEST* request) : request_(request) {}
+    ~open_ud_request() { close(); }
+    open_ud_request(open_ud_request&& other) noexcept
+        : request_(std::exchange(other.request_, nullptr)) {}
+    open_ud_request& operator=(open_ud_request&&) = delete;
+
+    void close() {
+        if (request_ == nullptr) return;
+        EXPECT_EQ(verb_call([&](IRP* irp) { return CmCloseUdRequest(request_, irp); }).status(),
+                  STATUS_SUCCESS);
+        request_ = nullptr;
+    }
+    operator IB_CM_UD_REQUEST*() const { return request_; }
+    NTSTATUS respond(const ib_cm_ud_response_t& with) const {
+        return verb_call([&](IRP* irp) { return CmRespondUd(request_, &with, irp); }).status();
+    }
+
+private:
+    IB_CM_UD_REQUEST* request_;
+};
+
+/// A call of CmGetUdRequest.
+struct pending_ud_request {
+    explicit pending_ud_request(IB_CM_LISTENER* from)
+        : call([&](IRP* irp) { return CmGetUdRequest(from, &request, irp); }) {}
+    open_ud_request object() { return open_ud_request(call.object<IB_CM_UD_REQUEST>()); }
+
+    ib_cm_ud_request_t request{};
     verb_call call;
 };
 

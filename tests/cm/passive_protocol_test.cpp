@@ -192,7 +192,7 @@ TEST_P(CmPassive, ImpossibleValues_AreRejectedWithTheirReason) {
 }
 
 TEST_P(CmPassive, FullBacklog_FurtherRequestsAreRejected) {
-    const ib_cm_listen_t small{service + 1, 2, 0, 0, nullptr};
+    const ib_cm_listen_t small{service + 1, 2, 0, 0, nullptr, 0};
     const open_listener crowded(manager, small);
     for (std::uint32_t id = 1; id <= 3; ++id) {
         cm::req_message req = peer.request(id, 0x100 + id);

@@ -52,6 +52,13 @@ public:
                        .local_ack_timeout = 11};
         return req;
     }
+    static cm::sidr_req_message resolution(std::uint32_t id = 0x55) {
+        cm::sidr_req_message req;
+        req.request_id = id;
+        req.p_key = IB_PKEY_DEFAULT_FULL;
+        req.service_id = service;
+        return req;
+    }
     static cm::rep_message reply_to(const cm::req_message& req) {
         cm::rep_message rep;
         rep.local_id = 0x99;

@@ -23,11 +23,11 @@ TEST_P(CmServices, ServiceIdInUse_IsRefusedUnlessComparedBytesDiffer) {
     };
     const UCHAR red[] = {'r'};
     const UCHAR blue[] = {'b'};
-    const open_listener first(ends.second, {service, 0, 1, 3, red});
-    const open_listener second(ends.second, {service, 0, 1, 3, blue});
-    EXPECT_EQ(listen({service, 0, 1, 3, blue}), STATUS_OBJECT_NAME_COLLISION);
-    EXPECT_EQ(listen({service, 0, 0, 0, nullptr}), STATUS_OBJECT_NAME_COLLISION);
-    EXPECT_EQ(listen({service + 1, 0, 2, 91, red}), STATUS_INVALID_PARAMETER);
+    const open_listener first(ends.second, {service, 0, 1, 3, red, 0});
+    const open_listener second(ends.second, {service, 0, 1, 3, blue, 0});
+    EXPECT_EQ(listen({service, 0, 1, 3, blue, 0}), STATUS_OBJECT_NAME_COLLISION);
+    EXPECT_EQ(listen({service, 0, 0, 0, nullptr, 0}), STATUS_OBJECT_NAME_COLLISION);
+    EXPECT_EQ(listen({service + 1, 0, 2, 91, red, 0}), STATUS_INVALID_PARAMETER);
     EXPECT_EQ(ends.second.counters().listeners, 2u);
 
     wanted.p_pdata = "is blue";
@@ -52,7 +52,7 @@ TEST_P(CmServices, IpAddresses_PrecedeThePrivateData) {
     wanted.p_ip = &ip;
     wanted.p_pdata = "over ip";
     wanted.pdata_length = 8;
-    const open_listener listener(ends.second, {id, 0, 0, 0, nullptr});
+    const open_listener listener(ends.second, {id, 0, 0, 0, nullptr, 0});
     pending_connect connect(ends.first, wanted);
     pending_request request(listener);
     const open_connection link = request.connection();

@@ -7,6 +7,8 @@ TABLE = "cm/src/state/transitions.cpp"
 CONNECTING, ACCEPTING, WAITING, ENDING = (
     ENGINE + name + ".cpp" for name in ("connecting", "accepting", "waiting", "disconnecting"))
 REQUESTS, RECEIVE = (ENGINE + name + ".cpp" for name in ("requests", "receive"))
+RESOLUTION, UD_REQUEST, RESOLUTIONS = (
+    ENGINE + name + ".cpp" for name in ("resolution", "ud_request", "receive_resolutions"))
 
 # name, mutated file, [(text, replacement)...]
 MISTAKES = [
@@ -50,6 +52,16 @@ MISTAKES = [
     ("unconfirmed_counts_as_confirmed", ENDING,
      [("    enter_timewait(why.fx);\n    finish_verb(STATUS_SUCCESS, 0, why.fx);\n",
        "    enter_timewait(why.fx);\n    finish_verb(STATUS_SUCCESS, 1, why.fx);\n")]),
+    # ---- service id resolution
+    ("repeated_resolution_is_a_new_one", RESOLUTIONS, [("known != ud_requests_.end()", "false")]),
+    ("responses_without_bound", RESOLUTIONS, [("    if (remembered_.size() > at_most)", "    if (false)")]),
+    ("p_key_not_checked", RESOLUTIONS, [("!pkey_index(req.p_key)", "false")]),
+    ("datagrams_offered_to_connections", RECEIVE, [("each.kind == kind && ", "")]),
+    ("response_not_remembered", UD_REQUEST, [("    at->remember(*this, fx);\n", "")]),
+    ("dropped_request_is_accepted", UD_REQUEST, [("IB_CM_SIDR_REJECTED", "IB_CM_SIDR_VALID")]),
+    ("managers_queue_pair_accepted", RESOLUTION, [("valid && !is_client_qp(from.qpn)", "false")]),
+    ("resolution_repeated_for_ever", RESOLUTION, [("    --retries_left_;\n", "")]),
+    ("ended_resolution_stays", RESOLUTION, [("    at_->remove(*this, fx);\n", "")]),
 ]
 
 ROWS = [(name, "*", file, changes) for name, file, changes in MISTAKES]

@@ -1,4 +1,5 @@
-/// Connections in C++: an async wrapper for every verb of cm/cm.h.
+/// Connections in C++: an async wrapper for every verb of cm/cm.h. Those of services of unreliable
+/// datagrams are in cm/datagram_services.hpp, which is included here.
 ///
 /// Asynchronous calls have a completion token of Asio as their last parameter, by default one for
 /// `co_await`. Handlers, executors, memory, cancellation slots and deadlines (irp::within) are as
@@ -31,6 +32,7 @@ struct listen_options {
     ULONG backlog = 0;
     private_data compared{};
     UCHAR offset = 0;
+    bool datagrams = false; // IB_CM_LISTEN_DATAGRAMS
 };
 
 /// CmListen: void(error_code, listener).
@@ -39,8 +41,12 @@ auto listen(const manager& at, const listen_options& wanted, Token&& token = {})
     return ci::detail::open<listener>(
         1, {detail::access::held(at)},
         [cm = static_cast<IB_CM*>(at), wanted](IRP* irp) {
-            const ib_cm_listen_t parameters{wanted.svc_id, wanted.backlog, wanted.compared.length(),
-                                            wanted.offset, wanted.compared.data()};
+            const ib_cm_listen_t parameters{wanted.svc_id,
+                                            wanted.backlog,
+                                            wanted.compared.length(),
+                                            wanted.offset,
+                                            wanted.compared.data(),
+                                            wanted.datagrams ? IB_CM_LISTEN_DATAGRAMS : 0};
             CmListen(cm, &parameters, irp);
         },
         std::forward<Token>(token));
@@ -63,8 +69,8 @@ auto get_request(const listener& from, Token&& token = {}) {
         CmGetRequest(of, &into, irp);
     };
     return irp::detail::initiate(
-        detail::connection_call<incoming, ib_cm_request_t, decltype(send)>{
-            {detail::access::held(from)}, send},
+        detail::object_call<incoming, ib_cm_request_t, decltype(send)>{{detail::access::held(from)},
+                                                                       send},
         std::forward<Token>(token));
 }
 
@@ -112,7 +118,7 @@ auto connect(const manager& at, const ci::queue_pair& qp, const connect_options&
         CmConnect(cm, &parameters, &into, irp);
     };
     return irp::detail::initiate(
-        detail::connection_call<connected, ib_cm_reply_t, decltype(send)>{
+        detail::object_call<connected, ib_cm_reply_t, decltype(send)>{
             {detail::access::held(at), detail::access::held(qp)}, send},
         std::forward<Token>(token));
 }
@@ -230,3 +236,5 @@ auto listener::next(Token&& token) const {
 }
 
 } // namespace irpverbs::cm
+
+#include <cm/datagram_services.hpp>

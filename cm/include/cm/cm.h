@@ -58,6 +58,10 @@ NT_API NTSTATUS CmOpen(IB_CA* pCa, UCHAR PortNumber, ULONG Flags, IRP* pIrp);
    STATUS_SUCCESS. STATUS_DEVICE_BUSY: listeners, connections or verbs of it remain. */
 NT_API NTSTATUS CmClose(IB_CM* pCm, IRP* pIrp);
 
+/* Flag of CmListen: the service is one of unreliable datagrams. Its requests are resolutions of the
+   service id, which CmGetUdRequest returns. */
+#define IB_CM_LISTEN_DATAGRAMS 0x1u
+
 /* A service. */
 typedef struct _ib_cm_listen {
     ib_svc_id_t svc_id;
@@ -65,17 +69,19 @@ typedef struct _ib_cm_listen {
     UCHAR compare_length; /* bytes of private data that a request must have; 0: any */
     UCHAR compare_offset;
     const UCHAR* p_compare;
+    ULONG flags; /* IB_CM_LISTEN_DATAGRAMS */
 } ib_cm_listen_t;
 
 /* Begins to accept requests for a service id.
    Ownership: the IB_CM_LISTENER is the caller's until CmCloseListener completes.
    STATUS_SUCCESS: Information is the IB_CM_LISTENER*. STATUS_OBJECT_NAME_COLLISION: the service id
    is in use, and the compared bytes do not distinguish the two. STATUS_INVALID_PARAMETER: also
-   compared bytes beyond the private data. */
+   compared bytes beyond the private data of a REQ, or an unknown flag. */
 NT_API NTSTATUS CmListen(IB_CM* pCm, const ib_cm_listen_t* pListen, IRP* pIrp);
 
-/* Ends a service: IRPs of CmGetRequest complete STATUS_CANCELLED, and requests that wait are
-   rejected with IB_CM_REJ_INVALID_SERVICE_ID. STATUS_SUCCESS. */
+/* Ends a service: IRPs of CmGetRequest and CmGetUdRequest complete STATUS_CANCELLED, and requests
+   that wait are rejected with IB_CM_REJ_INVALID_SERVICE_ID, or IB_CM_SIDR_INVALID_SERVICE_ID.
+   STATUS_SUCCESS. */
 NT_API NTSTATUS CmCloseListener(IB_CM_LISTENER* pListener, IRP* pIrp);
 
 /* A request of a peer. */
@@ -98,7 +104,7 @@ typedef struct _ib_cm_request {
    Ownership: the IB_CM_CONNECTION is the caller's until CmCloseConnection completes. The peer waits
    for CmAccept or CmReject; the package asks it for more time when they take long.
    STATUS_SUCCESS: Information is the IB_CM_CONNECTION*; *pRequest is valid. STATUS_CANCELLED: also
-   by CmCloseListener. */
+   by CmCloseListener. STATUS_INVALID_PARAMETER: also a service of datagrams. */
 NT_API NTSTATUS CmGetRequest(IB_CM_LISTENER* pListener, ib_cm_request_t* pRequest, IRP* pIrp);
 
 /* Flag of CmConnect: the peer calls CmConnect with the same service id at the same time, and
@@ -249,6 +255,7 @@ typedef struct _ib_cm_counters {
     /* Now: */
     ULONGLONG connections; /* in any state, those in time wait included */
     ULONGLONG listeners;
+    ULONGLONG resolutions; /* CmResolveUd, and requests of peers, also those with a response */
     /* So far: */
     ULONGLONG sent; /* messages, like the next */
     ULONGLONG received;
@@ -263,5 +270,7 @@ typedef struct _ib_cm_counters {
 NT_API void CmQueryCounters(IB_CM* pCm, ib_cm_counters_t* pCounters);
 
 NT_EXTERN_C_END
+
+#include <cm/datagram_services.h>
 
 #endif

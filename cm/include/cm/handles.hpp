@@ -51,6 +51,23 @@ struct incoming {
     ib_cm_request_t request{};
 };
 
+/// A peer's request for a datagram service; listener::next_resolution makes it. The destructor
+/// closes it, which rejects a request without response: CmCloseUdRequest.
+class ud_request : public ci::detail::object_handle<IB_CM_UD_REQUEST, CmCloseUdRequest> {
+public:
+    ud_request() noexcept = default;
+
+private:
+    friend struct ci::detail::access;
+    using object_handle::object_handle;
+};
+
+/// A request for a datagram service with what it says.
+struct incoming_resolution {
+    ud_request link;
+    ib_cm_ud_request_t request{};
+};
+
 /// A service; `listen` makes it. The destructor closes it asynchronously.
 class listener : public ci::detail::object_handle<IB_CM_LISTENER, CmCloseListener> {
 public:
@@ -59,6 +76,11 @@ public:
     /// The next request: void(error_code, incoming), as CmGetRequest.
     template <class Token = boost::asio::deferred_t>
     auto next(Token&& token = {}) const;
+
+    /// The next request of a service of datagrams: void(error_code, incoming_resolution), as
+    /// CmGetUdRequest.
+    template <class Token = boost::asio::deferred_t>
+    auto next_resolution(Token&& token = {}) const;
 
 private:
     friend struct ci::detail::access;

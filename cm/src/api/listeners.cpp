@@ -1,4 +1,4 @@
-// CmListen, CmGetRequest, CmCloseListener.
+// CmListen, CmGetRequest, CmGetUdRequest, CmCloseListener.
 #include "device.hpp"
 
 #include <dispatch/support/faults.hpp>
@@ -11,7 +11,8 @@ using namespace irpverbs::cm::engine;
 namespace {
 
 bool is_valid(const ib_cm_listen_t& wanted) {
-    return wanted.compare_offset + wanted.compare_length <= IB_CM_REQ_PDATA_SIZE &&
+    return (wanted.flags & ~ULONG{IB_CM_LISTEN_DATAGRAMS}) == 0 &&
+           wanted.compare_offset + wanted.compare_length <= IB_CM_REQ_PDATA_SIZE &&
            (wanted.compare_length == 0 || wanted.p_compare != nullptr);
 }
 
@@ -30,9 +31,10 @@ verb_result listen(IB_CM* cm, const ib_cm_listen_t* wanted) {
     return {STATUS_SUCCESS, reinterpret_cast<ULONG_PTR>(fresh.release()->object())};
 }
 
-verb_result get_request(IRP* irp, IB_CM_LISTENER* from, ib_cm_request_t* into) {
+verb_result get_request(IRP* irp, IB_CM_LISTENER* from, service_kind kind, void* into) {
     if (from == nullptr || into == nullptr) return {STATUS_INVALID_PARAMETER};
     listener& service = listener::of(from);
+    if (service.kind != kind) return {STATUS_INVALID_PARAMETER};
     cm_port::guard locked(*service.owner.at);
     return {service.get_request(irp, into, locked.fx)};
 }
@@ -45,9 +47,9 @@ void cancel_waits(listener& gone, effects& fx) {
 
 bool reject_oldest(listener& gone) {
     cm_port::guard locked(*gone.owner.at);
-    connection* const oldest = gone.remove_oldest();
+    offered* const oldest = gone.remove_oldest();
     if (oldest == nullptr) return false;
-    oldest->reject_unserved(IB_CM_REJ_INVALID_SERVICE_ID, locked.fx);
+    oldest->reject_unserved(locked.fx);
     locked.fx.release(*oldest);
     return true;
 }
@@ -77,7 +79,15 @@ NTSTATUS CmListen(IB_CM* pCm, const ib_cm_listen_t* pListen, IRP* pIrp) {
 }
 
 NTSTATUS CmGetRequest(IB_CM_LISTENER* pListener, ib_cm_request_t* pRequest, IRP* pIrp) {
-    return send_verb(pIrp, [=](IRP* irp) { return get_request(irp, pListener, pRequest); });
+    return send_verb(pIrp, [=](IRP* irp) {
+        return get_request(irp, pListener, service_kind::connections, pRequest);
+    });
+}
+
+NTSTATUS CmGetUdRequest(IB_CM_LISTENER* pListener, ib_cm_ud_request_t* pRequest, IRP* pIrp) {
+    return send_verb(pIrp, [=](IRP* irp) {
+        return get_request(irp, pListener, service_kind::datagrams, pRequest);
+    });
 }
 
 NTSTATUS CmCloseListener(IB_CM_LISTENER* pListener, IRP* pIrp) {

@@ -4,23 +4,12 @@
 #include "client.hpp"
 #include "paths.hpp"
 #include "port.hpp"
+#include "valid.hpp"
 
 #include <algorithm>
 #include <utility>
 
 namespace irpverbs::cm::engine {
-
-namespace {
-
-constexpr unsigned max_5_bits = 31;
-constexpr unsigned max_3_bits = 7;
-
-bool is_path(const sa_path_record_t& path) {
-    return path.DLID != 0 && path.Mtu >= IB_MTU_256 && path.Mtu <= IB_MTU_4096 &&
-           path.PacketLifeTime <= max_5_bits;
-}
-
-} // namespace
 
 // A connection that has ended in the meantime is no error of the caller.
 NTSTATUS connection::state_failure() const {
@@ -36,9 +25,9 @@ bool connection::keep_data(const void* data, std::size_t size, std::size_t limit
 
 bool connection::has_valid(const ib_cm_connect_t& wanted) const {
     return wanted.h_qp != nullptr && wanted.retry_cnt <= max_3_bits &&
-           wanted.rnr_retry_cnt <= max_3_bits && wanted.rnr_nak_timeout <= max_5_bits &&
-           wanted.max_cm_retries <= 15 && wanted.remote_resp_timeout <= max_5_bits &&
-           wanted.local_resp_timeout <= max_5_bits &&
+           wanted.rnr_retry_cnt <= max_3_bits && wanted.rnr_nak_timeout <= max_time_code &&
+           wanted.max_cm_retries <= 15 && wanted.remote_resp_timeout <= max_time_code &&
+           wanted.local_resp_timeout <= max_time_code &&
            (wanted.flags & ~ULONG{IB_CM_PEER_TO_PEER | IB_CM_ESTABLISH}) == 0 &&
            (wanted.p_primary_path == nullptr || is_path(*wanted.p_primary_path)) &&
            (wanted.p_alt_path == nullptr || is_path(*wanted.p_alt_path)) &&
@@ -86,7 +75,7 @@ NTSTATUS connection::connect(IRP* irp, const ib_cm_connect_t& wanted, ib_cm_repl
     if (has_path)
         raise({event::path_found, fx});
     else
-        fx.query_path(*this);
+        path_.begin(dest_gid_, fx);
     return STATUS_PENDING;
 }
 
@@ -107,7 +96,7 @@ NTSTATUS connection::accept(IRP* irp, const ib_cm_accept_t& wanted, effects& fx)
         !waits_.empty() || qp.busy())
         return state_failure();
     if (wanted.h_qp == nullptr || wanted.rnr_retry_cnt > max_3_bits ||
-        wanted.rnr_nak_timeout > max_5_bits ||
+        wanted.rnr_nak_timeout > max_time_code ||
         !keep_data(wanted.p_pdata, wanted.pdata_length, IB_CM_REP_PDATA_SIZE) || !locate_path())
         return STATUS_INVALID_PARAMETER;
     if (!waits_.park(irp, *at, verb::accept, this)) return STATUS_CANCELLED;

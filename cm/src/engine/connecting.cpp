@@ -53,9 +53,23 @@ void connection::send_req(const cause& why) {
 }
 
 void connection::end_unsent(const cause& why) {
-    why.fx.cancel_path_query(*this);
+    path_.cancel(why.fx);
     finish_verb(why.status, 0, why.fx);
     at->remove(*this, why.fx);
+}
+
+void connection::path_ended(port_object& object, NTSTATUS status, const sa_path_record_t* found,
+                            effects& fx) {
+    connection& self = static_cast<connection&>(object);
+    if (found != nullptr) {
+        self.terms.primary = *found;
+        if (self.locate_path()) {
+            self.raise({event::path_found, fx});
+            return;
+        }
+        status = STATUS_HOST_UNREACHABLE;
+    }
+    self.raise({event::path_missing, fx, status});
 }
 
 // Each end requests no more than the other one offers.

@@ -21,11 +21,7 @@ connection_ref connection::make(cm_port& at, role its_role) noexcept {
 connection::connection(cm_port& its_port, role its_role)
     : at(&its_port), local_id(its_port.new_id()), as(its_role),
       state_(its_role == role::active ? state::idle : state::req_rcvd),
-      transaction_id_(its_port.new_transaction_id()) {}
-
-connection::~connection() {
-    if (path_irp_ != nullptr) IoFreeIrp(path_irp_);
-}
+      transaction_id_(its_port.new_transaction_id()), path_(its_port, *this, path_ended) {}
 
 // An action finds the state before the transition.
 bool connection::raise(const cause& why) {
@@ -184,9 +180,8 @@ ib_cm_event_t connection::next_event() {
     return next;
 }
 
-void connection::reject_unserved(std::uint16_t reason, effects& fx) {
-    waits_in = nullptr;
-    send(rejection(reason), fx);
+void connection::reject_unserved(effects& fx) {
+    send(rejection(IB_CM_REJ_INVALID_SERVICE_ID), fx);
     state_ = state::timewait;
     enter_timewait(fx);
 }

@@ -1,18 +1,16 @@
 // A connection, or a request for one, of either end.
 #pragma once
 
-#include "deadlines.hpp"
 #include "effects.hpp"
+#include "offered.hpp"
 #include "parked_irps.hpp"
+#include "path_query.hpp"
+#include "paths.hpp"
 #include "qp_changer.hpp"
 
 #include <ci/qp_changes.hpp>
 #include <cm/cm.h>
-#include <saa/detail/requests.hpp>
 #include <state/transitions.hpp>
-
-#include <boost/intrusive/list.hpp>
-#include <boost/smart_ptr/intrusive_ref_counter.hpp>
 
 #include <algorithm>
 #include <memory>
@@ -21,9 +19,6 @@
 namespace irpverbs::cm::engine {
 
 class cm_port;
-struct client;
-struct listener;
-
 /// The numbers of a connection that its messages carry, from the side of this end.
 struct connection_terms {
     ib_svc_id_t service_id = 0;
@@ -40,9 +35,7 @@ struct connection_terms {
     ib_access_t access = 0;
     std::uint32_t rq_psn = 0;
     std::uint32_t sq_psn = 0;
-    USHORT pkey_index = 0;
-    USHORT gid_index = 0;
-    UCHAR path_bits = 0;
+    path_location location; // of the primary path
     // The messages:
     std::uint8_t offered_rnr_retry_count = 0; // for the peer's queue pair
     std::uint8_t max_retries = 0;
@@ -71,12 +64,9 @@ struct cause {
     const ib_cm_reject_t* rejection = nullptr; // the client's
 };
 
-struct connection final : boost::intrusive_ref_counter<connection>, timed, cancel_target {
+struct connection final : offered {
     /// Null without memory.
     static connection_ref make(cm_port& at, role its_role) noexcept;
-    ~connection() override;
-    connection(const connection&) = delete;
-    connection& operator=(const connection&) = delete;
 
     static connection& of(IB_CM_CONNECTION* object) {
         return *reinterpret_cast<connection*>(object);
@@ -104,17 +94,13 @@ struct connection final : boost::intrusive_ref_counter<connection>, timed, cance
     /// False: no memory.
     bool take_request(const req_message& from, const datagram_address& source);
     bool is_request(const req_message& other) const;
-    ib_cm_request_t describe_request() const;
-    /// The client gets the object, which references the connection until its close.
-    void open_for(client& its_owner);
+    ULONG_PTR give_to(client& its_owner, void* into) override;
+    void reject_unserved(effects& fx) override;
 
-    /// Ends a request that no client has: REJ.
-    void reject_unserved(std::uint16_t reason, effects& fx);
     /// Ends at once, since the port is being closed. No client has the connection.
     void drop(effects& fx);
 
     void verb_ended(NTSTATUS status, effects& fx);
-    void path_ended(int status, std::span<const sa_path_record_t> found, effects& fx);
 
     // qp_parameters.cpp
     ci::init_attributes init_attributes() const;
@@ -123,12 +109,6 @@ struct connection final : boost::intrusive_ref_counter<connection>, timed, cance
 
     void on_time(effects& fx) override;
     void cancelled(IRP* irp, verb which, effects& fx) override;
-    void add_reference() override { intrusive_ptr_add_ref(this); }
-    void release_reference() override { intrusive_ptr_release(this); }
-
-    // The caller of these does not hold the lock.
-    void send_path_query();
-    void cancel_path_query();
 
     const boost::intrusive_ptr<cm_port> at;
     const std::uint32_t local_id;
@@ -138,12 +118,10 @@ struct connection final : boost::intrusive_ref_counter<connection>, timed, cance
     peer_state peer;
     connection_terms terms;
     qp_changer qp{*this};
-    listener* waits_in = nullptr; // its backlog
 
     boost::intrusive::set_member_hook<> by_local_id;
     boost::intrusive::set_member_hook<> by_remote_id;
     boost::intrusive::set_member_hook<> by_remote_qp;
-    boost::intrusive::list_member_hook<> backlog_entry;
 
 private:
     connection(cm_port& its_port, role its_role);
@@ -229,7 +207,9 @@ private:
     /// Finds the path's keys in the port's tables. False: the port has no such key or GID.
     bool locate_path();
     void release_owner();
-    static NTSTATUS path_completed(DEVICE_OBJECT*, IRP* irp, void* self);
+    ib_cm_request_t describe_request() const;
+    static void path_ended(port_object& self, NTSTATUS status, const sa_path_record_t* found,
+                           effects& fx);
     static std::uint32_t random_psn();
 
     state state_;
@@ -249,8 +229,7 @@ private:
     IRP* closing_ = nullptr;
 
     ib_gid_t dest_gid_{};
-    IRP* path_irp_ = nullptr;
-    saa::detail::access_request path_;
+    path_query path_;
 
     unsigned pending_events_ = 0; // bits by type
     bytes<IB_CM_DREQ_PDATA_SIZE> event_data_{};

@@ -2,16 +2,17 @@
 #pragma once
 
 #include "outgoing.hpp"
+#include "port_object.hpp"
 
 #include <irp/wdm.h>
 
 #include <boost/container/static_vector.hpp>
-#include <boost/smart_ptr/intrusive_ptr.hpp>
 
 namespace irpverbs::cm::engine {
 
 class cm_port;
 struct connection;
+class path_query;
 
 using connection_ref = boost::intrusive_ptr<connection>;
 
@@ -39,10 +40,10 @@ public:
     }
     /// Sends the next verb of the connection's queue pair.
     void change_qp(connection& of) { qp_changes_.emplace_back(&of); }
-    void query_path(connection& of) { path_query_ = &of; }
-    void cancel_path_query(connection& of) { cancelled_query_ = &of; }
+    void query_path(path_query& which);
+    void cancel_path_query(path_query& which);
     /// Releases a reference.
-    void release(connection& of) { released_.emplace_back(&of, false); }
+    void release(port_object& of) { released_.emplace_back(&of, false); }
 
     /// IRQL: <= DISPATCH_LEVEL, without the lock.
     void perform(cm_port& at);
@@ -50,9 +51,11 @@ public:
 private:
     boost::container::static_vector<outgoing, 3> messages_;
     boost::container::static_vector<connection_ref, 2> qp_changes_;
-    boost::container::static_vector<connection_ref, 2> released_;
-    connection_ref path_query_;
-    connection_ref cancelled_query_;
+    boost::container::static_vector<boost::intrusive_ptr<port_object>, 2> released_;
+    path_query* path_query_ = nullptr;
+    boost::intrusive_ptr<port_object> queries_;
+    path_query* cancelled_query_ = nullptr;
+    boost::intrusive_ptr<port_object> cancels_;
     LIST_ENTRY completed_;
 };
 

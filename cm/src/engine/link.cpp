@@ -100,11 +100,19 @@ void cm_port::close() {
     hca_.close();
 }
 
-void cm_port::drop_connections() {
-    for (;;) {
-        guard locked(*this);
-        if (connections_.empty()) return;
+bool cm_port::drop_one() {
+    guard locked(*this);
+    if (!connections_.empty())
         connections_.begin()->drop(locked.fx);
+    else if (!ud_requests_.empty())
+        remove(*ud_requests_.begin(), locked.fx);
+    else
+        return false;
+    return true;
+}
+
+void cm_port::drop_connections() {
+    while (drop_one()) {
     }
 }
 

@@ -9,6 +9,8 @@ namespace irpverbs::cm::engine {
 
 listener::listener(client& its_owner, const ib_cm_listen_t& wanted)
     : owner(its_owner), service_id(wanted.svc_id),
+      kind((wanted.flags & IB_CM_LISTEN_DATAGRAMS) != 0 ? service_kind::datagrams
+                                                        : service_kind::connections),
       backlog_(wanted.backlog != 0 ? wanted.backlog : default_backlog),
       compare_offset_(wanted.compare_offset), compare_length_(wanted.compare_length) {
     std::copy_n(wanted.p_compare, wanted.compare_length, compare_.begin());
@@ -25,7 +27,7 @@ bool listener::collides_with(const listener& other) const {
             compare_ == other.compare_);
 }
 
-void listener::offer(connection& request, effects& fx) {
+void listener::offer(offered& request, effects& fx) {
     intrusive_ptr_add_ref(&request);
     requests_.push_back(request);
     request.waits_in = this;
@@ -36,32 +38,30 @@ void listener::match(effects& fx) {
     while (!requests_.empty()) {
         IRP* const irp = waits.take();
         if (irp == nullptr) return;
-        connection& next = *remove_oldest();
-        next.open_for(owner);
-        *static_cast<ib_cm_request_t*>(irp->Tail.Overlay.DriverContext[3]) =
-            next.describe_request();
-        fx.complete(irp, STATUS_SUCCESS, reinterpret_cast<ULONG_PTR>(next.object()));
+        offered& next = *remove_oldest();
+        const ULONG_PTR object = next.give_to(owner, irp->Tail.Overlay.DriverContext[3]);
+        fx.complete(irp, STATUS_SUCCESS, object);
         fx.release(next);
     }
 }
 
-NTSTATUS listener::get_request(IRP* irp, ib_cm_request_t* into, effects& fx) {
+NTSTATUS listener::get_request(IRP* irp, void* into, effects& fx) {
     irp->Tail.Overlay.DriverContext[3] = into;
     if (!waits.park(irp, *owner.at, verb::wait)) return STATUS_CANCELLED;
     match(fx);
     return STATUS_PENDING;
 }
 
-connection* listener::remove_oldest() {
+offered* listener::remove_oldest() {
     if (requests_.empty()) return nullptr;
-    connection& oldest = requests_.front();
+    offered& oldest = requests_.front();
     requests_.pop_front();
     oldest.waits_in = nullptr;
     return &oldest;
 }
 
-// The port still references the connection.
-void listener::withdraw(connection& request) {
+// The port still references the request.
+void listener::withdraw(offered& request) {
     requests_.erase(requests_.iterator_to(request));
     request.waits_in = nullptr;
     intrusive_ptr_release(&request);

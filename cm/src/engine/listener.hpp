@@ -1,11 +1,18 @@
 // A service that accepts requests.
 #pragma once
 
-#include "connection.hpp"
+#include "offered.hpp"
+#include "parked_irps.hpp"
+
+#include <cm/cm.h>
 
 #include <array>
+#include <span>
 
 namespace irpverbs::cm::engine {
+
+/// The transport of a service, which decides on the message of its requests: REQ or SIDR_REQ.
+enum class service_kind : std::uint8_t { connections, datagrams };
 
 struct listener {
     static constexpr ULONG default_backlog = 128;
@@ -21,13 +28,15 @@ struct listener {
 
     // The caller holds the port's lock.
     bool is_full() const { return requests_.size() >= backlog_; }
-    void offer(connection& request, effects& fx);
-    NTSTATUS get_request(IRP* irp, ib_cm_request_t* into, effects& fx);
-    void withdraw(connection& request);
-    connection* remove_oldest();
+    void offer(offered& request, effects& fx);
+    /// `into` is what the kind of the service has: ib_cm_request_t, or ib_cm_ud_request_t.
+    NTSTATUS get_request(IRP* irp, void* into, effects& fx);
+    void withdraw(offered& request);
+    offered* remove_oldest();
 
     client& owner;
     const ib_svc_id_t service_id;
+    const service_kind kind;
     boost::intrusive::set_member_hook<> by_service;
     parked_irps waits;
 
@@ -39,8 +48,8 @@ private:
     const UCHAR compare_length_;
     std::array<std::uint8_t, IB_CM_REQ_PDATA_SIZE> compare_{};
     boost::intrusive::list<
-        connection, boost::intrusive::member_hook<connection, boost::intrusive::list_member_hook<>,
-                                                  &connection::backlog_entry>>
+        offered, boost::intrusive::member_hook<offered, boost::intrusive::list_member_hook<>,
+                                               &offered::backlog_entry>>
         requests_; // each has a reference
 };
 

@@ -13,8 +13,8 @@ IRP* irp_of(const LIST_ENTRY* entry) {
 
 /// What DriverContext holds.
 cm_port* port_of(IRP* irp) { return static_cast<cm_port*>(irp->Tail.Overlay.DriverContext[0]); }
-cancel_target* target_of(IRP* irp) {
-    return static_cast<cancel_target*>(irp->Tail.Overlay.DriverContext[1]);
+port_object* target_of(IRP* irp) {
+    return static_cast<port_object*>(irp->Tail.Overlay.DriverContext[1]);
 }
 verb verb_of(IRP* irp) {
     return static_cast<verb>(reinterpret_cast<ULONG_PTR>(irp->Tail.Overlay.DriverContext[2]));
@@ -24,7 +24,7 @@ verb verb_of(IRP* irp) {
 
 // A canceller that runs after the routine is set waits for the lock, and finds the IRP in the list;
 // an earlier canceller has set Cancel and found no routine.
-bool parked_irps::park(IRP* irp, cm_port& at, verb which, cancel_target* target) {
+bool parked_irps::park(IRP* irp, cm_port& at, verb which, port_object* target) {
     auto& context = irp->Tail.Overlay.DriverContext;
     context[0] = &at;
     context[1] = target;
@@ -34,7 +34,7 @@ bool parked_irps::park(IRP* irp, cm_port& at, verb which, cancel_target* target)
     if (late && IoSetCancelRoutine(irp, nullptr) != nullptr) return false;
     IoMarkIrpPending(irp);
     intrusive_ptr_add_ref(&at);
-    if (target != nullptr) target->add_reference();
+    if (target != nullptr) intrusive_ptr_add_ref(target);
     InsertTailList(&list_, &entry_of(irp));
     return true;
 }
@@ -46,7 +46,7 @@ IRP* parked_irps::take() {
         if (IoSetCancelRoutine(irp, nullptr) == nullptr) continue;
         RemoveEntryList(each);
         intrusive_ptr_release(port_of(irp));
-        if (cancel_target* const target = target_of(irp)) target->release_reference();
+        if (port_object* const target = target_of(irp)) intrusive_ptr_release(target);
         return irp;
     }
     return nullptr;
@@ -67,16 +67,13 @@ void parked_irps::leave_to_cancellers() {
 void parked_irps::cancel(DEVICE_OBJECT*, IRP* irp) {
     IoReleaseCancelSpinLock(irp->CancelIrql);
     const boost::intrusive_ptr<cm_port> at(port_of(irp), false);
-    cancel_target* const target = target_of(irp);
-    {
-        cm_port::guard locked(*at);
-        RemoveEntryList(&entry_of(irp));
-        if (target != nullptr)
-            target->cancelled(irp, verb_of(irp), locked.fx);
-        else
-            locked.fx.complete(irp, STATUS_CANCELLED);
-    }
-    if (target != nullptr) target->release_reference();
+    const boost::intrusive_ptr<port_object> target(target_of(irp), false);
+    cm_port::guard locked(*at);
+    RemoveEntryList(&entry_of(irp));
+    if (target != nullptr)
+        target->cancelled(irp, verb_of(irp), locked.fx);
+    else
+        locked.fx.complete(irp, STATUS_CANCELLED);
 }
 
 } // namespace irpverbs::cm::engine

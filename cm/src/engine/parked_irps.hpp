@@ -1,18 +1,14 @@
 // IRPs that wait, cancellable, under the lock of their port.
 #pragma once
 
-#include <irp/wdm.h>
-
-#include <cstdint>
+#include "port_object.hpp"
 
 namespace irpverbs::cm::engine {
 
 class cm_port;
-class effects;
-struct cancel_target;
 
 /// The verb of a parked IRP.
-enum class verb : std::uint8_t { connect, complete, accept, disconnect, wait };
+enum class verb : std::uint8_t { connect, complete, accept, disconnect, resolve, wait };
 
 /// All members are called under the lock of the port.
 class parked_irps {
@@ -24,7 +20,7 @@ public:
     /// Marks the IRP pending and inserts it at the end. Returns false, without effect, when the IRP
     /// is cancelled already. A canceller removes the IRP; then `target`, unless it is null,
     /// completes it, and is referenced until then. Without a target it completes STATUS_CANCELLED.
-    bool park(IRP* irp, cm_port& at, verb which, cancel_target* target = nullptr);
+    bool park(IRP* irp, cm_port& at, verb which, port_object* target = nullptr);
 
     /// Removes and returns the oldest IRP that no canceller owns, or null.
     IRP* take();
@@ -40,15 +36,6 @@ private:
     static void cancel(DEVICE_OBJECT*, IRP* irp);
 
     LIST_ENTRY list_;
-};
-
-/// The owner of IRPs whose cancellation has consequences.
-struct cancel_target {
-    virtual ~cancel_target() = default;
-    /// Completes the IRP by `fx`, now or later. Called under the lock.
-    virtual void cancelled(IRP* irp, verb which, effects& fx) = 0;
-    virtual void add_reference() = 0;
-    virtual void release_reference() = 0;
 };
 
 } // namespace irpverbs::cm::engine

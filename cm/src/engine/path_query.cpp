@@ -1,5 +1,4 @@
-// The query for the path of a request.
-#include "connection.hpp"
+#include "path_query.hpp"
 
 #include "port.hpp"
 
@@ -7,16 +6,27 @@
 
 namespace irpverbs::cm::engine {
 
-void connection::send_path_query() {
-    path_irp_ = IoAllocateIrp(saa::detail::request_stack_size(), FALSE);
-    if (path_irp_ == nullptr) {
-        cm_port::guard locked(*at);
-        raise({event::path_missing, locked.fx, STATUS_INSUFFICIENT_RESOURCES});
-        return;
+// The IRP lives as long as the owner, so that a cancellation may come at any time.
+path_query::~path_query() {
+    if (irp_ != nullptr) IoFreeIrp(irp_);
+}
+
+void path_query::begin(const ib_gid_t& to, effects& fx) {
+    const port_attributes& port = at_.attributes();
+    if (!port.gids.empty()) from_ = port.gids.front();
+    to_ = to;
+    fx.query_path(*this);
+}
+
+void path_query::cancel(effects& fx) { fx.cancel_path_query(*this); }
+
+void path_query::send() {
+    irp_ = IoAllocateIrp(saa::detail::request_stack_size(), FALSE);
+    if (irp_ == nullptr) {
+        cm_port::guard locked(at_);
+        return ended_(owner_, STATUS_INSUFFICIENT_RESOURCES, nullptr, locked.fx);
     }
-    const port_attributes& port = at->attributes();
-    auto wanted =
-        saa::path_template({.sgid = port.gids.front(), .dgid = dest_gid_, .max_paths = 1});
+    auto wanted = saa::path_template({.sgid = from_, .dgid = to_, .max_paths = 1});
     const ibmf_saa_access_args_t args{SA_PATHRECORD_ATTRID,
                                       IBMF_SAA_RETRIEVE,
                                       wanted.components,
@@ -24,36 +34,29 @@ void connection::send_path_query() {
                                       sizeof(wanted.record),
                                       nullptr,
                                       nullptr};
-    intrusive_ptr_add_ref(this); // until the completion
-    IoSetCompletionRoutine(path_irp_, path_completed, this, TRUE, TRUE, TRUE);
-    saa::detail::start_access(path_irp_, path_, at->paths(), args, 0);
+    intrusive_ptr_add_ref(&owner_); // until the completion
+    IoSetCompletionRoutine(irp_, completed, this, TRUE, TRUE, TRUE);
+    saa::detail::start_access(irp_, access_, at_.paths(), args, 0);
 }
 
-// The IRP lives as long as the connection.
-void connection::cancel_path_query() {
-    if (path_irp_ != nullptr) IoCancelIrp(path_irp_);
+void path_query::send_cancel() {
+    if (irp_ != nullptr) IoCancelIrp(irp_);
 }
 
-NTSTATUS connection::path_completed(DEVICE_OBJECT*, IRP*, void* context) {
-    const connection_ref self(static_cast<connection*>(context), false);
-    const std::span<const sa_path_record_t> found(
-        static_cast<const sa_path_record_t*>(self->path_.records.bytes.get()),
-        self->path_.records.length / sizeof(sa_path_record_t));
-    cm_port::guard locked(*self->at);
-    self->path_ended(self->path_.status, found, locked.fx);
+NTSTATUS path_query::completed(DEVICE_OBJECT*, IRP*, void* context) {
+    path_query& self = *static_cast<path_query*>(context);
+    const boost::intrusive_ptr<port_object> owner(&self.owner_, false);
+    const saa::detail::record_block& records = self.access_.records;
+    const bool found =
+        self.access_.status == IBMF_SUCCESS && records.length >= sizeof(sa_path_record_t);
+    const NTSTATUS status = found                                   ? STATUS_SUCCESS
+                            : self.access_.status == IBMF_NO_MEMORY ? STATUS_INSUFFICIENT_RESOURCES
+                                                                    : STATUS_HOST_UNREACHABLE;
+    cm_port::guard locked(self.at_);
+    self.ended_(self.owner_, status,
+                found ? static_cast<const sa_path_record_t*>(records.bytes.get()) : nullptr,
+                locked.fx);
     return STATUS_MORE_PROCESSING_REQUIRED;
-}
-
-void connection::path_ended(int status, std::span<const sa_path_record_t> found, effects& fx) {
-    if (status == IBMF_SUCCESS && !found.empty()) {
-        terms.primary = found.front();
-        if (locate_path()) {
-            raise({event::path_found, fx});
-            return;
-        }
-    }
-    raise({event::path_missing, fx,
-           status == IBMF_NO_MEMORY ? STATUS_INSUFFICIENT_RESOURCES : STATUS_HOST_UNREACHABLE});
 }
 
 } // namespace irpverbs::cm::engine

@@ -8,6 +8,20 @@
 
 namespace irpverbs::cm::engine {
 
+ib_av_attr_t address_vector(const sa_path_record_t& path, const path_location& location,
+                            UCHAR port) {
+    ib_av_attr_t made{};
+    made.dlid = path.DLID;
+    made.port_num = port;
+    made.sl = path.SL;
+    made.path_bits = location.path_bits;
+    made.static_rate = path.Rate;
+    made.grh_valid = path.HopLimit > 1;
+    if (made.grh_valid)
+        made.grh = {path.DGID, path.FlowLabel, location.gid_index, path.HopLimit, path.TClass};
+    return made;
+}
+
 path_fields fields_of(const sa_path_record_t& path, std::uint8_t local_ack_timeout) {
     return {.local_lid = path.SLID,
             .remote_lid = path.DLID,

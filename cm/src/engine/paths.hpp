@@ -1,6 +1,7 @@
 // Paths: records of the SA, fields of messages, IP addresses in private data.
 #pragma once
 
+#include <ci/address.h>
 #include <cm/ip_address.h>
 #include <cm/messages.hpp>
 #include <saa/sa_recs.h>
@@ -9,6 +10,17 @@
 #include <span>
 
 namespace irpverbs::cm::engine {
+
+/// Where the port's tables have the P_Key and the GID of a path that starts there.
+struct path_location {
+    USHORT pkey_index = 0;
+    USHORT gid_index = 0;
+    UCHAR path_bits = 0; // of the port's LID
+};
+
+/// The way along a path that starts at the port.
+ib_av_attr_t address_vector(const sa_path_record_t& path, const path_location& location,
+                            UCHAR port);
 
 /// The fields of a path that starts at this end.
 path_fields fields_of(const sa_path_record_t& path, std::uint8_t local_ack_timeout);

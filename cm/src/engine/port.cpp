@@ -34,6 +34,15 @@ bool cm_port::has_lid(ib_lid_t lid) const {
     return (lid & ~((1u << attributes_.lmc) - 1)) == attributes_.lid;
 }
 
+std::optional<path_location> cm_port::locate(const sa_path_record_t& path) const {
+    const std::optional<USHORT> key = pkey_index(path.P_Key);
+    const std::optional<USHORT> gid = gid_index(path.SGID);
+    if (!key || !gid) return std::nullopt;
+    const auto mask = static_cast<UCHAR>((1u << attributes_.lmc) - 1);
+    const auto bits = static_cast<UCHAR>(path.SLID - attributes_.lid);
+    return path_location{*key, *gid, static_cast<UCHAR>(bits & mask)};
+}
+
 void cm_port::add(connection& fresh) {
     intrusive_ptr_add_ref(&fresh);
     connections_.insert(fresh);
@@ -74,7 +83,7 @@ void cm_port::remove(listener& gone) {
     --counters.listeners;
 }
 
-void cm_port::set_deadline(timed& of, ticks after) {
+void cm_port::set_deadline(port_object& of, ticks after) {
     deadlines_.set(of, KeQueryInterruptTime() + after);
     set_timer();
 }
@@ -104,7 +113,7 @@ void cm_port::timer_expired(KDPC*, void* context, void*, void*) {
 
 bool cm_port::expire_one() {
     guard locked(*this);
-    timed* const due = deadlines_.remove_due(KeQueryInterruptTime());
+    port_object* const due = deadlines_.remove_due(KeQueryInterruptTime());
     if (due == nullptr) return false;
     due->on_time(locked.fx);
     return true;

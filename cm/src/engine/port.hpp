@@ -1,8 +1,11 @@
 // A port with communication management: its client of IBMF, its connections and listeners.
 #pragma once
 
-#include "effects.hpp"
+#include "connection.hpp"
+#include "deadlines.hpp"
 #include "listener.hpp"
+#include "resolution.hpp"
+#include "ud_request.hpp"
 
 #include <ci/support/port_watcher.hpp>
 #include <dispatch/rundown.h>
@@ -94,6 +97,8 @@ public:
     const port_attributes& attributes() const { return attributes_; }
     std::optional<USHORT> pkey_index(ib_pkey_t key) const;
     std::optional<USHORT> gid_index(const ib_gid_t& gid) const;
+    /// No value: the port has no such P_Key or GID.
+    std::optional<path_location> locate(const sa_path_record_t& path) const;
     bool has_lid(ib_lid_t lid) const;
     bool is_closing() const { return closing_; }
     ibmf_saa_handle_t paths() const { return paths_; }
@@ -104,8 +109,16 @@ public:
     bool add_remote_id(connection& of);
     bool add_remote_qp(connection& of);
     void remove_remote_qp(connection& of);
-    void set_deadline(timed& of, ticks after);
-    void clear_deadline(timed& of) { deadlines_.clear(of); }
+    // receive_resolutions.cpp
+    void add(resolution& fresh);
+    void remove(resolution& gone, effects& fx);
+    void add(ud_request& fresh);
+    void remove(ud_request& gone, effects& fx);
+    /// Repeats the response for a while, if the peer has not got it.
+    void remember(ud_request& of, effects& fx);
+
+    void set_deadline(port_object& of, ticks after);
+    void clear_deadline(port_object& of) { deadlines_.clear(of); }
 
     NTSTATUS listen(listener& fresh);
     void remove(listener& gone);
@@ -130,6 +143,14 @@ private:
         using type = std::pair<ib_guid_t, ib_qpn_t>;
         type operator()(const connection& of) const { return {of.peer.ca_guid, of.peer.qpn}; }
     };
+    struct resolution_id_of {
+        using type = std::uint32_t;
+        type operator()(const resolution& of) const { return of.id; }
+    };
+    struct ud_request_key_of {
+        using type = ud_request_key;
+        const type& operator()(const ud_request& of) const { return of.key; }
+    };
     struct service_of {
         using type = ib_svc_id_t;
         type operator()(const listener& of) const { return of.service_id; }
@@ -144,6 +165,7 @@ private:
     NTSTATUS open_hca();
     NTSTATUS register_with_ibmf();
     NTSTATUS refresh();
+    bool drop_one();
     void drop_connections();
     // send.cpp
     struct datagram_in_flight;
@@ -158,9 +180,15 @@ private:
                            const datagram_address& source, effects& fx);
     void offer(const req_message& req, const datagram_address& source, effects& fx);
     connection* find_peer_of(const req_message& req);
-    listener* find_listener(const req_message& req);
+    listener* find_listener(ib_svc_id_t service, service_kind kind,
+                            std::span<const std::uint8_t> private_data);
     void reject(const req_message& req, std::uint16_t reason, const datagram_address& to,
                 effects& fx);
+    void receive_resolution(const sidr_req_message& req, const datagram_address& source,
+                            effects& fx);
+    void refuse(const sidr_req_message& req, std::uint8_t status, const datagram_address& to,
+                effects& fx);
+    void receive_response(const sidr_rep_message& rep, effects& fx);
     template <class Message>
     connection* addressee(const Message& message);
     connection* addressee(const rej_message& message);
@@ -194,6 +222,20 @@ private:
                                       &listener::by_service>,
         boost::intrusive::key_of_value<service_of>>
         listeners_;
+    boost::intrusive::set<resolution,
+                          boost::intrusive::member_hook<
+                              resolution, boost::intrusive::set_member_hook<>, &resolution::by_id>,
+                          boost::intrusive::key_of_value<resolution_id_of>>
+        resolutions_; // each is referenced, like the next
+    boost::intrusive::set<ud_request,
+                          boost::intrusive::member_hook<
+                              ud_request, boost::intrusive::set_member_hook<>, &ud_request::by_key>,
+                          boost::intrusive::key_of_value<ud_request_key_of>>
+        ud_requests_;
+    boost::intrusive::list<
+        offered, boost::intrusive::member_hook<offered, boost::intrusive::list_member_hook<>,
+                                               &offered::backlog_entry>>
+        remembered_; // the ud_requests_ with a response, the oldest first
     deadlines deadlines_;
     ticks timer_due_ = 0; // 0: not set
     KTIMER timer_;

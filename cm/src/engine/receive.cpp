@@ -2,6 +2,7 @@
 #include "port.hpp"
 
 #include "client.hpp"
+#include "valid.hpp"
 
 #include <boost/endian/conversion.hpp>
 
@@ -10,8 +11,6 @@
 namespace irpverbs::cm::engine {
 
 namespace {
-
-constexpr ib_qpn_t first_client_qp = 2; // QP0 and QP1 are the manager's
 
 /// Additional information of a rejection.
 struct rejection_cause {
@@ -38,7 +37,7 @@ rejection_cause with_mtu(std::uint8_t mtu) { return {IB_CM_REJ_INVALID_MTU, 1, {
 /// Source: IBA 12.6.7.2.
 rejection_cause check(const req_message& req, const cm_port& at) {
     const port_attributes& port = at.attributes();
-    if (req.qpn < first_client_qp || req.ca_guid == 0) return {IB_CM_REJ_UNSUPPORTED};
+    if (!is_client_qp(req.qpn) || req.ca_guid == 0) return {IB_CM_REJ_UNSUPPORTED};
     if (req.transport != transport_service::rc && req.transport != transport_service::uc)
         return {IB_CM_REJ_INVALID_TRANSPORT_TYPE};
     if (req.mtu < IB_MTU_256 || req.mtu > port.mtu) return with_mtu(port.mtu);
@@ -75,6 +74,10 @@ void cm_port::received(ibmf_handle_t handle, ibmf_msg_t* msg, void* context) {
 void cm_port::receive(const any_message& message, const datagram_address& source, effects& fx) {
     if (const auto* const req = std::get_if<req_message>(&message))
         return receive_request(*req, message, source, fx);
+    if (const auto* const req = std::get_if<sidr_req_message>(&message))
+        return receive_resolution(*req, source, fx);
+    if (const auto* const rep = std::get_if<sidr_rep_message>(&message))
+        return receive_response(*rep, fx);
     connection* const to =
         std::visit([this](const auto& each) { return addressee(each); }, message);
     if (to == nullptr) return respond_to_stranger(message, source, fx);
@@ -120,7 +123,7 @@ bool cm_port::is_early_rejection(const any_message& message, const connection& t
 
 event cm_port::event_of(const any_message& message) {
     if (const auto* const rep = std::get_if<rep_message>(&message))
-        return rep->qpn >= first_client_qp && rep->ca_guid != 0 ? event::rep : event::bad_rep;
+        return is_client_qp(rep->qpn) && rep->ca_guid != 0 ? event::rep : event::bad_rep;
     if (std::holds_alternative<mra_message>(message)) return event::mra;
     if (std::holds_alternative<rej_message>(message)) return event::rej;
     if (std::holds_alternative<rtu_message>(message)) return event::rtu;
@@ -211,15 +214,17 @@ connection* cm_port::find_peer_of(const req_message& req) {
     return nullptr;
 }
 
-listener* cm_port::find_listener(const req_message& req) {
-    const auto [first, last] = listeners_.equal_range(req.service_id);
-    const auto found = std::find_if(
-        first, last, [&](const listener& each) { return each.matches(req.private_data); });
+listener* cm_port::find_listener(ib_svc_id_t service, service_kind kind,
+                                 std::span<const std::uint8_t> private_data) {
+    const auto [first, last] = listeners_.equal_range(service);
+    const auto found = std::find_if(first, last, [&](const listener& each) {
+        return each.kind == kind && each.matches(private_data);
+    });
     return found != last ? &*found : nullptr;
 }
 
 void cm_port::offer(const req_message& req, const datagram_address& source, effects& fx) {
-    listener* const to = find_listener(req);
+    listener* const to = find_listener(req.service_id, service_kind::connections, req.private_data);
     if (to == nullptr) return reject(req, IB_CM_REJ_INVALID_SERVICE_ID, source, fx);
     const connection_ref fresh = to->is_full() ? nullptr : connection::make(*this, role::passive);
     if (fresh == nullptr || !fresh->take_request(req, source))

@@ -69,12 +69,13 @@ ib_cm_request_t connection::describe_request() const {
     return request;
 }
 
-void connection::open_for(client& its_owner) {
+ULONG_PTR connection::give_to(client& its_owner, void* into) {
     owner = &its_owner;
     ++owner->children;
     is_open_ = true;
     intrusive_ptr_add_ref(this);
-    waits_in = nullptr;
+    *static_cast<ib_cm_request_t*>(into) = describe_request();
+    return reinterpret_cast<ULONG_PTR>(object());
 }
 
 } // namespace irpverbs::cm::engine

@@ -12,10 +12,9 @@ using ci::detail::closing_handle;
 using ci::detail::fail_unsent;
 using ci::detail::parent_handles;
 
-/// A verb that makes a connection and fills a Data: `send(data, irp)`. The result is {connection,
-/// Data}.
-template <class Result, class Data, class Send>
-struct connection_call {
+/// A verb that makes an object and fills a Data: `send(data, irp)`. The result is {handle, Data}.
+template <class Result, class Data, class Send, class Handle = connection>
+struct object_call {
     parent_handles parents;
     Send send;
     Data data{};
@@ -23,16 +22,16 @@ struct connection_call {
 
     CCHAR stack_size() const { return 1; }
     void start(IRP* irp) {
-        made = closing_handle::reserve(access::closing_verb_of<connection>, std::move(parents));
+        made = closing_handle::reserve(access::closing_verb_of<Handle>, std::move(parents));
         if (made != nullptr)
             send(data, irp);
         else
             fail_unsent(irp, STATUS_INSUFFICIENT_RESOURCES);
     }
     Result result(ULONG_PTR information) && {
-        if (information == 0) return {connection(), data};
+        if (information == 0) return {Handle(), data};
         made->set_object(reinterpret_cast<void*>(information));
-        return {access::handle<connection>(std::move(made)), data};
+        return {access::handle<Handle>(std::move(made)), data};
     }
 };
 
@@ -41,6 +40,7 @@ template <class Data, class Send>
 struct data_call {
     Send send;
     Data data{};
+    std::shared_ptr<closing_handle> parent = nullptr; // kept until completion
 
     CCHAR stack_size() const { return 1; }
     void start(IRP* irp) { send(data, irp); }

@@ -1,0 +1,22 @@
+// The values that calls and messages may have.
+#pragma once
+
+#include <ci/ci.h>
+#include <saa/sa_recs.h>
+
+namespace irpverbs::cm::engine {
+
+inline constexpr unsigned max_time_code = 31; // 5 bits
+inline constexpr unsigned max_3_bits = 7;
+
+/// Whether a queue pair of a client can have the number: QP0 and QP1 are the manager's, and the
+/// last one is that of multicast.
+constexpr bool is_client_qp(ib_qpn_t number) { return number >= 2 && number < 0xFF'FFFF; }
+
+/// Whether a client may name the path.
+inline bool is_path(const sa_path_record_t& path) {
+    return path.DLID != 0 && path.Mtu >= IB_MTU_256 && path.Mtu <= IB_MTU_4096 &&
+           path.PacketLifeTime <= max_time_code;
+}
+
+} // namespace irpverbs::cm::engine
