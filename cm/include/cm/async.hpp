@@ -1,5 +1,5 @@
-/// Connections in C++: an async wrapper for every verb of cm/cm.h. Those of services of unreliable
-/// datagrams are in cm/datagram_services.hpp, which is included here.
+/// Connections in C++: an async wrapper for every verb of cm/cm.h. The wrappers of services of
+/// unreliable datagrams are in cm/datagram_services.hpp, which is included here.
 ///
 /// Asynchronous calls have a completion token of Asio as their last parameter, by default one for
 /// `co_await`. Handlers, executors, memory, cancellation slots and deadlines (irp::within) are as

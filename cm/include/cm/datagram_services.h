@@ -49,7 +49,7 @@ NT_API NTSTATUS CmResolveUd(IB_CM* pCm, const ib_cm_resolve_ud_t* pResolve,
 /* A peer's request, until it is closed. */
 typedef struct _IB_CM_UD_REQUEST IB_CM_UD_REQUEST;
 
-/* What the peer requests. */
+/* The contents of it. */
 typedef struct _ib_cm_ud_request {
     ib_svc_id_t svc_id;
     ib_pkey_t p_key;
