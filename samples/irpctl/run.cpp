@@ -29,6 +29,7 @@ namespace fs = std::filesystem;
 // install.
 constexpr std::array<const char*, 2> places{"../../lib/irpverbs", IRPCTL_INSTALLED_DROP_INS};
 constexpr const char* core_library = "libirpverbs-drop-in.so";
+constexpr const char* device_files = "libirpverbs-device-files.so"; // for UCX
 
 fs::path drop_in_folder() {
     const fs::path own = fs::read_symlink("/proc/self/exe").parent_path();
@@ -87,11 +88,13 @@ void prepend(const char* variable, const std::string& first) {
 }
 
 void describe(const std::string& file, const std::string& uri, const fs::path& folder) {
-    fmt::print(stderr, "irpctl: IRPVERBS_HCA={}\nirpctl: LD_LIBRARY_PATH={}\n", uri,
-               std::getenv("LD_LIBRARY_PATH"));
+    fmt::print(stderr, "irpctl: IRPVERBS_HCA={}\n", uri);
+    for (const char* const variable : {"LD_LIBRARY_PATH", "LD_PRELOAD"})
+        fmt::print(stderr, "irpctl: {}={}\n", variable, std::getenv(variable));
     bool any = false;
     for (const std::string& library : loaded_libraries(file)) {
-        if (!library.starts_with(folder.string() + '/') || library.ends_with(core_library))
+        if (!library.starts_with(folder.string() + '/') || library.ends_with(core_library) ||
+            library.ends_with(device_files))
             continue;
         fmt::print(stderr, "irpctl: {} loads {}\n", file, library);
         any = true;
@@ -116,6 +119,7 @@ int run_program(const run_options& options) {
     const std::string uri = on_hosts(daemon ? daemon->uri() : options.hca, options.hosts);
     setenv("IRPVERBS_HCA", uri.c_str(), 1);
     prepend("LD_LIBRARY_PATH", folder.string());
+    prepend("LD_PRELOAD", folder / device_files);
     if (options.verbose) describe(file, uri, folder);
     if (daemon) return run_child(file, options.program);
     std::vector<std::string> words = options.program;

@@ -19,6 +19,7 @@ def irpctl(*words, before=None, folder=None):
     environment = {**os.environ, "LC_ALL": "C"}
     environment.pop("IRPVERBS_HCA", None)
     environment.pop("LD_LIBRARY_PATH", None)
+    environment.pop("LD_PRELOAD", None)
     environment.update(before or {})
     ended = subprocess.run([IRPCTL, *words], env=environment, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True,
                            text=True, timeout=60, check=False)
@@ -122,6 +123,7 @@ class Run(unittest.TestCase):
         self.assertEqual(shown(irpctl("run", "--verbose", "--hosts", "host3", "--", "ibaddr")[2]),
                          f"irpctl: IRPVERBS_HCA=user:/tmp/irpctl-XXXXXX/socket?host=host3\n"
                          f"irpctl: LD_LIBRARY_PATH={LIBRARIES}\n"
+                         f"irpctl: LD_PRELOAD={LIBRARIES}/libirpverbs-device-files.so\n"
                          f"irpctl: {ibaddr} loads {LIBRARIES}/libibumad.so.3\n")
 
     def test_verbose_says_when_a_program_loads_none(self):
