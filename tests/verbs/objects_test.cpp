@@ -16,6 +16,40 @@ TEST(Objects, DomainInUse_IsBusy) {
     EXPECT_EQ(ibv_destroy_cq(*one.cq), EBUSY);
 }
 
+// As the kernel does. perftest closes a device on which it has a queue.
+TEST(Objects, DeviceClosedWithObjects_EndsThem) {
+    static std::array<std::byte, 64> memory;
+    // The structures stay, and belong to a program that may still name them.
+    static std::array<void*, 7> left;
+    ibv_context* context = open_device(0);
+    ibv_pd* pd = ibv_alloc_pd(context);
+    ibv_cq* cq = ibv_create_cq(context, 8, nullptr, nullptr, 0);
+    ibv_srq_init_attr shared{nullptr, {8, 1, 0}};
+    ibv_srq* srq = ibv_create_srq(pd, &shared);
+    ibv_qp_init_attr attr{};
+    attr.send_cq = attr.recv_cq = cq;
+    attr.cap = {8, 8, 1, 1, 0};
+    attr.qp_type = IBV_QPT_UD;
+    ibv_qp* qp = ibv_create_qp(pd, &attr);
+    ibv_ah_attr way{};
+    way.dlid = 1;
+    way.port_num = 1;
+    left = {pd,
+            cq,
+            srq,
+            qp,
+            ibv_create_ah(pd, &way),
+            ibv_alloc_mw(pd, IBV_MW_TYPE_1),
+            ibv_reg_mr(pd, memory.data(), memory.size(), all_access)};
+    for (void* each : left)
+        EXPECT_NE(each, nullptr);
+    ibv_gid group{};
+    group.raw[0] = 0xFF;
+    group.raw[15] = 7;
+    EXPECT_EQ(ibv_attach_mcast(qp, &group, 0xC007), 0);
+    EXPECT_EQ(ibv_close_device(context), 0);
+}
+
 TEST(Objects, ImpossibleRegions_AreInvalid) {
     end one;
     constexpr int peer_writes = IBV_ACCESS_REMOTE_WRITE;

@@ -2,6 +2,7 @@
 
 #include "memory.hpp"
 #include "open_device.hpp"
+#include "own_objects.hpp"
 #include "verb_call.hpp"
 
 #include <memory>
@@ -83,9 +84,9 @@ ibv_ah* irpverbs_ibv_create_ah(ibv_pd* pd, ibv_ah_attr* attr) {
     std::unique_ptr<address_handle> made(new (std::nothrow) address_handle{});
     if (made == nullptr) return nullptr;
     const ib_av_attr_t way = from_libibverbs(*attr);
-    made->av =
-        call(CiCreateAv, protection_domain::of(pd).own(), &way, static_cast<CI_UDATA*>(nullptr))
-            .object<IB_AV>();
+    made->av = own_object<IB_AV>(
+        open_device::of(pd->context).ca(),
+        call(CiCreateAv, protection_domain::of(pd).own(), &way, static_cast<CI_UDATA*>(nullptr)));
     if (made->av == nullptr) return nullptr;
     made->context = pd->context;
     made->pd = pd;
@@ -94,7 +95,7 @@ ibv_ah* irpverbs_ibv_create_ah(ibv_pd* pd, ibv_ah_attr* attr) {
 
 int irpverbs_ibv_destroy_ah(ibv_ah* shown) {
     auto& destroyed = address_handle::of(shown);
-    const outcome done = call(CiDestroyAv, destroyed.av, static_cast<CI_UDATA*>(nullptr));
+    const outcome done = destroy_own(CiDestroyAv, destroyed.av);
     if (done) delete &destroyed;
     return done.error();
 }

@@ -1,6 +1,7 @@
 #include "completion_queue.hpp"
 
 #include "open_device.hpp"
+#include "own_objects.hpp"
 #include "verb_call.hpp"
 
 #include <algorithm>
@@ -124,9 +125,10 @@ completion_queue* create(ibv_context* of, const ibv_cq_init_attr_ex& attr) {
     if (made == nullptr) return nullptr;
     prepare(*made, of, attr);
     constexpr IB_CQ_DISPATCH up_calls{completed, failed};
-    made->cq = call(CiCreateCq, open_device::of(of).ca(), ULONG{attr.cqe},
-                    static_cast<void*>(made.get()), &up_calls, static_cast<CI_UDATA*>(nullptr))
-                   .object<IB_CQ>();
+    IB_CA* const ca = open_device::of(of).ca();
+    made->cq =
+        own_object<IB_CQ>(ca, call(CiCreateCq, ca, ULONG{attr.cqe}, static_cast<void*>(made.get()),
+                                   &up_calls, static_cast<CI_UDATA*>(nullptr)));
     if (made->cq == nullptr) return nullptr;
     made->cqe = static_cast<int>(made->cq->NumCqes);
     count_channel(attr.channel, 1);
@@ -202,7 +204,7 @@ int irpverbs_ibv_resize_cq(ibv_cq* cq, int cqe) {
 
 int irpverbs_ibv_destroy_cq(ibv_cq* cq) {
     auto& ended = completion_queue::of(cq);
-    const outcome done = call(CiDestroyCq, ended.cq, static_cast<CI_UDATA*>(nullptr));
+    const outcome done = destroy_own(CiDestroyCq, ended.cq);
     if (!done) return done.error();
     if (cq->channel != nullptr) {
         const ULONG taken =

@@ -3,6 +3,7 @@
 #include "device_memory.hpp"
 #include "handle_table.hpp"
 #include "open_device.hpp"
+#include "own_objects.hpp"
 #include "verb_call.hpp"
 
 #include <array>
@@ -63,14 +64,12 @@ IB_MR* create_region(const region_attributes& wanted) {
                         static_cast<CI_UDATA*>(nullptr));
     // The kernel calls rights that contradict one another an invalid argument.
     if (made.status == STATUS_ACCESS_DENIED) made.status = STATUS_INVALID_PARAMETER;
-    return made.object<IB_MR>();
+    return own_object<IB_MR>(open_device::of(wanted.pd->context).ca(), made);
 }
 
-outcome deallocate(IB_PD* pd) { return call(CiDeallocatePd, pd, static_cast<CI_UDATA*>(nullptr)); }
+outcome deallocate(IB_PD* pd) { return destroy_own(CiDeallocatePd, pd); }
 
-int deregister(IB_MR* mr) {
-    return call(CiDeregisterMr, mr, static_cast<CI_UDATA*>(nullptr)).error();
-}
+int deregister(IB_MR* mr) { return destroy_own(CiDeregisterMr, mr).error(); }
 
 void describe(memory_region& made, IB_MR* mr, const region_attributes& with) {
     made.mr = mr;
@@ -157,9 +156,9 @@ extern "C" {
 ibv_pd* irpverbs_ibv_alloc_pd(ibv_context* of) {
     std::unique_ptr<protection_domain> made(new (std::nothrow) protection_domain{});
     if (made == nullptr) return nullptr;
-    made->pd = call(CiAllocatePd, open_device::of(of).ca(), ULONG{IB_PDT_NORMAL},
-                    static_cast<CI_UDATA*>(nullptr))
-                   .object<IB_PD>();
+    IB_CA* const ca = open_device::of(of).ca();
+    made->pd = own_object<IB_PD>(
+        ca, call(CiAllocatePd, ca, ULONG{IB_PDT_NORMAL}, static_cast<CI_UDATA*>(nullptr)));
     if (made->pd == nullptr) return nullptr;
     made->context = of;
     IB_PD* pd = made->pd;

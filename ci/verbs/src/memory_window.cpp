@@ -1,5 +1,7 @@
 #include "memory_window.hpp"
 
+#include "open_device.hpp"
+#include "own_objects.hpp"
 #include "posts.hpp"
 #include "queue_pair.hpp"
 #include "verb_call.hpp"
@@ -26,9 +28,9 @@ ibv_mw* allocate_window(ibv_pd* pd, ibv_mw_type type) {
     if (made == nullptr) return nullptr;
     static_assert(int{IB_MWT_TYPE_1} == int{IBV_MW_TYPE_1});
     static_assert(int{IB_MWT_TYPE_2} == int{IBV_MW_TYPE_2});
-    made->mw = call(CiAllocateMw, protection_domain::of(pd).own(), static_cast<ULONG>(type),
-                    static_cast<CI_UDATA*>(nullptr))
-                   .object<IB_MW>();
+    made->mw = own_object<IB_MW>(open_device::of(pd->context).ca(),
+                                 call(CiAllocateMw, protection_domain::of(pd).own(),
+                                      static_cast<ULONG>(type), static_cast<CI_UDATA*>(nullptr)));
     if (made->mw == nullptr) return nullptr;
     made->context = pd->context;
     made->pd = pd;
@@ -39,7 +41,7 @@ ibv_mw* allocate_window(ibv_pd* pd, ibv_mw_type type) {
 
 int deallocate_window(ibv_mw* shown) {
     auto& ended = memory_window::of(shown);
-    const outcome done = call(CiDeallocateMw, ended.mw, static_cast<CI_UDATA*>(nullptr));
+    const outcome done = destroy_own(CiDeallocateMw, ended.mw);
     if (done) delete &ended;
     return done.error();
 }

@@ -1,5 +1,7 @@
 // Attachments of queue pairs to multicast groups.
 #include "address.hpp"
+#include "open_device.hpp"
+#include "own_objects.hpp"
 #include "queue_pair.hpp"
 #include "verb_call.hpp"
 
@@ -33,7 +35,8 @@ int irpverbs_ibv_attach_mcast(ibv_qp* shown, const ibv_gid* gid, std::uint16_t l
     self.groups.reserve(self.groups.size() + 1);
     const outcome done =
         call(CiAttachMcast, self.qp, &group, ib_lid_t{lid}, static_cast<CI_UDATA*>(nullptr));
-    if (done) self.groups.push_back(reinterpret_cast<IB_MCAST*>(done.information));
+    auto* const made = own_object<IB_MCAST>(open_device::of(shown->context).ca(), done);
+    if (made != nullptr) self.groups.push_back(made);
     return done.error();
 } catch (const std::bad_alloc&) {
     return ENOMEM;
@@ -44,7 +47,7 @@ int irpverbs_ibv_detach_mcast(ibv_qp* shown, const ibv_gid* gid, std::uint16_t l
     const std::lock_guard guard(self.groups_lock);
     const auto place = find(self, from_libibverbs(*gid), lid);
     if (place == self.groups.end()) return EINVAL;
-    const outcome done = call(CiDetachMcast, *place, static_cast<CI_UDATA*>(nullptr));
+    const outcome done = destroy_own(CiDetachMcast, *place);
     if (done) self.groups.erase(place);
     return done.error();
 }

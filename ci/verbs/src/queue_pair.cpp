@@ -3,6 +3,7 @@
 #include "completion_queue.hpp"
 #include "memory.hpp"
 #include "open_device.hpp"
+#include "own_objects.hpp"
 #include "qp_attributes.hpp"
 #include "shared_receive_queue.hpp"
 #include "verb_call.hpp"
@@ -111,9 +112,9 @@ queue_pair* create(ibv_context* of, ibv_qp_init_attr_ex& attr) {
     auto made = std::make_unique<queue_pair>();
     prepare(*made, of, attr);
     const ib_qp_create_t create = creation_of(*made, attr, type);
-    made->qp = call(CiCreateQp, protection_domain::of(attr.pd).own(), &create,
-                    static_cast<CI_UDATA*>(nullptr))
-                   .object<IB_QP>();
+    made->qp = own_object<IB_QP>(open_device::of(of).ca(),
+                                 call(CiCreateQp, protection_domain::of(attr.pd).own(), &create,
+                                      static_cast<CI_UDATA*>(nullptr)));
     if (made->qp == nullptr) return nullptr;
     made->qp_base.qp_num = made->qp_base.handle = made->qp->Num;
     attr.cap = granted(*made->qp);
@@ -126,7 +127,7 @@ void remove_completions(const ibv_qp& of) {
 }
 
 int destroy(queue_pair& ended) {
-    const outcome done = call(CiDestroyQp, ended.qp, static_cast<CI_UDATA*>(nullptr));
+    const outcome done = destroy_own(CiDestroyQp, ended.qp);
     if (!done) return done.error();
     ibv_qp& shown = ended.qp_base;
     await_acknowledgements(shown.mutex, shown.cond, shown.events_completed,

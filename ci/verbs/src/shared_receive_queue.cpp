@@ -2,6 +2,7 @@
 
 #include "memory.hpp"
 #include "open_device.hpp"
+#include "own_objects.hpp"
 #include "verb_call.hpp"
 
 #include <memory>
@@ -31,9 +32,9 @@ ibv_srq* create(ibv_pd* pd, void* srq_context, ibv_srq_attr& attr) {
     if (made == nullptr) return nullptr;
     prepare(*made, pd, srq_context);
     const ib_srq_create_t create{made.get(), {srq_event_occurred}, attr.max_wr, attr.max_sge};
-    made->srq =
-        call(CiCreateSrq, protection_domain::of(pd).own(), &create, static_cast<CI_UDATA*>(nullptr))
-            .object<IB_SRQ>();
+    made->srq = own_object<IB_SRQ>(open_device::of(pd->context).ca(),
+                                   call(CiCreateSrq, protection_domain::of(pd).own(), &create,
+                                        static_cast<CI_UDATA*>(nullptr)));
     if (made->srq == nullptr) return nullptr;
     attr.max_wr = made->srq->MaxWr;
     attr.max_sge = made->srq->MaxSge;
@@ -76,7 +77,7 @@ int irpverbs_ibv_query_srq(ibv_srq* srq, ibv_srq_attr* attr) {
 
 int irpverbs_ibv_destroy_srq(ibv_srq* srq) {
     auto& ended = shared_receive_queue::of(srq);
-    const outcome done = call(CiDestroySrq, ended.srq, static_cast<CI_UDATA*>(nullptr));
+    const outcome done = destroy_own(CiDestroySrq, ended.srq);
     if (!done) return done.error();
     await_acknowledgements(srq->mutex, srq->cond, srq->events_completed,
                            ended.events.remove_from(open_device::of(srq->context).events));
