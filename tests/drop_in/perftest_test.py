@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""perftest, unmodified: two processes on the fabric of one daemon."""
+import os
+import re
+import subprocess
+import time
+import unittest
+
+from two_processes import TwoProcesses, free_port, listens
+
+
+class Perftest(TwoProcesses):
+    def measure(self, program, *options, iterations=100):
+        """The program prints a row that begins with the size and the iterations."""
+        out, _ = self.play(program, "-n", str(iterations), *options)
+        self.assertRegex(out, r"(?m)^ *\d+ +\d+ +[\d.]+ +[\d.]+", program)
+        self.assertNotRegex(out, "(?i)fail|couldn't|error|mismatch")
+
+    def test_latency_of_each_operation_and_transport(self):
+        for program in ("ib_send_lat", "ib_write_lat", "ib_read_lat", "ib_atomic_lat"):
+            self.measure(program)
+        for transport in ("UC", "UD"):
+            self.measure("ib_send_lat", "-c", transport)
+        self.measure("ib_write_lat", "-c", "UC")
+
+    def test_bandwidth_of_each_operation_and_transport(self):
+        for program in ("ib_send_bw", "ib_write_bw", "ib_read_bw", "ib_atomic_bw"):
+            self.measure(program)
+            self.measure(program, "-b")
+        for transport in ("UC", "UD"):
+            self.measure("ib_send_bw", "-c", transport)
+
+    def test_sizes(self):
+        for size in ("1", "4097", "1048576"):
+            self.measure("ib_write_bw", "-s", size, iterations=20)
+            self.measure("ib_send_lat", "-s", size, iterations=20)
+
+    def test_events_queue_pairs_shared_receives(self):
+        self.measure("ib_send_lat", "-e")
+        self.measure("ib_write_bw", "-q", "4")
+        self.measure("ib_send_bw", "--use-srq", "-r", "64")
+
+
+class Faults(TwoProcesses):
+    """Events during a running measurement."""
+
+    def status(self):
+        command = [os.environ["IRPVERBS_DAEMON"], "--socket", self.daemon.socket, "--status"]
+        return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+
+    def start_both(self):
+        """A server, and a client that writes to it for three seconds. Returns when both have their queue pairs."""
+        port = str(free_port())
+        words = ("ib_write_bw", "-p", port, "-D", "3")
+        server = self.start("host1", *words)
+        while not listens(int(port)):
+            self.assertIsNone(server.poll(), "the server ended")
+        client = self.start("host2", *words, "127.0.0.1")
+        while int(re.match(r"\d+ open HCAs, (\d+) objects", self.status())[1]) < 8:
+            self.assertIsNone(client.poll(), "the client ended")
+        return server, client
+
+    def test_links_that_flap_are_retried(self):
+        server, client = self.start_both()
+        flaps = 0
+        while client.poll() is None:
+            self.output(self.start("host3", "ibportstate", "6", "2", "reset")) # the switch's port to host2
+            flaps += 1
+        for each in (client, server):
+            self.assertNotRegex(self.output(each), "(?i)fail|couldn't|error")
+        self.assertGreater(flaps, 2)
+
+    def test_killed_peer_leaves_nothing(self):
+        server, client = self.start_both()
+        client.kill()
+        server.communicate(timeout=60)
+        client.communicate()
+        while not self.status().startswith("0 open HCAs, 0 objects, 0 requests, 0 waits\n"):
+            time.sleep(0.01) # until the daemon has destroyed the objects
+        self.assertIn("MB/sec", self.play("ib_write_bw", "-n", "100")[0])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,40 @@
+#!/usr/bin/env python3
+"""UCX and qperf, unmodified: two processes on the fabric of one daemon."""
+import re
+import unittest
+
+from drop_in import LIBRARIES
+from two_processes import TwoProcesses, free_port, listens
+
+
+class Qperf(TwoProcesses):
+    def test_latency_and_bandwidth(self):
+        port = free_port()
+        server = self.start("host1", "qperf", "-lp", str(port))
+        while not listens(port):
+            self.assertIsNone(server.poll(), "the server ended")
+        for test in ("rc_lat", "rc_bw", "uc_lat", "ud_lat", "rc_rdma_read_lat", "rc_rdma_write_bw",
+                     "rc_compare_swap_mr", "rc_fetch_add_mr"):
+            out = self.output(self.start("host2", "qperf", "-lp", str(port), "-t", "1", "127.0.0.1", test))
+            self.assertRegex(out, rf"(?m)^{test}:\n +(latency|bw|msg_rate) +=", out)
+
+
+class Ucx(TwoProcesses):
+    def play_ucx(self, transport, test):
+        out, _ = self.play("ucx_perftest", "-t", test, "-n", "100", "-w", "5",
+                           LD_PRELOAD=str(LIBRARIES / "libirpverbs-device-files.so"),
+                           UCX_TLS=f"{transport},self", UCX_NET_DEVICES="irpverbs0:1")
+        self.assertRegex(out, r"(?m)^Final: +100 ")
+        self.assertIsNone(re.search(r"ERROR|WARN|Assert", out), out)
+
+    def test_reliable_connections(self):
+        for test in ("tag_lat", "tag_bw", "ucp_am_lat", "ucp_put_bw", "ucp_get", "ucp_fadd"):
+            self.play_ucx("rc_v", test)
+
+    def test_datagrams(self):
+        for test in ("tag_lat", "tag_bw"):
+            self.play_ucx("ud_v", test)
+
+
+if __name__ == "__main__":
+    unittest.main()
