@@ -118,7 +118,7 @@ void connect(const connected_end& own, const end_point& peer) {
     EXPECT_EQ(modify_qp(own.qp, ci::to_rts(type, times)), STATUS_SUCCESS);
 }
 
-// Transfers to a process that dies meanwhile, until a work request fails.
+// Transfers to a process until a work request fails, since the process has died.
 void expect_failure(connected_end& own, const end_point& peer) {
     ULONG status = IB_WC_SUCCESS;
     while (status == IB_WC_SUCCESS) {
