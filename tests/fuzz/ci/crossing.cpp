@@ -1,7 +1,7 @@
 // The messages of the boundary between processes, from a peer that is not to be believed: requests
-// at the serving end, replies at the client's. The first byte chooses the end, the second the verb
-// that the reply is for.
-#include <ci/support/crossing.hpp>
+// and posts at the serving end, replies at the client's. The first byte chooses the end, the second
+// the verb that the reply is for.
+#include <ci/support/posts_crossing.hpp>
 
 #include <algorithm>
 #include <array>
@@ -83,15 +83,98 @@ void receive(UCHAR code, crossing::message received) {
     static_cast<void>(crossing::read_reply(received, location, names, result));
 }
 
+// ---- posts, in a queue pair of a type that the second byte chooses
+
+unsigned sum;
+
+void read_list(const ib_local_ds_t* list, ULONG count, bool is_inline) {
+    for (const ib_local_ds_t& each : std::span(list, count)) {
+        sum += each.length + each.lkey;
+        for (ULONG i = 0; is_inline && i < each.length; ++i)
+            sum += reinterpret_cast<const UCHAR*>(each.vaddr)[i];
+    }
+}
+
+// Reads all that a driver may. A work request whose id is odd fails.
+template <class Work, class Read>
+NTSTATUS post(Work* list, Work** failed, const Read& read) {
+    for (; list != nullptr; list = list->p_next) {
+        *failed = list;
+        if ((list->wr_id & 1) != 0) return STATUS_INVALID_PARAMETER;
+        read(*list);
+    }
+    return STATUS_SUCCESS;
+}
+
+NTSTATUS post_send(void* queue, ib_send_wr_t* list, ib_send_wr_t** failed) {
+    const bool datagrams = *static_cast<const bool*>(queue);
+    return post(list, failed, [=](const ib_send_wr_t& each) {
+        read_list(each.ds_array, each.num_ds, (each.send_opt & IB_SEND_OPT_INLINE) != 0);
+        if (datagrams && each.wr_type == WR_SEND && each.dgrm.ud.h_av != nullptr)
+            sum += each.dgrm.ud.h_av->Attr.dlid;
+        if (!datagrams && each.wr_type == WR_BIND_MW && each.bind_mw.h_mw != nullptr)
+            sum += each.bind_mw.h_mw->RKey;
+    });
+}
+
+NTSTATUS post_receive(void*, ib_recv_wr_t* list, ib_recv_wr_t** failed) {
+    return post(list, failed,
+                [](const ib_recv_wr_t& each) { read_list(each.ds_array, each.num_ds, false); });
+}
+
+struct posting_objects final : crossing::directory {
+    explicit posting_objects(bool of_datagrams) : datagrams(of_datagrams) {
+        qp.Create.qp_type = datagrams ? IB_QPT_UNRELIABLE_DGRM : IB_QPT_RELIABLE_CONN;
+        qp.Posts = {post_send, post_receive, &datagrams};
+        srq.Post = {post_receive, nullptr};
+    }
+    std::uint64_t handle_of(crossing::object_type, void*) override { return 0; }
+    void* object_of(crossing::object_type type, std::uint64_t handle) override {
+        if ((handle & 1) == 0) return nullptr;
+        if (type == HCA_MN_CREATE_QP) return &qp;
+        if (type == HCA_MN_CREATE_SRQ) return &srq;
+        if (type == HCA_MN_CREATE_AV) return &av;
+        return nullptr; // CiBindMw would require a device
+    }
+    bool datagrams;
+    HCA_QP qp{};
+    HCA_SRQ srq{};
+    HCA_AV av{};
+};
+
+void serve_posts(bool datagrams, crossing::message received) {
+    posting_objects names(datagrams);
+    crossing::post_server server;
+    wire::posted reply{};
+    static_cast<void>(server.serve(received, names, reply));
+}
+
+void receive_posted(crossing::message received) {
+    std::array<std::byte, 256> room{};
+    crossing::post_writer writer(room, wire::work::receive, 1, 1);
+    writer.add(ib_recv_wr_t{});
+    wire::posted reply{};
+    static_cast<void>(writer.read_reply(received, reply));
+}
+
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     if (size < 2) return 0;
     const auto* bytes = reinterpret_cast<const std::byte*>(data);
     const std::vector<std::byte> copy(bytes + 2, bytes + size);
-    if ((data[0] & 1) == 0)
+    switch (data[0] & 3) {
+    case 0:
         serve(copy);
-    else
+        break;
+    case 1:
         receive(data[1], copy);
+        break;
+    case 2:
+        serve_posts((data[1] & 1) != 0, copy);
+        break;
+    default:
+        receive_posted(copy);
+    }
     return 0;
 }
