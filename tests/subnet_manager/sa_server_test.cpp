@@ -356,6 +356,30 @@ TEST_P(SaServerTimes, ReportGetsNoResponse_SubscriptionEndsAndPortIsAskedToRereg
     EXPECT_TRUE(client.table<sa_informinfo_record_t>().empty());
 }
 
+// The subscription ends with the port. The repeat of an earlier Report would remove a host from the
+// view of a client that has subscribed and queried since.
+TEST_P(SaServerTimes, SubscriberUnpluggedAndReplugged_EarlierReportIsNotRepeated) {
+    const auto subscribe = [&] {
+        const auto info = subscription_to(SM_GID_OUT_OF_SERVICE_TRAP);
+        return client.ask(SA_SUBN_ADM_SET, SA_INFORMINFO_ATTRID, info, 0).status;
+    };
+    const auto end_ports_become = [&](std::uint32_t wanted) {
+        return eventually([&] { return manager->status().end_ports == wanted; });
+    };
+    EXPECT_EQ(subscribe(), 0);
+    client.ignores_reports = true;
+    EXPECT_EQ(HcaSoftwareSetLink(hcas.guid(3), 1, FALSE), STATUS_SUCCESS);
+    EXPECT_TRUE(end_ports_become(6));
+    EXPECT_EQ(HcaSoftwareSetLink(hcas.guid(2), 1, FALSE), STATUS_SUCCESS);
+    EXPECT_TRUE(end_ports_become(5));
+    client.ignores_reports = false;
+    EXPECT_EQ(HcaSoftwareSetLink(hcas.guid(2), 1, TRUE), STATUS_SUCCESS);
+    EXPECT_TRUE(end_ports_become(6));
+    EXPECT_EQ(subscribe(), 0);
+    EXPECT_EQ(HcaSoftwareSetLink(hcas.guid(1), 1, FALSE), STATUS_SUCCESS);
+    EXPECT_EQ(gid_guid_in(client.next_report()), gid(1).gid_guid);
+}
+
 IRPVERBS_ON_BOTH_MACHINES(SaServer);
 IRPVERBS_ON_THE_SIMULATED_MACHINE(SaServerTimes);
 

@@ -138,18 +138,26 @@ void message_port::busy_sent(ibmf_handle_t client, ibmf_msg_t* message, void* co
     --self.busy_in_transport_; // `idle` may hold now: the manager checks it with its next tick
 }
 
-void message_port::send(message_parts what, uint_t flags, ibmf_retrans_t times,
-                        completion_handler done) {
+std::uint64_t message_port::send(message_parts what, uint_t flags, ibmf_retrans_t times,
+                                 completion_handler done) {
     if (dispatch::detail::fault_point("subnet_manager.message")) throw std::bad_alloc();
     outgoing& fresh = *sending_.emplace_back(std::make_unique<outgoing>());
     fresh.run = finish;
     fresh.at = this;
     fresh.parts = std::move(what);
     fresh.done = std::move(done);
+    const std::uint64_t number = fresh.number = ++sent_;
     const int error = closed_ ? IBMF_FAILURE : start(fresh, flags, times);
-    if (error == IBMF_SUCCESS) return; // sent() handles the message, and may have done so already
+    if (error == IBMF_SUCCESS) return number; // sent() handles it, and may have done so already
     fresh.error = error;
     queue_.post(fresh);
+    return number;
+}
+
+void message_port::cancel(std::uint64_t number) {
+    for (const auto& each : sending_)
+        if (each->number == number && each->message != nullptr)
+            ibmf_cancel_msg(client_, each->message);
 }
 
 int message_port::start(outgoing& what, uint_t flags, ibmf_retrans_t& times) {

@@ -68,8 +68,13 @@ public:
 
     /// Sends a message; `done` is called as a task at the end of the transport. With
     /// IBMF_MSG_TRANS_FLAG_SEQ the transport waits for the response, whose contents are ignored.
-    void send(message_parts what, uint_t flags, ibmf_retrans_t times = response_retrans,
-              completion_handler done = {});
+    /// Returns the number of the message, which is never 0.
+    std::uint64_t send(message_parts what, uint_t flags, ibmf_retrans_t times = response_retrans,
+                       completion_handler done = {});
+
+    /// Requests the early end of a message's transport: it is not repeated again. `done` is called
+    /// in any case. No effect on a message that has ended.
+    void cancel(std::uint64_t number);
 
     /// Ends the reception, and cancels the messages in transport. IRQL: PASSIVE_LEVEL.
     void close();
@@ -79,6 +84,7 @@ public:
 private:
     struct outgoing : serial_queue::task {
         message_port* at = nullptr;
+        std::uint64_t number = 0;
         ibmf_msg_t* message = nullptr;
         message_parts parts;
         alignas(ib_mad_hdr_t) std::array<std::uint8_t, ibmf::mad_header::size> header{};
@@ -110,6 +116,7 @@ private:
     ibmf_handle_t client_ = nullptr;
     receive_handler receive_;
     std::vector<std::unique_ptr<outgoing>> sending_;
+    std::uint64_t sent_ = 0; // messages so far
     bool closed_ = false;
     const overflow on_overflow_;
     const std::function<void()> ended_;

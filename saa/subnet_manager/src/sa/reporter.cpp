@@ -21,6 +21,11 @@ bool was_not_sent(int status) {
 
 } // namespace
 
+reporter::~reporter() {
+    for (const auto& [to, queue] : queues_)
+        if (queue.in_flight) port_.cancel(queue.message);
+}
+
 void reporter::send(const subscription& to, const ib_mad_notice_t& notice) {
     const destination who{to.from.lid, to.from.qpn, to.from.pkey, to.from.sl};
     report_queue& queue = queues_[who];
@@ -48,10 +53,10 @@ void reporter::send_next(const destination& to) {
     pack(queue.waiting.front(), report.data);
     queue.in_flight = queue.first_in_flight = true;
     queue.must_resend = false;
-    port_.send(std::move(report), IBMF_MSG_TRANS_FLAG_SEQ, report_times,
-               [here = std::weak_ptr(alive_), to](int status) {
-                   if (const auto self = here.lock()) (*self)->on_sent(to, status);
-               });
+    queue.message = port_.send(std::move(report), IBMF_MSG_TRANS_FLAG_SEQ, report_times,
+                               [here = std::weak_ptr(alive_), to](int status) {
+                                   if (const auto self = here.lock()) (*self)->on_sent(to, status);
+                               });
 }
 
 void reporter::resume() {
@@ -66,6 +71,7 @@ void reporter::drop(lid_range lids) {
         report_queue& queue = at->second;
         queue.waiting.clear();
         queue.first_in_flight = queue.must_resend = queue.overflowed = false;
+        if (queue.in_flight) port_.cancel(queue.message);
         at = queue.in_flight ? std::next(at) : queues_.erase(at);
     }
 }

@@ -21,6 +21,10 @@ public:
     /// `lost` is called when Reports to a subscriber are lost: it did not respond to one, or more
     /// than `max_waiting` waited. The Reports that wait are dropped then.
     reporter(message_port& port, lost_handler lost) : port_(port), lost_(std::move(lost)) {}
+    /// Cancels the Reports in transport.
+    ~reporter();
+    reporter(const reporter&) = delete;
+    reporter& operator=(const reporter&) = delete;
 
     /// Queues a Report. Source: IBA 13.4.11.
     void send(const subscription& to, const ib_mad_notice_t& notice);
@@ -28,8 +32,9 @@ public:
     /// Sends the Reports that were not sent because the port was down or memory was short.
     void resume();
 
-    /// Drops the waiting Reports of an unreachable port with these LIDs. The port must subscribe
-    /// again when it returns, and the Reports are older than that.
+    /// Drops the Reports to an unreachable port with these LIDs, and cancels the one in transport.
+    /// The port must subscribe again when it returns. A repeat that arrived after that would be an
+    /// event older than the subscription.
     void drop(lid_range lids);
 
 private:
@@ -42,7 +47,8 @@ private:
 
     struct report_queue {
         std::deque<ib_mad_notice_t> waiting;
-        bool in_flight = false; // one Report is in transport, perhaps one that was dropped since
+        std::uint64_t message = 0;    // the last one that was sent
+        bool in_flight = false;       // it is in transport, and perhaps cancelled
         bool first_in_flight = false; // the Report in transport is the first in `waiting`
         bool must_resend = false;     // the first Report must be sent again
         bool overflowed = false;      // a Report was not queued
