@@ -6,6 +6,7 @@
 #include <cm/async.hpp>
 
 #include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/experimental/parallel_group.hpp>
 
 #include <cstdio>
 #include <string_view>
@@ -43,9 +44,11 @@ asio::awaitable<void> serve(datagram_end& end, cm::listener& listener) {
     ib_cm_ud_response_t response{};
     response.qpn = end.qp.number();
     response.q_key = q_key;
-    co_await cm::respond_ud(next.link, response, "clock");
+    // The receive is posted before the client knows where to send.
+    co_await asio::experimental::make_parallel_group(
+        end.qp.recv(end.buffer()), cm::respond_ud(next.link, response, "clock"))
+        .async_wait(asio::experimental::wait_for_all(), asio::use_awaitable);
     co_await next.link.async_close();
-    co_await end.qp.recv(end.buffer());
 }
 
 asio::awaitable<void> send_to(datagram_end& end, ib_gid_t server) {

@@ -283,6 +283,53 @@ void add_qp(CLI::App& parent, program_options& chosen) {
     });
 }
 
+// Declares what both commands have; `show` runs the command.
+CLI::App* add_cm_command(CLI::App& parent, program_options& chosen, const char* name,
+                         const char* what,
+                         const std::shared_ptr<parsed_command<cm_options>>& parsed,
+                         asio::awaitable<void> (*show)(session&, cm_options)) {
+    CLI::App* command = add(parent, name, what);
+    parsed->from.declare(*command);
+    command->add_option("--service", parsed->options.service, "service id")
+        ->check(between(std::uint64_t{1}, std::numeric_limits<std::uint64_t>::max()))
+        ->type_name("ID")
+        ->default_str("0x1000000000000c3d");
+    add_capture(*command, chosen);
+    command->callback([&chosen, parsed, show] {
+        parsed->options.from = parsed->from.port();
+        if (const std::string problem = problem_of(parsed->options); !problem.empty())
+            throw wrong_usage(problem);
+        chosen.run = [parsed, show](session& here) { return show(here, parsed->options); };
+    });
+    return command;
+}
+
+void add_cm(CLI::App& parent, program_options& chosen) {
+    CLI::App* both = add(parent, "cm", "Makes connections by service id, and shows their steps");
+    both->require_subcommand(1);
+    const auto to = std::make_shared<parsed_command<cm_options>>();
+    CLI::App* connect =
+        add_cm_command(*both, chosen, "connect",
+                       "Connects, moves a message there and back, and disconnects", to,
+                       show_connection);
+    connect
+        ->add_option("--to", to->options.to,
+                     "name or node GUID of the peer, which this command lets listen (default: the "
+                     "second HCA); PREFIX:GUID: the GID of a port where a program listens")
+        ->type_name("DEVICE|GID");
+    connect->add_option("--text", to->options.text, "private data of the request, and the message")
+        ->capture_default_str();
+    connect->add_option("--timeout", to->options.milliseconds, "time limit of the request")
+        ->check(between(1u, 600'000u))
+        ->type_name("MS")
+        ->capture_default_str();
+    const auto at = std::make_shared<parsed_command<cm_options>>();
+    CLI::App* listen = add_cm_command(
+        *both, chosen, "listen", "Accepts connections, and sends a message of each back", at,
+        show_listener);
+    add_count(*listen, at->options.count, "stop after N connections");
+}
+
 void add_stats(CLI::App& parent, program_options& chosen) {
     CLI::App* command = add(
         parent, "stats", "Sends IBMF requests to a port, all at once, and shows IBMF's counters");
@@ -383,7 +430,7 @@ void add_fabric(CLI::App& parent, program_options& chosen) {
 
 void add_commands(CLI::App& parent, program_options& chosen) {
     parent.require_subcommand(1);
-    for (const auto each : {add_devices, add_port, add_events, add_mad, add_ping, add_qp, add_stats,
+    for (const auto each : {add_devices, add_port, add_events, add_mad, add_ping, add_qp, add_cm, add_stats,
                             add_sa, add_paths, add_fabric})
         each(parent, chosen);
 }

@@ -83,6 +83,16 @@ struct qp_options {
     bool bandwidth = false;
 };
 
+/// A connection by service id.
+struct cm_options {
+    port_choice from;
+    std::string to; // name or node GUID: that host listens, too; PREFIX:GUID: a host elsewhere
+    std::uint64_t service = 0x1000000000000C3D;
+    std::string text = "hello";          // of the request, and of the message
+    std::uint64_t count = 0;             // connections of a listener; 0: unlimited
+    std::uint32_t milliseconds = 30'000; // for the request
+};
+
 struct stats_options {
     port_choice from;
     std::uint16_t lid = 0; // 0: the port's own
@@ -95,9 +105,12 @@ asio::awaitable<void> show_port(session& here, port_choice which);
 asio::awaitable<void> show_events(session& here, event_options options);
 asio::awaitable<void> show_response(session& here, mad_options options);
 asio::awaitable<void> show_pings(session& here, ping_options options);
-/// Returns why the options do not fit together; empty when they do.
+/// Return why the options do not fit together; empty when they do.
 std::string problem_of(const qp_options& options);
 asio::awaitable<void> show_transfers(session& here, qp_options options);
+std::string problem_of(const cm_options& options);
+asio::awaitable<void> show_connection(session& here, cm_options options);
+asio::awaitable<void> show_listener(session& here, cm_options options);
 asio::awaitable<void> show_statistics(session& here, stats_options options);
 asio::awaitable<void> list_records(session& here);
 asio::awaitable<void> list_fields(session& here, const irpverbs::saa::record_type* record);

@@ -37,6 +37,7 @@ public:
 
     std::vector<std::byte>& bytes() { return bytes_; }
     const device& which() const { return which_; }
+    const ci::queue_pair& queue_pair() const { return qp_; }
 
 private:
     [[noreturn]] void fail(const char* action, std::string_view why) const;

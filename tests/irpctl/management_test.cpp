@@ -294,6 +294,21 @@ TEST(IrpctlPcap, RmppAndVendorClasses_AreCaptured) {
     EXPECT_EQ(decoded_by_tshark(file.path).size(), 2u);
 }
 
+// The messages of a connection, in their order, and no malformed packet beside them.
+TEST(IrpctlPcap, Connection_ItsMessagesAreDecoded) {
+    const capture_path file;
+    const ended how = run({"cm", "connect", "--pcap", file.path});
+    EXPECT_EQ(how.status, 0) << how.err;
+    EXPECT_EQ(malformed(file.path), 0u);
+    std::string attributes;
+    for (const std::string& each : packets(file.path, "-e infiniband.mad.mgmtclass "
+                                                      "-e infiniband.mad.attributeid "
+                                                      "-E separator=,"))
+        if (each.starts_with("0x07,")) attributes += each.substr(5) + ' ';
+    // REQ, REP, RTU, DREQ, DREP
+    EXPECT_EQ(attributes, "0x0010 0x0013 0x0014 0x0015 0x0016 ");
+}
+
 TEST(IrpctlPcap, DirectedRoute_IsCaptured) {
     const capture_path file;
     EXPECT_EQ(run({"mad", "--route", "1", "--attribute", "NodeInfo", "--pcap", file.path}).status,
