@@ -145,6 +145,46 @@ TEST_P(CmPassive, RepeatedDreq_IsConfirmedAgain) {
     EXPECT_EQ(link.next_event().type, ULONG{IB_CM_EVENT_DISCONNECTED});
 }
 
+TEST_P(CmPassive, AlternatePath_IsRefusedAsUnsupported) {
+    cm::rep_message rep;
+    const open_connection link = established(peer.request(), rep);
+    cm::lap_message lap;
+    lap.local_id = rep.remote_id;
+    lap.remote_id = rep.local_id;
+    lap.remote_qpn = rep.qpn;
+    const auto status_for = [&](const cm::lap_message& sent) {
+        peer.send(sent);
+        const auto apr = peer.receive<cm::apr_message>();
+        EXPECT_EQ(apr.remote_id, sent.local_id);
+        EXPECT_EQ(apr.local_id, sent.remote_id);
+        return apr.status;
+    };
+    EXPECT_EQ(status_for(lap), IB_CM_AP_UNSUPPORTED);
+    lap.remote_qpn = 7;
+    EXPECT_EQ(status_for(lap), IB_CM_AP_INVALID_QPN);
+    lap.remote_id = 7;
+    EXPECT_EQ(status_for(lap), IB_CM_AP_INVALID_COMM_ID);
+}
+
+TEST_P(CmPassive, RequestForAPathDuringDisconnect_IsNoConfirmation) {
+    cm::rep_message rep;
+    const open_connection link = established(peer.request(), rep);
+    verb_call disconnect([&](IRP* irp) { return CmDisconnect(link, nullptr, 0, irp); });
+    peer.receive<cm::dreq_message>();
+    cm::lap_message lap;
+    lap.local_id = rep.remote_id;
+    lap.remote_id = rep.local_id;
+    peer.send(lap);
+    EXPECT_EQ(peer.receive<cm::apr_message>().status, IB_CM_AP_INVALID_COMM_ID);
+    EXPECT_FALSE(disconnect.done());
+    cm::drep_message drep;
+    drep.local_id = rep.remote_id;
+    drep.remote_id = rep.local_id;
+    peer.send(drep);
+    EXPECT_EQ(disconnect.status(), STATUS_SUCCESS);
+    EXPECT_EQ(disconnect.information(), 1u);
+}
+
 TEST_P(CmPassive, MessagesForNoConnection_EndThePeersConnection) {
     cm::dreq_message dreq;
     dreq.local_id = 5;
@@ -171,23 +211,69 @@ TEST_P(CmPassive, RepeatedRequestAfterRejection_GetsTheSameRejection) {
     EXPECT_EQ(peer.receive<cm::rej_message>(), rej);
 }
 
+struct impossible_value {
+    const char* name;
+    void (*change)(cm::req_message& of);
+    std::uint16_t reason;
+    std::uint8_t info_length = 0;
+};
+
+// Source: IBA 12.6.7.2.
+constexpr impossible_value impossible_values[] = {
+    {"no id", [](auto& of) { of.local_id = 0; }, IB_CM_REJ_INVALID_COMM_ID},
+    {"another service", [](auto& of) { of.service_id = 1; }, IB_CM_REJ_INVALID_SERVICE_ID},
+    {"no CA", [](auto& of) { of.ca_guid = 0; }, IB_CM_REJ_UNSUPPORTED},
+    {"QP0", [](auto& of) { of.qpn = 0; }, IB_CM_REJ_UNSUPPORTED},
+    {"QP1", [](auto& of) { of.qpn = 1; }, IB_CM_REJ_UNSUPPORTED},
+    {"the multicast QP", [](auto& of) { of.qpn = 0xFFFFFF; }, IB_CM_REJ_UNSUPPORTED},
+    {"unknown P_Key", [](auto& of) { of.p_key = 0x1234; }, IB_CM_REJ_UNSUPPORTED},
+    {"no LID", [](auto& of) { of.primary.local_lid = 0; }, IB_CM_REJ_UNSUPPORTED},
+    {"multicast LID", [](auto& of) { of.primary.local_lid = 0xC000; }, IB_CM_REJ_UNSUPPORTED},
+    {"RD", [](auto& of) { of.transport = cm::transport_service::rd; },
+     IB_CM_REJ_INVALID_TRANSPORT_TYPE},
+    {"reserved transport", [](auto& of) { of.transport = cm::transport_service::reserved; },
+     IB_CM_REJ_INVALID_TRANSPORT_TYPE},
+    {"MTU 0", [](auto& of) { of.mtu = 0; }, IB_CM_REJ_INVALID_MTU, 1},
+    {"MTU 6", [](auto& of) { of.mtu = 6; }, IB_CM_REJ_INVALID_MTU, 1},
+    {"MTU 15", [](auto& of) { of.mtu = 15; }, IB_CM_REJ_INVALID_MTU, 1},
+    {"another port's LID", [](auto& of) { of.primary.remote_lid = 0x999; }, IB_CM_REJ_INVALID_LID,
+     2},
+    {"another port's GID",
+     [](auto& of) {
+         of.primary.remote_gid = {1, 2};
+     },
+     IB_CM_REJ_INVALID_GID, 16},
+    {"rate 1", [](auto& of) { of.primary.packet_rate = 1; }, IB_CM_REJ_INVALID_PACKET_RATE, 1},
+    {"rate 63", [](auto& of) { of.primary.packet_rate = 63; }, IB_CM_REJ_INVALID_PACKET_RATE, 1},
+    {"alternate path to no port", [](auto& of) { of.alternate.local_lid = 7; },
+     IB_CM_REJ_INVALID_ALT_LID, 2},
+    {"alternate path to a group",
+     [](auto& of) {
+         of.alternate.local_lid = 7;
+         of.alternate.remote_lid = 0xC000;
+     },
+     IB_CM_REJ_INVALID_ALT_LID, 2},
+    {"alternate rate 1",
+     [](auto& of) {
+         of.alternate = of.primary;
+         of.alternate.packet_rate = 1;
+     },
+     IB_CM_REJ_INVALID_ALT_PACKET_RATE, 1},
+};
+
 TEST_P(CmPassive, ImpossibleValues_AreRejectedWithTheirReason) {
-    const auto changed = [&](auto change) {
+    for (const impossible_value& each : impossible_values) {
+        SCOPED_TRACE(each.name);
         cm::req_message req = peer.request();
-        change(req);
-        return reason_for(req);
-    };
-    using req = cm::req_message;
-    EXPECT_EQ(changed([](req& of) { of.mtu = 0; }), IB_CM_REJ_INVALID_MTU);
-    EXPECT_EQ(changed([](req& of) { of.mtu = 6; }), IB_CM_REJ_INVALID_MTU);
-    EXPECT_EQ(changed([](req& of) { of.primary.remote_lid = 0x999; }), IB_CM_REJ_INVALID_LID);
-    EXPECT_EQ(changed([](req& of) { of.primary.remote_gid = {1, 2}; }), IB_CM_REJ_INVALID_GID);
-    EXPECT_EQ(changed([](req& of) { of.transport = cm::transport_service::rd; }),
-              IB_CM_REJ_INVALID_TRANSPORT_TYPE);
-    EXPECT_EQ(changed([](req& of) { of.qpn = 1; }), IB_CM_REJ_UNSUPPORTED);
-    EXPECT_EQ(changed([](req& of) { of.ca_guid = 0; }), IB_CM_REJ_UNSUPPORTED);
-    EXPECT_EQ(changed([](req& of) { of.primary.local_lid = 0xC000; }), IB_CM_REJ_UNSUPPORTED);
-    EXPECT_EQ(changed([](req& of) { of.service_id = 1; }), IB_CM_REJ_INVALID_SERVICE_ID);
+        each.change(req);
+        peer.send(req);
+        const auto rej = peer.receive<cm::rej_message>();
+        EXPECT_EQ(rej.remote_id, req.local_id);
+        EXPECT_EQ(rej.rejected, cm::message_kind::req);
+        EXPECT_EQ(rej.reason, each.reason);
+        EXPECT_EQ(rej.info_length, each.info_length);
+    }
+    EXPECT_EQ(manager.counters().rejected, std::size(impossible_values));
     EXPECT_EQ(manager.counters().connections, 0u);
 }
 

@@ -18,6 +18,20 @@ public:
         cm::encode(message, ++sent_, std::span<std::uint8_t, ibmf::mad_size>(bytes));
         EXPECT_EQ(agent_.send(to_lid(other_.lid()), bytes), STATUS_SUCCESS);
     }
+    /// A message of that attribute whose bytes `next()` returns.
+    template <class Next>
+    void send_bytes(std::uint16_t attribute, const Next& next) {
+        mad bytes;
+        const std::span<std::uint8_t, ibmf::mad_size> all(bytes);
+        ibmf::store(all.first<ibmf::mad_header_size>(), {.mgmt_class = MAD_MGMT_CLASS_COMM_MGT,
+                                                         .class_version = cm::class_version,
+                                                         .method = MAD_METHOD_SEND,
+                                                         .transaction_id = ++sent_,
+                                                         .attribute_id = attribute});
+        for (UCHAR& each : all.subspan(ibmf::mad_header_size))
+            each = next();
+        EXPECT_EQ(agent_.send(to_lid(other_.lid()), bytes), STATUS_SUCCESS);
+    }
     cm::any_message receive() {
         const auto decoded = cm::decode(agent_.receive().data);
         EXPECT_TRUE(decoded);

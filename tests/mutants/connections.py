@@ -6,7 +6,8 @@ ENGINE = "cm/src/engine/"
 TABLE = "cm/src/state/transitions.cpp"
 CONNECTING, ACCEPTING, WAITING, ENDING = (
     ENGINE + name + ".cpp" for name in ("connecting", "accepting", "waiting", "disconnecting"))
-REQUESTS, RECEIVE = (ENGINE + name + ".cpp" for name in ("requests", "receive"))
+REQUESTS, RECEIVE, LISTENER, PORT = (
+    ENGINE + name + ".cpp" for name in ("requests", "receive", "listener", "port"))
 RESOLUTION, UD_REQUEST, RESOLUTIONS = (
     ENGINE + name + ".cpp" for name in ("resolution", "ud_request", "receive_resolutions"))
 
@@ -29,7 +30,7 @@ MISTAKES = [
      [("    {replying, event::comm_est, action::start_sending, established},\n", "")]),
     # ---- waits and retries
     ("mra_extends_nothing", WAITING,
-     [("    wait_for(response_time(terms.primary.PacketLifeTime, mra.service_timeout));\n",
+     [("    wait_for(chosen_by_peer(response_time(terms.primary.PacketLifeTime, mra.service_timeout)));\n",
        "    wait_for(response_wait());\n")]),
     ("mra_names_the_wrong_message", WAITING,
      [("? message_kind::req", "? message_kind::rep")]),
@@ -54,10 +55,19 @@ MISTAKES = [
        "    enter_timewait(why.fx);\n    finish_verb(STATUS_SUCCESS, 1, why.fx);\n")]),
     # ---- service id resolution
     ("repeated_resolution_is_a_new_one", RESOLUTIONS, [("known != ud_requests_.end()", "false")]),
-    ("responses_without_bound", RESOLUTIONS, [("    if (remembered_.size() > at_most)", "    if (false)")]),
+    # ---- hostile peers
+    ("remembered_without_bound", PORT, [("remembered_.size() <= at_most", "true")]),
+    ("rejected_connection_kept_for_hours", WAITING,
+     [("    return as == role::active ? time : chosen_by_peer(time);\n", "    return time;\n")]),
+    ("ports_take_no_turns", LISTENER, [("each.source() != last_served_", "true")]),
+    ("full_backlog_stays", LISTENER,
+     [("newest == requests_.rend() || waiting_of(newest->source()) <= waiting_of(source) + 1", "true")]),
+    ("request_for_a_path_confirms_the_disconnect", RECEIVE,
+     [("        return refuse_path(*lap, source, fx);\n", "        static_cast<void>(lap);\n")]),
+    ("alternate_lid_not_checked", RECEIVE, [("!is_unicast(req.alternate.remote_lid)", "false")]),
     ("p_key_not_checked", RESOLUTIONS, [("!pkey_index(req.p_key)", "false")]),
     ("datagrams_offered_to_connections", RECEIVE, [("each.kind == kind && ", "")]),
-    ("response_not_remembered", UD_REQUEST, [("    at->remember(*this, fx);\n", "")]),
+    ("response_not_remembered", UD_REQUEST, [("    at->remember(*this, time_of(repetitions), fx);\n", "")]),
     ("dropped_request_is_accepted", UD_REQUEST, [("IB_CM_SIDR_REJECTED", "IB_CM_SIDR_VALID")]),
     ("managers_queue_pair_accepted", RESOLUTION, [("valid && !is_client_qp(from.qpn)", "false")]),
     ("resolution_repeated_for_ever", RESOLUTION, [("    --retries_left_;\n", "")]),

@@ -49,7 +49,7 @@ bool reject_oldest(listener& gone) {
     cm_port::guard locked(*gone.owner.at);
     offered* const oldest = gone.remove_oldest();
     if (oldest == nullptr) return false;
-    oldest->reject_unserved(locked.fx);
+    oldest->reject_unserved(unserved::closed, locked.fx);
     locked.fx.release(*oldest);
     return true;
 }

@@ -180,8 +180,9 @@ ib_cm_event_t connection::next_event() {
     return next;
 }
 
-void connection::reject_unserved(effects& fx) {
-    send(rejection(IB_CM_REJ_INVALID_SERVICE_ID), fx);
+void connection::reject_unserved(unserved why, effects& fx) {
+    send(rejection(why == unserved::closed ? IB_CM_REJ_INVALID_SERVICE_ID : IB_CM_REJ_NO_RESOURCES),
+         fx);
     state_ = state::timewait;
     enter_timewait(fx);
 }
@@ -191,8 +192,9 @@ void connection::drop(effects& fx) { end({event::timeout, fx}); }
 // Until packets of the connection, or the peer's duplicates of its last message, have expired.
 void connection::enter_timewait(effects& fx) {
     if (qp.connected() || qp.busy()) change_qp(qp_goal::stop, fx);
-    if (!was_connected_) at->remove_remote_qp(*this);
-    wait_for(was_connected_ ? time_of(terms.ack_timeout) : response_wait());
+    if (was_connected_) return wait_for(chosen_by_peer(time_of(terms.ack_timeout)));
+    at->remove_remote_qp(*this);
+    at->remember(*this, response_wait(), fx);
 }
 
 void connection::end(const cause& why) {

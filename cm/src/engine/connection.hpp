@@ -95,7 +95,8 @@ struct connection final : offered {
     bool take_request(const req_message& from, const datagram_address& source);
     bool is_request(const req_message& other) const;
     ULONG_PTR give_to(client& its_owner, void* into) override;
-    void reject_unserved(effects& fx) override;
+    void reject_unserved(unserved why, effects& fx) override;
+    ib_lid_t source() const override { return peer.address.local.ia_remote_lid; }
 
     /// Ends at once, since the port is being closed. No client has the connection.
     void drop(effects& fx);

@@ -51,7 +51,7 @@ public:
 private:
     boost::container::static_vector<outgoing, 3> messages_;
     boost::container::static_vector<connection_ref, 2> qp_changes_;
-    boost::container::static_vector<boost::intrusive_ptr<port_object>, 2> released_;
+    boost::container::static_vector<boost::intrusive_ptr<port_object>, 4> released_;
     path_query* path_query_ = nullptr;
     boost::intrusive_ptr<port_object> queries_;
     path_query* cancelled_query_ = nullptr;

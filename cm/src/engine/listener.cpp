@@ -38,7 +38,9 @@ void listener::match(effects& fx) {
     while (!requests_.empty()) {
         IRP* const irp = waits.take();
         if (irp == nullptr) return;
-        offered& next = *remove_oldest();
+        offered& next = next_request();
+        unlink_request(next);
+        last_served_ = next.source();
         const ULONG_PTR object = next.give_to(owner, irp->Tail.Overlay.DriverContext[3]);
         fx.complete(irp, STATUS_SUCCESS, object);
         fx.release(next);
@@ -52,18 +54,46 @@ NTSTATUS listener::get_request(IRP* irp, void* into, effects& fx) {
     return STATUS_PENDING;
 }
 
+// No port has two turns in a row while others wait.
+offered& listener::next_request() {
+    const auto other = std::ranges::find_if(
+        requests_, [&](const offered& each) { return each.source() != last_served_; });
+    return other != requests_.end() ? *other : requests_.front();
+}
+
+std::size_t listener::waiting_of(ib_lid_t source) const {
+    return static_cast<std::size_t>(std::ranges::count_if(
+        requests_, [&](const offered& each) { return each.source() == source; }));
+}
+
+bool listener::make_room_for(ib_lid_t source, effects& fx) {
+    if (requests_.size() < backlog_) return true;
+    const auto newest = std::find_if(requests_.rbegin(), requests_.rend(),
+                                     [&](const offered& each) { return each.source() != source; });
+    if (newest == requests_.rend() || waiting_of(newest->source()) <= waiting_of(source) + 1)
+        return false;
+    offered& crowded_out = *newest;
+    unlink_request(crowded_out);
+    crowded_out.reject_unserved(unserved::crowded_out, fx);
+    fx.release(crowded_out);
+    return true;
+}
+
+void listener::unlink_request(offered& request) {
+    requests_.erase(requests_.iterator_to(request));
+    request.waits_in = nullptr;
+}
+
 offered* listener::remove_oldest() {
     if (requests_.empty()) return nullptr;
     offered& oldest = requests_.front();
-    requests_.pop_front();
-    oldest.waits_in = nullptr;
+    unlink_request(oldest);
     return &oldest;
 }
 
 // The port still references the request.
 void listener::withdraw(offered& request) {
-    requests_.erase(requests_.iterator_to(request));
-    request.waits_in = nullptr;
+    unlink_request(request);
     intrusive_ptr_release(&request);
 }
 

@@ -52,6 +52,7 @@ void cm_port::add(connection& fresh) {
 
 void cm_port::remove(connection& gone, effects& fx) {
     deadlines_.clear(gone);
+    forget(gone);
     remove_remote_qp(gone);
     if (gone.by_remote_id.is_linked()) by_remote_id_.erase(by_remote_id_.iterator_to(gone));
     if (!gone.by_local_id.is_linked()) return;
@@ -59,6 +60,24 @@ void cm_port::remove(connection& gone, effects& fx) {
     --counters.connections;
     peer_connects -= gone.is_peer_to_peer ? 1 : 0;
     fx.release(gone);
+}
+
+// Without bound the requests of a hostile peer would take all memory. A peer that repeats a message
+// later is a stranger.
+void cm_port::remember(offered& of, ticks time, effects& fx) {
+    constexpr unsigned at_most = 1024;
+    set_deadline(of, std::max(time, ticks{1}));
+    if (of.backlog_entry.is_linked()) return;
+    remembered_.push_back(of);
+    if (remembered_.size() <= at_most) return;
+    offered& oldest = remembered_.front();
+    deadlines_.clear(oldest);
+    oldest.on_time(fx);
+}
+
+void cm_port::forget(offered& gone) {
+    if (gone.backlog_entry.is_linked() && gone.waits_in == nullptr)
+        remembered_.erase(remembered_.iterator_to(gone));
 }
 
 bool cm_port::add_remote_id(connection& of) { return by_remote_id_.insert(of).second; }

@@ -114,8 +114,10 @@ public:
     void remove(resolution& gone, effects& fx);
     void add(ud_request& fresh);
     void remove(ud_request& gone, effects& fx);
-    /// Repeats the response for a while, if the peer has not got it.
-    void remember(ud_request& of, effects& fx);
+
+    /// Keeps an object that has no connection any more, and repeats its last message for duplicates
+    /// of the peer's: for that time, or until there are too many.
+    void remember(offered& of, ticks time, effects& fx);
 
     void set_deadline(port_object& of, ticks after);
     void clear_deadline(port_object& of) { deadlines_.clear(of); }
@@ -165,6 +167,7 @@ private:
     NTSTATUS open_hca();
     NTSTATUS register_with_ibmf();
     NTSTATUS refresh();
+    void forget(offered& gone);
     bool drop_one();
     void drop_connections();
     // send.cpp
@@ -189,6 +192,7 @@ private:
     void refuse(const sidr_req_message& req, std::uint8_t status, const datagram_address& to,
                 effects& fx);
     void receive_response(const sidr_rep_message& rep, effects& fx);
+    void refuse_path(const lap_message& lap, const datagram_address& to, effects& fx);
     template <class Message>
     connection* addressee(const Message& message);
     connection* addressee(const rej_message& message);
@@ -235,7 +239,7 @@ private:
     boost::intrusive::list<
         offered, boost::intrusive::member_hook<offered, boost::intrusive::list_member_hook<>,
                                                &offered::backlog_entry>>
-        remembered_; // the ud_requests_ with a response, the oldest first
+        remembered_; // the oldest first
     deadlines deadlines_;
     ticks timer_due_ = 0; // 0: not set
     KTIMER timer_;

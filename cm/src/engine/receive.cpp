@@ -32,20 +32,37 @@ rejection_cause with_lid(std::uint16_t reason, ib_lid_t lid) {
     return made;
 }
 
-rejection_cause with_mtu(std::uint8_t mtu) { return {IB_CM_REJ_INVALID_MTU, 1, {mtu}}; }
+rejection_cause with_value(std::uint16_t reason, std::uint8_t value) {
+    return {reason, 1, {value}};
+}
+
+bool is_unicast(ib_lid_t lid) { return lid != 0 && lid <= IB_LID_UNICAST_LAST; }
+
+constexpr std::uint8_t lowest_rate = 2; // 2.5 Gb/s, which each port has
+
+// 0: the port's own.
+bool is_rate(std::uint8_t code) { return code == 0 || (code >= 2 && code <= 22); }
 
 /// Source: IBA 12.6.7.2.
 rejection_cause check(const req_message& req, const cm_port& at) {
     const port_attributes& port = at.attributes();
-    if (!is_client_qp(req.qpn) || req.ca_guid == 0) return {IB_CM_REJ_UNSUPPORTED};
+    if (req.local_id == 0) return {IB_CM_REJ_INVALID_COMM_ID};
+    if (!is_client_qp(req.qpn) || req.ca_guid == 0 || !at.pkey_index(req.p_key) ||
+        !is_unicast(req.primary.local_lid))
+        return {IB_CM_REJ_UNSUPPORTED};
     if (req.transport != transport_service::rc && req.transport != transport_service::uc)
         return {IB_CM_REJ_INVALID_TRANSPORT_TYPE};
-    if (req.mtu < IB_MTU_256 || req.mtu > port.mtu) return with_mtu(port.mtu);
+    if (req.mtu < IB_MTU_256 || req.mtu > port.mtu)
+        return with_value(IB_CM_REJ_INVALID_MTU, port.mtu);
     if (!at.has_lid(req.primary.remote_lid)) return with_lid(IB_CM_REJ_INVALID_LID, port.lid);
     if (!at.gid_index(req.primary.remote_gid))
         return with_gid(IB_CM_REJ_INVALID_GID, port.gids.empty() ? ib_gid_t{} : port.gids.front());
-    if (req.primary.local_lid == 0 || req.primary.local_lid > IB_LID_UNICAST_LAST)
-        return {IB_CM_REJ_UNSUPPORTED};
+    if (!is_rate(req.primary.packet_rate))
+        return with_value(IB_CM_REJ_INVALID_PACKET_RATE, lowest_rate);
+    if (!req.has_alternate()) return {};
+    if (!is_unicast(req.alternate.remote_lid)) return with_lid(IB_CM_REJ_INVALID_ALT_LID, port.lid);
+    if (!is_rate(req.alternate.packet_rate))
+        return with_value(IB_CM_REJ_INVALID_ALT_PACKET_RATE, lowest_rate);
     return {};
 }
 
@@ -78,6 +95,12 @@ void cm_port::receive(const any_message& message, const datagram_address& source
         return receive_resolution(*req, source, fx);
     if (const auto* const rep = std::get_if<sidr_rep_message>(&message))
         return receive_response(*rep, fx);
+    if (const auto* const lap = std::get_if<lap_message>(&message))
+        return refuse_path(*lap, source, fx);
+    if (std::holds_alternative<apr_message>(message)) { // this end sends no LAP
+        ++counters.unexpected;
+        return;
+    }
     connection* const to =
         std::visit([this](const auto& each) { return addressee(each); }, message);
     if (to == nullptr) return respond_to_stranger(message, source, fx);
@@ -147,6 +170,20 @@ void cm_port::respond_to_stranger(const any_message& message, const datagram_add
         rej.reason = IB_CM_REJ_INVALID_COMM_ID;
         fx.send(to, rej, new_transaction_id());
     }
+}
+
+// Queue pairs have no alternate path yet: the peer keeps its primary one. Source: IBA 12.8.2.
+void cm_port::refuse_path(const lap_message& lap, const datagram_address& to, effects& fx) {
+    const connection* const known = addressee(lap);
+    apr_message apr;
+    apr.local_id = lap.remote_id;
+    apr.remote_id = lap.local_id;
+    apr.status = IB_CM_AP_UNSUPPORTED;
+    if (known == nullptr || known->now() != state::established)
+        apr.status = IB_CM_AP_INVALID_COMM_ID;
+    else if (lap.remote_qpn != known->qp.attributes().num)
+        apr.status = IB_CM_AP_INVALID_QPN;
+    fx.send(to, apr, new_transaction_id());
 }
 
 void cm_port::receive_request(const req_message& req, const any_message& message,
@@ -226,7 +263,8 @@ listener* cm_port::find_listener(ib_svc_id_t service, service_kind kind,
 void cm_port::offer(const req_message& req, const datagram_address& source, effects& fx) {
     listener* const to = find_listener(req.service_id, service_kind::connections, req.private_data);
     if (to == nullptr) return reject(req, IB_CM_REJ_INVALID_SERVICE_ID, source, fx);
-    const connection_ref fresh = to->is_full() ? nullptr : connection::make(*this, role::passive);
+    const bool has_room = to->make_room_for(source.local.ia_remote_lid, fx);
+    const connection_ref fresh = has_room ? connection::make(*this, role::passive) : nullptr;
     if (fresh == nullptr || !fresh->take_request(req, source))
         return reject(req, IB_CM_REJ_NO_RESOURCES, source, fx);
     add(*fresh);

@@ -13,7 +13,8 @@ void cm_port::receive_resolution(const sidr_req_message& req, const datagram_add
     listener* const to = find_listener(req.service_id, service_kind::datagrams, req.private_data);
     if (to == nullptr) return refuse(req, IB_CM_SIDR_INVALID_SERVICE_ID, source, fx);
     if (!pkey_index(req.p_key)) return refuse(req, IB_CM_SIDR_REJECTED, source, fx);
-    const auto fresh = to->is_full() ? nullptr : ud_request::make(*this, req, source);
+    const bool has_room = to->make_room_for(source.local.ia_remote_lid, fx);
+    const auto fresh = has_room ? ud_request::make(*this, req, source) : nullptr;
     if (fresh == nullptr) return refuse(req, IB_CM_SIDR_NO_QP, source, fx);
     add(*fresh);
     to->offer(*fresh, fx);
@@ -61,19 +62,10 @@ void cm_port::add(ud_request& fresh) {
 void cm_port::remove(ud_request& gone, effects& fx) {
     deadlines_.clear(gone);
     if (!gone.by_key.is_linked()) return;
-    if (gone.backlog_entry.is_linked()) remembered_.erase(remembered_.iterator_to(gone));
+    forget(gone);
     ud_requests_.erase(ud_requests_.iterator_to(gone));
     --counters.resolutions;
     fx.release(gone);
-}
-
-// A peer that repeats the request later gets a response anew.
-void cm_port::remember(ud_request& of, effects& fx) {
-    constexpr unsigned at_most = 1024;
-    constexpr unsigned repetitions = 21; // 8.6 s: twice the initial value of a requester's wait
-    remembered_.push_back(of);
-    set_deadline(of, time_of(repetitions));
-    if (remembered_.size() > at_most) remove(static_cast<ud_request&>(remembered_.front()), fx);
 }
 
 } // namespace irpverbs::cm::engine

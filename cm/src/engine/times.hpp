@@ -36,4 +36,8 @@ constexpr std::uint8_t life_time_of(unsigned ack_timeout_code) {
 /// The time that an MRA requests: 69 s, as rdma_cm's.
 inline constexpr unsigned service_timeout = 24;
 
+/// A time that a peer has chosen, with the bound of this end: codes go up to 2.4 hours, and what a
+/// hostile peer begins must not last as long.
+constexpr ticks chosen_by_peer(ticks time) { return std::min(time, 2 * time_of(service_timeout)); }
+
 } // namespace irpverbs::cm::engine

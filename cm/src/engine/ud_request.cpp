@@ -12,6 +12,13 @@
 
 namespace irpverbs::cm::engine {
 
+namespace {
+
+// 8.6 s: twice the initial value of a requester's wait.
+constexpr unsigned repetitions = 21;
+
+} // namespace
+
 boost::intrusive_ptr<ud_request> ud_request::make(cm_port& its_port, const sidr_req_message& from,
                                                   const datagram_address& source) noexcept {
     if (dispatch::detail::fault_point("cm.ud_request")) return nullptr;
@@ -78,8 +85,10 @@ NTSTATUS ud_request::respond(const ib_cm_ud_response_t& wanted, effects& fx) {
     return STATUS_SUCCESS;
 }
 
-void ud_request::reject_unserved(effects& fx) {
-    send_response(response_with(IB_CM_SIDR_INVALID_SERVICE_ID), fx);
+void ud_request::reject_unserved(unserved why, effects& fx) {
+    send_response(
+        response_with(why == unserved::closed ? IB_CM_SIDR_INVALID_SERVICE_ID : IB_CM_SIDR_NO_QP),
+        fx);
 }
 
 void ud_request::close(effects& fx) {
@@ -101,7 +110,7 @@ void ud_request::send_response(const sidr_rep_message& response, effects& fx) {
     has_response_ = true;
     encode(response, at->new_transaction_id(), response_);
     fx.send(peer_, response_);
-    at->remember(*this, fx);
+    at->remember(*this, time_of(repetitions), fx);
 }
 
 void ud_request::repeat_response(effects& fx) {

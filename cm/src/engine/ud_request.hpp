@@ -34,7 +34,8 @@ struct ud_request final : offered {
     // The caller of the functions below holds the port's lock.
 
     ULONG_PTR give_to(client& its_owner, void* into) override;
-    void reject_unserved(effects& fx) override;
+    void reject_unserved(unserved why, effects& fx) override;
+    ib_lid_t source() const override { return key.lid; }
     NTSTATUS respond(const ib_cm_ud_response_t& wanted, effects& fx);
     void close(effects& fx);
     /// The peer has sent the request again.

@@ -10,10 +10,13 @@ namespace irpverbs::cm::engine {
 void connection::wait_for(ticks time) { at->set_deadline(*this, std::max(time, ticks{1})); }
 
 ticks connection::response_wait() const {
-    return response_time(terms.primary.PacketLifeTime, terms.remote_response_timeout);
+    const ticks time = response_time(terms.primary.PacketLifeTime, terms.remote_response_timeout);
+    return as == role::active ? time : chosen_by_peer(time);
 }
 
-ticks connection::half_of_peers_wait() const { return time_of(terms.local_response_timeout) / 2; }
+ticks connection::half_of_peers_wait() const {
+    return chosen_by_peer(time_of(terms.local_response_timeout)) / 2;
+}
 
 bool connection::has_retries() const {
     using enum state;
@@ -28,7 +31,7 @@ void connection::on_time(effects& fx) {
 void connection::extend_wait(const cause& why) {
     const auto& mra = std::get<mra_message>(*why.message);
     peer.id = mra.local_id;
-    wait_for(response_time(terms.primary.PacketLifeTime, mra.service_timeout));
+    wait_for(chosen_by_peer(response_time(terms.primary.PacketLifeTime, mra.service_timeout)));
 }
 
 void connection::resend(const cause& why) {
