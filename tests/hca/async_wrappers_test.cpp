@@ -114,6 +114,12 @@ asio::awaitable<void> use_queue_pair(ib_guid_t guid) {
     ci::memory_region mr =
         co_await ci::register_mr(pd, memory, IB_AC_LOCAL_WRITE | IB_AC_RDMA_WRITE);
     EXPECT_EQ((co_await ci::query_mr(mr))->lkey, mr.lkey());
+    const ib_mr_mod_t readable{IB_MR_MOD_ACCESS, nullptr, {nullptr, 0, IB_AC_RDMA_READ}};
+    co_await ci::modify_mr(mr, readable);
+    EXPECT_EQ((co_await ci::query_mr(mr))->access_ctrl, ib_access_t{IB_AC_RDMA_READ});
+    const ib_mr_mod_t writable{
+        IB_MR_MOD_ACCESS, nullptr, {nullptr, 0, IB_AC_LOCAL_WRITE | IB_AC_RDMA_WRITE}};
+    co_await ci::modify_mr(mr, writable);
     EXPECT_EQ(mr.rkey(), mr.lkey());
 
     ib_av_attr_t way{};

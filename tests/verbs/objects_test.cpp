@@ -80,10 +80,29 @@ TEST(Objects, ReregisteredRegion_HasTheNewRange) {
     EXPECT_EQ(ibv_rereg_mr(region, 0, nullptr, nullptr, 0, 0), IBV_REREG_MR_ERR_INPUT);
     EXPECT_EQ(ibv_rereg_mr(region, IBV_REREG_MR_CHANGE_TRANSLATION, nullptr, nullptr, 64, 0),
               IBV_REREG_MR_ERR_INPUT);
-    EXPECT_EQ(ibv_rereg_mr(region, IBV_REREG_MR_CHANGE_ACCESS, nullptr, nullptr, 0, all_access),
+    EXPECT_EQ(ibv_rereg_mr(region, IBV_REREG_MR_CHANGE_ACCESS, nullptr, nullptr, 0,
+                           IBV_ACCESS_REMOTE_WRITE),
               IBV_REREG_MR_ERR_INPUT);
-    EXPECT_EQ(errno, EOPNOTSUPP) << "peers know its key";
+    EXPECT_EQ(errno, EINVAL) << "without local write";
+    EXPECT_EQ(ibv_rereg_mr(region, IBV_REREG_MR_CHANGE_PD, nullptr, nullptr, 0, all_access),
+              IBV_REREG_MR_ERR_INPUT)
+        << "rights that the flags do not name";
     EXPECT_EQ(region->length, 128u) << "a failure changes nothing";
+}
+
+TEST(Objects, ReregisteredRegion_KeepsItsKey) {
+    end one;
+    const owned<ibv_mr> region(ibv_reg_mr(one.pd, one.bytes.data(), 64, all_access), ibv_dereg_mr);
+    const owned<ibv_pd> other(ibv_alloc_pd(one.context), ibv_dealloc_pd);
+    const std::uint32_t lkey = region->lkey;
+    EXPECT_EQ(ibv_rereg_mr(region, IBV_REREG_MR_CHANGE_PD, other, nullptr, 0, 0), 0);
+    EXPECT_EQ(region->pd, other);
+    EXPECT_EQ(ibv_dealloc_pd(other), EBUSY);
+    EXPECT_EQ(ibv_rereg_mr(region, IBV_REREG_MR_CHANGE_PD | IBV_REREG_MR_CHANGE_ACCESS, one.pd,
+                           nullptr, 0, IBV_ACCESS_LOCAL_WRITE),
+              0);
+    EXPECT_EQ(region->lkey, lkey);
+    EXPECT_EQ(region->rkey, 0u);
 }
 
 TEST(Objects, CompletionQueue_HasTheSizeThatIsReported) {

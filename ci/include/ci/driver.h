@@ -60,7 +60,7 @@ typedef struct _HCA_PD {
 
 /* A memory region, as its driver sees it. Ownership: the common half's. */
 typedef struct _HCA_MR {
-    IB_MR Mr; /* RegisterMr sets the keys */
+    IB_MR Mr; /* RegisterMr and ModifyMr set the keys */
     HCA_PD* Pd;
     ib_mr_create_t Create;
     VOID* Extension; /* MrExtensionSize bytes, zeroed */
@@ -208,6 +208,11 @@ typedef struct _HCA_OPERATIONS {
     /* Has no IRP, and neither pends nor blocks; returns the status of CiBindMw, which has checked
        everything but current_rkey and the state of the queue pair. *RKey: the new key. */
     NTSTATUS (*BindMw)(HCA_MW* Mw, HCA_QP* Qp, const ib_bind_wr_t* Bind, ULONG* RKey);
+
+    /* ModifyMr of a region is called one at a time. HcaModifiedMr returns the whole region that is
+       wanted, whose values have been checked. Mr->Create and Mr->Pd are still those of before; the
+       common half replaces them when this has succeeded. */
+    NTSTATUS (*ModifyMr)(HCA_MR* Mr, const ib_mr_mod_t* Modify, CI_UDATA* UserData, PIRP Irp);
 } HCA_OPERATIONS;
 
 /* Initialises a table without operations. IRQL: any. */
@@ -362,6 +367,22 @@ static inline void HcaSetQpState(HCA_QP* Qp, ib_qp_state_t State) {
    transitions is that of IBA 11.2.5.2. Returns the status of CiModifyQp. Limits of the HCA and the
    port's MTU and tables remain to the driver. IRQL: any. */
 NT_API NTSTATUS HcaCheckQpModify(const HCA_QP* Qp, const ib_qp_mod_t* Modify);
+
+/* The region after a change. IRQL: any. */
+static inline ib_mr_create_t HcaModifiedMr(const HCA_MR* Mr, const ib_mr_mod_t* Modify) {
+    ib_mr_create_t Made = Mr->Create;
+    if ((Modify->opts & IB_MR_MOD_ADDR) != 0) {
+        Made.vaddr = Modify->create.vaddr;
+        Made.length = Modify->create.length;
+    }
+    if ((Modify->opts & IB_MR_MOD_ACCESS) != 0) Made.access_ctrl = Modify->create.access_ctrl;
+    return Made;
+}
+
+/* The protection domain of a region after a change. IRQL: any. */
+static inline HCA_PD* HcaModifiedPd(const HCA_MR* Mr, const ib_mr_mod_t* Modify) {
+    return (Modify->opts & IB_MR_MOD_PD) != 0 ? (HCA_PD*)(VOID*)Modify->h_pd : Mr->Pd;
+}
 
 /* Sets the functions that CiPostSend and CiPostRecv call with Posts.Queue; NULL stands for one that
    returns STATUS_NOT_SUPPORTED, as before the first call of this. A driver may have a function for

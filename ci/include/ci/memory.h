@@ -42,6 +42,18 @@ typedef struct _ib_mr_create {
     ib_access_t access_ctrl;
 } ib_mr_create_t;
 
+/* ib_mr_mod_t.opts: the members that are valid. Values of ibv_rereg_mr(3). */
+#define IB_MR_MOD_ADDR 0x1u   /* create.vaddr and create.length */
+#define IB_MR_MOD_PD 0x2u     /* h_pd */
+#define IB_MR_MOD_ACCESS 0x4u /* create.access_ctrl */
+
+/* A change of a memory region. */
+typedef struct _ib_mr_mod {
+    ULONG opts; /* IB_MR_MOD_* */
+    struct _IB_PD* h_pd;
+    ib_mr_create_t create;
+} ib_mr_mod_t;
+
 /* Attributes of a memory region. */
 typedef struct _ib_mr_attr {
     ULONG size; /* bytes of the whole block: this */
@@ -122,6 +134,23 @@ NT_API NTSTATUS CiDeregisterMr(IB_MR* pMr, struct _CI_UDATA* pUserData, IRP* pIr
 /* Attributes of a memory region; sizes and statuses as CiQueryCa. */
 NT_API NTSTATUS CiQueryMr(IB_MR* pMr, SIZE_T AttrSize, ib_mr_attr_t* pAttr,
                           struct _CI_UDATA* pUserData, IRP* pIrp);
+
+/* Changes the protection domain of a memory region, its range, its rights, or several of these, as
+   if it were deregistered and registered again in one step; what opts does not name stays.
+   pMr->LKey and pMr->RKey are the keys from the completion on, which may be the same. A failure
+   changes nothing, except where its status says so.
+   Ownership: until the completion the caller neither calls another verb of the region nor posts
+   work requests that use it; outstanding ones see it as before or as after the change. The region
+   counts as created with the new domain.
+   STATUS_SUCCESS. STATUS_DEVICE_BUSY: a memory window is bound to it, or a region shares its pages.
+   STATUS_INVALID_PARAMETER: also opts that are 0 or unknown, a domain of another channel adapter,
+   and a range that CiRegisterMr refuses. STATUS_ACCESS_DENIED, STATUS_NOT_SUPPORTED,
+   STATUS_INSUFFICIENT_RESOURCES, STATUS_ACCESS_VIOLATION: as CiRegisterMr; STATUS_NOT_SUPPORTED:
+   also the HCA changes no regions. STATUS_IO_DEVICE_ERROR: the HCA failed while it changed the
+   region, whose keys are invalid now; CiDeregisterMr ends it. Source: IBA 11.2.8.5, 11.2.8.6
+   (Reregister Memory Region); ci_modify_mr of WinOF. */
+NT_API NTSTATUS CiModifyMr(IB_MR* pMr, const ib_mr_mod_t* pModify, struct _CI_UDATA* pUserData,
+                           IRP* pIrp);
 
 /* Allocates a memory window, which is not bound: no key gives access by it. Type is one of
    ib_mw_type_t. A window that is bound holds its region: CiDeregisterMr completes

@@ -60,6 +60,14 @@ auto query_mr(IB_MR* mr, Token&& token = {}) {
         std::forward<Token>(token));
 }
 
+/// CiModifyMr: void(error_code). The handle of the region keeps its first domain; that of a new
+/// domain outlives the region.
+template <class Token = boost::asio::deferred_t>
+auto modify_mr(IB_MR* mr, const ib_mr_mod_t& change, Token&& token = {}) {
+    return detail::call<void>([=](IRP* irp) { CiModifyMr(mr, &change, nullptr, irp); },
+                              std::forward<Token>(token));
+}
+
 /// CiAllocateMw: void(error_code, memory_window). `pd` stays allocated at least until completion.
 /// The window ends before the regions to which it is bound: a region is not deregistered before.
 template <class Token = boost::asio::deferred_t>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "child_object.hpp"
+#include "turn_queue.hpp"
 
 namespace irpverbs::ci {
 
@@ -24,6 +25,15 @@ struct mr_object final : child_object<mr_object, HCA_MR, pd_object> {
     void set_up(const create_parameters& wanted, event_channel*) {
         shared.Create = *static_cast<const ib_mr_create_t*>(wanted.attributes);
     }
+
+    turn_queue* turns() override { return &turns_; } // of CiModifyMr
+    /// Checks a change, just before the driver executes it. A new domain then counts the region.
+    NTSTATUS begin_change(const ib_mr_mod_t* wanted);
+    void on_changed(const parameters& with, NTSTATUS status) override;
+
+private:
+    turn_queue turns_;
+    pd_object* next_pd_ = nullptr; // of the change under way; null: it does not begin
 };
 
 struct mw_object final : child_object<mw_object, HCA_MW, pd_object> {

@@ -110,8 +110,8 @@ public:
 
     /// The queue of its verbs that execute one at a time; null: it has no such verb.
     virtual turn_queue* turns() { return nullptr; }
-    /// A verb that had the turn has executed, and is about to complete.
-    virtual void on_changed() {}
+    /// A verb that had the turn has executed, and is about to complete with the status.
+    virtual void on_changed(const parameters&, NTSTATUS) {}
 
     /// The operation that was to end the object has refused: it is as before `close`.
     void reopen();

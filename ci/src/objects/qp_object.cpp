@@ -47,7 +47,7 @@ void qp_object::abandon_transfers() {
         if (cq_of(each).has_transfers()) cq_of(each).work.abandon(*this);
 }
 
-void qp_object::on_changed() {
+void qp_object::on_changed(const parameters&, NTSTATUS) {
     if (HcaQpState(&shared) == IB_QPS_RESET) abandon_transfers();
 }
 

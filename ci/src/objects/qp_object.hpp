@@ -24,7 +24,7 @@ struct qp_object final : child_object<qp_object, HCA_QP, pd_object> {
     transfer_flush flush; // for cancelled transfers
 
     turn_queue* turns() override { return &turns_; } // of CiModifyQp and CiFlushQp
-    void on_changed() override;
+    void on_changed(const parameters& with, NTSTATUS status) override;
     /// Begin a transfer; the reference that the IRP has is dropped when it has begun.
     NTSTATUS start_send(IRP* irp, const ib_send_wr_t& request);
     NTSTATUS start_receive(IRP* irp, const ib_recv_wr_t& request);

@@ -14,7 +14,7 @@ namespace {
                                             NTSTATUS status, ULONG_PTR information) {
     object& target = object_of(row, parameters_of(location).object);
     const UCHAR flags = location->Flags;
-    if ((flags & has_turn) != 0) target.on_changed();
+    if ((flags & has_turn) != 0) target.on_changed(parameters_of(location), status);
     if ((flags & bounced) != 0)
         status = return_user_buffer(location, row.buffer, status, information);
     finish(irp, status, information);

@@ -217,6 +217,16 @@ struct av_change : input<ib_av_attr_t> {
     }
 };
 
+/// A change of a region, checked when it executes: an earlier change may still be under way when
+/// the verb is called.
+struct mr_change : input<ib_mr_mod_t> {
+    static constexpr bool in_turn = true;
+    static NTSTATUS before_call(hca_device&, const parameters& with) {
+        return mr_object::of(with.object)
+            .begin_change(static_cast<const ib_mr_mod_t*>(with.buffer));
+    }
+};
+
 struct srq_change : input<ib_srq_mod_t> {
     static constexpr bool in_turn = true;
     static NTSTATUS check(const hca_device&, const parameters& with) {

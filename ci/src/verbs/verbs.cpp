@@ -172,6 +172,10 @@ NTSTATUS CiQueryMr(IB_MR* pMr, SIZE_T AttrSize, ib_mr_attr_t* pAttr, CI_UDATA* p
     return send(pMr, pIrp, HCA_MN_QUERY_MR, pAttr, AttrSize, word_of(pUserData));
 }
 
+NTSTATUS CiModifyMr(IB_MR* pMr, const ib_mr_mod_t* pModify, CI_UDATA* pUserData, IRP* pIrp) {
+    return send(pMr, pIrp, HCA_MN_MODIFY_MR, pModify, 0, word_of(pUserData));
+}
+
 NTSTATUS CiAllocateMw(IB_PD* pPd, ULONG Type, CI_UDATA* pUserData, IRP* pIrp) {
     return send_create(pPd, pIrp, HCA_MN_ALLOCATE_MW, pUserData, nullptr, nullptr, Type);
 }

@@ -54,16 +54,25 @@ bool is_implicit(const region_attributes& of) {
            (of.access & IBV_ACCESS_ON_DEMAND) != 0;
 }
 
-IB_MR* create_region(const region_attributes& wanted) {
-    ib_mr_create_t create{wanted.address, wanted.length, from_libibverbs_access(wanted.access)};
+ib_mr_create_t region_of(const region_attributes& wanted) {
+    ib_mr_create_t made{wanted.address, wanted.length, from_libibverbs_access(wanted.access)};
     if (is_implicit(wanted)) {
-        create.vaddr = reinterpret_cast<void*>(first_mapped);
-        create.length = mapped_bytes;
+        made.vaddr = reinterpret_cast<void*>(first_mapped);
+        made.length = mapped_bytes;
     }
-    outcome made = call(CiRegisterMr, protection_domain::of(wanted.pd).own(), &create,
-                        static_cast<CI_UDATA*>(nullptr));
-    // The kernel calls rights that contradict one another an invalid argument.
-    if (made.status == STATUS_ACCESS_DENIED) made.status = STATUS_INVALID_PARAMETER;
+    return made;
+}
+
+// The kernel calls rights that contradict one another an invalid argument.
+outcome as_kernels(outcome of_region) {
+    if (of_region.status == STATUS_ACCESS_DENIED) of_region.status = STATUS_INVALID_PARAMETER;
+    return of_region;
+}
+
+IB_MR* create_region(const region_attributes& wanted) {
+    const ib_mr_create_t create = region_of(wanted);
+    const outcome made = as_kernels(call(CiRegisterMr, protection_domain::of(wanted.pd).own(),
+                                         &create, static_cast<CI_UDATA*>(nullptr)));
     return own_object<IB_MR>(open_device::of(wanted.pd->context).ca(), made);
 }
 
@@ -89,10 +98,34 @@ constexpr unsigned known_rights() {
     return made;
 }
 
+bool has_known_rights(const region_attributes& of) { return (of.access & ~known_rights()) == 0; }
+
+// Source: ibv_rereg_mr(3).
+bool is_good_change(int flags, const region_attributes& given) {
+    const bool moves = (flags & IBV_REREG_MR_CHANGE_TRANSLATION) != 0;
+    const bool has_domain = (flags & IBV_REREG_MR_CHANGE_PD) == 0 || given.pd != nullptr;
+    const bool has_memory = !moves || (given.address != nullptr && given.length != 0);
+    const bool has_rights = (flags & IBV_REREG_MR_CHANGE_ACCESS) != 0 || given.access == 0;
+    return flags != 0 && (flags & ~IBV_REREG_MR_FLAGS_SUPPORTED) == 0 && has_domain && has_memory &&
+           has_rights && has_known_rights(given);
+}
+
+region_attributes changed_attributes(const memory_region& of, int flags,
+                                     const region_attributes& given) {
+    region_attributes made{of.pd, of.addr, of.length, of.access};
+    if ((flags & IBV_REREG_MR_CHANGE_PD) != 0) made.pd = given.pd;
+    if ((flags & IBV_REREG_MR_CHANGE_ACCESS) != 0) made.access = given.access;
+    if ((flags & IBV_REREG_MR_CHANGE_TRANSLATION) != 0) {
+        made.address = given.address;
+        made.length = given.length;
+    }
+    return made;
+}
+
 } // namespace
 
 memory_region* register_region(const region_attributes& wanted) {
-    if ((wanted.access & ~known_rights()) != 0) {
+    if (!has_known_rights(wanted)) {
         errno = EINVAL;
         return nullptr;
     }
@@ -105,25 +138,6 @@ memory_region* register_region(const region_attributes& wanted) {
     if (registered == nullptr) deregister(mr);
     return registered;
 }
-
-namespace {
-
-constexpr int rereg_flags = IBV_REREG_MR_FLAGS_SUPPORTED;
-
-// The new region exists before the earlier one ends, so that a failure changes nothing.
-int reregister(memory_region& changed, const region_attributes& wanted) {
-    IB_MR* fresh = create_region(wanted);
-    if (fresh == nullptr) return IBV_REREG_MR_ERR_INPUT;
-    if (const int error = deregister(changed.mr); error != 0) {
-        deregister(fresh);
-        errno = error;
-        return IBV_REREG_MR_ERR_INPUT;
-    }
-    describe(changed, fresh, wanted);
-    return 0;
-}
-
-} // namespace
 
 // No page is locked, so there is nothing to prefetch; the advice is checked.
 int advise_mr(ibv_pd*, ibv_advise_mr_advice advice, std::uint32_t flags, ibv_sge*,
@@ -203,26 +217,26 @@ ibv_mr* irpverbs_ibv_reg_mr_iova(ibv_pd* pd, void* address, std::size_t length, 
     return irpverbs_ibv_reg_mr_iova2(pd, address, length, iova, static_cast<unsigned>(access));
 }
 
+// A failure changes nothing, so it is always one of the input.
 int irpverbs_ibv_rereg_mr(ibv_mr* shown, int flags, ibv_pd* pd, void* address, std::size_t length,
                           int access) {
     auto& changed = memory_region::of(shown);
-    if (flags == 0 || (flags & ~rereg_flags) != 0) {
+    const region_attributes given{pd, address, length, static_cast<unsigned>(access)};
+    if (!is_good_change(flags, given)) {
         errno = EINVAL;
         return IBV_REREG_MR_ERR_INPUT;
     }
-    // Peers know the key of a region, which a new registration does not keep.
-    if (flags == IBV_REREG_MR_CHANGE_ACCESS) {
-        errno = EOPNOTSUPP;
+    const region_attributes wanted = changed_attributes(changed, flags, given);
+    const ib_mr_mod_t change{static_cast<ULONG>(flags), protection_domain::of(wanted.pd).own(),
+                             region_of(wanted)};
+    const outcome done =
+        as_kernels(call(CiModifyMr, changed.mr, &change, static_cast<CI_UDATA*>(nullptr)));
+    if (!done) {
+        errno = done.error();
         return IBV_REREG_MR_ERR_INPUT;
     }
-    region_attributes wanted{changed.pd, changed.addr, changed.length, changed.access};
-    if ((flags & IBV_REREG_MR_CHANGE_PD) != 0) wanted.pd = pd;
-    if ((flags & IBV_REREG_MR_CHANGE_ACCESS) != 0) wanted.access = static_cast<unsigned>(access);
-    if ((flags & IBV_REREG_MR_CHANGE_TRANSLATION) != 0) {
-        wanted.address = address;
-        wanted.length = length;
-    }
-    return reregister(changed, wanted);
+    describe(changed, changed.mr, wanted);
+    return 0;
 }
 
 int irpverbs_ibv_dereg_mr(ibv_mr* shown) {

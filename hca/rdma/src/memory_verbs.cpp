@@ -98,15 +98,43 @@ NTSTATUS deallocate_pd(HCA_PD* pd, CI_UDATA* user, PIRP) try {
     return STATUS_SUCCESS; // the kernel deallocates it when the context closes
 }
 
-// The kernel would register the memory of this process.
-NTSTATUS register_mr(HCA_MR* mr, CI_UDATA* user, PIRP irp) {
-    HcaCopyUserData(user, nullptr, 0);
+namespace {
+
+// The kernel would register the memory of this process for another one.
+NTSTATUS check_region(const HCA_MR* mr, const ib_mr_create_t& region, const IRP* irp) {
     if (ci::is_of_another_process(irp)) return STATUS_NOT_SUPPORTED;
-    const ib_mr_create_t& region = mr->Create;
     const IB_CA_ATTR& limits = adapter::of(mr->Pd->Ca->Device).limits();
     if (limits.MaxMrSize != 0 && region.length > limits.MaxMrSize) return STATUS_INVALID_PARAMETER;
-    if (const NTSTATUS status = check_rights(limits, region.access_ctrl); !NT_SUCCESS(status))
-        return status;
+    return check_rights(limits, region.access_ctrl);
+}
+
+void set_keys(HCA_MR* mr, const ibv_mr& from, const ib_mr_create_t& region) {
+    mr->Mr.LKey = from.lkey;
+    mr->Mr.RKey = is_remote(region) ? from.rkey : 0;
+}
+
+// The numbers of IB_MR_MOD_* are those of libibverbs.
+static_assert(IB_MR_MOD_ADDR == IBV_REREG_MR_CHANGE_TRANSLATION &&
+              IB_MR_MOD_PD == IBV_REREG_MR_CHANGE_PD &&
+              IB_MR_MOD_ACCESS == IBV_REREG_MR_CHANGE_ACCESS);
+
+// The status of a change that failed. A provider without the function has changed nothing, whatever
+// libibverbs reports about the region.
+NTSTATUS failure_of_change(const verbs_context& opened, int result, int error) {
+    const bool unchanged =
+        result == IBV_REREG_MR_ERR_INPUT || result == IBV_REREG_MR_ERR_DONT_FORK_NEW;
+    const NTSTATUS status = opened.failure(error);
+    return unchanged || status == STATUS_NOT_SUPPORTED || status == STATUS_FILE_FORCED_CLOSED
+               ? status
+               : STATUS_IO_DEVICE_ERROR;
+}
+
+} // namespace
+
+NTSTATUS register_mr(HCA_MR* mr, CI_UDATA* user, PIRP irp) {
+    HcaCopyUserData(user, nullptr, 0);
+    const ib_mr_create_t& region = mr->Create;
+    if (const NTSTATUS status = check_region(mr, region, irp); !NT_SUCCESS(status)) return status;
     const verbs_context& opened = context_of(mr->Pd);
     ibv_mr* made = opened.verbs().reg_mr(extension_of(mr->Pd).domain, region.vaddr, region.length,
                                          access_flags(region.access_ctrl));
@@ -116,8 +144,27 @@ NTSTATUS register_mr(HCA_MR* mr, CI_UDATA* user, PIRP irp) {
         return STATUS_CANCELLED;
     }
     extension_of(mr).region = made;
-    mr->Mr.LKey = made->lkey;
-    mr->Mr.RKey = is_remote(region) ? made->rkey : 0;
+    set_keys(mr, *made, region);
+    return STATUS_SUCCESS;
+}
+
+// A change that the kernel made is not undone by a cancel.
+NTSTATUS modify_mr(HCA_MR* mr, const ib_mr_mod_t* modify, CI_UDATA* user, PIRP irp) {
+    HcaCopyUserData(user, nullptr, 0);
+    const ib_mr_create_t region = HcaModifiedMr(mr, modify);
+    if (const NTSTATUS status = check_region(mr, region, irp); !NT_SUCCESS(status)) return status;
+    const bool moves = (modify->opts & IB_MR_MOD_ADDR) != 0;
+    const bool has_rights = (modify->opts & IB_MR_MOD_ACCESS) != 0;
+    const verbs_context& opened = context_of(mr->Pd);
+    ibv_mr* its = extension_of(mr).region;
+    const int result = opened.verbs().rereg_mr(
+        its, static_cast<int>(modify->opts), extension_of(HcaModifiedPd(mr, modify)).domain,
+        moves ? region.vaddr : nullptr, moves ? region.length : 0,
+        has_rights ? access_flags(region.access_ctrl) : 0);
+    const int error = errno;
+    if (result != 0 && result != IBV_REREG_MR_ERR_DO_FORK_OLD)
+        return failure_of_change(opened, result, error);
+    set_keys(mr, *its, region);
     return STATUS_SUCCESS;
 }
 

@@ -29,6 +29,7 @@ ib_access_t remote_rights(unsigned flags);
 NTSTATUS allocate_pd(HCA_PD* pd, CI_UDATA* user_data, PIRP irp);
 NTSTATUS deallocate_pd(HCA_PD* pd, CI_UDATA* user_data, PIRP irp);
 NTSTATUS register_mr(HCA_MR* mr, CI_UDATA* user_data, PIRP irp);
+NTSTATUS modify_mr(HCA_MR* mr, const ib_mr_mod_t* modify, CI_UDATA* user_data, PIRP irp);
 NTSTATUS deregister_mr(HCA_MR* mr, CI_UDATA* user_data, PIRP irp);
 NTSTATUS query_mr(HCA_MR* mr, ib_mr_attr_t* attr, SIZE_T size, CI_UDATA* user_data, PIRP irp);
 

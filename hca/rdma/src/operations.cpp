@@ -183,6 +183,7 @@ const HCA_OPERATIONS operations = {
     .DeallocateMw = deallocate_mw,
     .QueryMw = query_mw,
     .BindMw = bind_mw,
+    .ModifyMr = modify_mr,
 };
 
 } // namespace irpverbs::hca_rdma

@@ -54,6 +54,7 @@ constinit const verbs_library real_verbs = {
     .alloc_pd = ibv_alloc_pd,
     .dealloc_pd = ibv_dealloc_pd,
     .reg_mr = reg_mr,
+    .rereg_mr = ibv_rereg_mr,
     .dereg_mr = ibv_dereg_mr,
     .alloc_mw = alloc_mw,
     .dealloc_mw = dealloc_mw,

@@ -112,6 +112,15 @@ bool key_table::try_remove(key_holder& region) {
     return true;
 }
 
+// Readers find the old range or the new one.
+bool key_table::try_change(key_holder& region, const key_range& range) {
+    const spin_guard guard(lock_);
+    if (region.windows != 0) return false;
+    region.range = range;
+    change(region.key, range, region_owner(range.pd));
+    return true;
+}
+
 ULONG key_table::key_of(const key_holder& holder) const {
     const spin_guard guard(lock_);
     return holder.key;

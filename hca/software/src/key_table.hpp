@@ -69,6 +69,8 @@ public:
     void remove(ULONG key);
     /// Removes a region, unless windows are bound to it.
     bool try_remove(key_holder& region);
+    /// Changes a region, whose key stays, unless windows are bound to it. False: they are.
+    bool try_change(key_holder& region, const key_range& range);
     /// Unbinds and removes a window.
     void remove_window(key_holder& window);
     ULONG count() const { return count_.load(std::memory_order_relaxed); }

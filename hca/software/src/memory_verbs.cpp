@@ -19,13 +19,20 @@ ULONGLONG base_of(const ib_mr_create_t& region) {
 
 bool is_remote(const ib_mr_create_t& region) { return (region.access_ctrl & IB_AC_REMOTE) != 0; }
 
-// Finds the memory of a region, which may be that of another process.
-NTSTATUS find_memory(const HCA_MR* mr, const IRP* irp, void*& memory) {
-    const ib_mr_create_t& region = mr->Create;
-    const ci::address_space* client = ci::client_memory(mr->Pd->Ca);
-    memory = client != nullptr ? client->place_of(region.vaddr, region.length) : region.vaddr;
+// Finds the memory of a region, which may be that of another process. `range` is that of its keys.
+NTSTATUS find_range(const HCA_PD* pd, const ib_mr_create_t& region, const IRP* irp,
+                    key_range& range) {
+    if (region.length > max_mr_size) return STATUS_INVALID_PARAMETER;
+    const ci::address_space* client = ci::client_memory(pd->Ca);
+    void* memory = client != nullptr ? client->place_of(region.vaddr, region.length) : region.vaddr;
     if (client == nullptr && ci::is_of_another_process(irp)) return STATUS_NOT_SUPPORTED;
+    range = {pd, base_of(region), region.length, memory, region.access_ctrl};
     return client == nullptr || memory != nullptr ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER;
+}
+
+void set_keys(HCA_MR* mr, ULONG key, const ib_mr_create_t& region) {
+    mr->Mr.LKey = key;
+    mr->Mr.RKey = is_remote(region) ? key : 0;
 }
 
 } // namespace
@@ -45,14 +52,27 @@ NTSTATUS deallocate_pd(HCA_PD* pd, CI_UDATA* user, PIRP) {
 NTSTATUS register_mr(HCA_MR* mr, CI_UDATA* user, PIRP irp) {
     HcaCopyUserData(user, nullptr, 0);
     const ib_mr_create_t& region = mr->Create;
-    if (region.length > max_mr_size) return STATUS_INVALID_PARAMETER;
-    void* memory = nullptr;
-    if (const NTSTATUS status = find_memory(mr, irp, memory); !NT_SUCCESS(status)) return status;
-    const ULONG key = adapter_of(mr->Pd).keys().insert(
-        {mr->Pd, base_of(region), region.length, memory, region.access_ctrl}, &holder_of(mr));
+    key_range range{};
+    if (const NTSTATUS status = find_range(mr->Pd, region, irp, range); !NT_SUCCESS(status))
+        return status;
+    const ULONG key = adapter_of(mr->Pd).keys().insert(range, &holder_of(mr));
     if (key == 0) return STATUS_INSUFFICIENT_RESOURCES;
-    mr->Mr.LKey = key;
-    mr->Mr.RKey = is_remote(region) ? key : 0;
+    set_keys(mr, key, region);
+    return STATUS_SUCCESS;
+}
+
+// The key stays, so peers that know it need not learn another one.
+NTSTATUS modify_mr(HCA_MR* mr, const ib_mr_mod_t* modify, CI_UDATA* user, PIRP irp) {
+    HcaCopyUserData(user, nullptr, 0);
+    const ib_mr_create_t region = HcaModifiedMr(mr, modify);
+    key_range range{};
+    const NTSTATUS status = find_range(HcaModifiedPd(mr, modify), region, irp, range);
+    if (!NT_SUCCESS(status)) return status;
+    adapter& self = adapter_of(mr->Pd);
+    key_holder& holder = holder_of(mr);
+    if (!self.keys().try_change(holder, range)) return STATUS_DEVICE_BUSY;
+    self.accesses().wait();
+    set_keys(mr, self.keys().key_of(holder), region);
     return STATUS_SUCCESS;
 }
 

@@ -237,6 +237,7 @@ const HCA_OPERATIONS operations = {
     .DeallocateMw = deallocate_mw,
     .QueryMw = query_mw,
     .BindMw = bind_mw,
+    .ModifyMr = modify_mr,
 };
 
 bool is_software(const DEVICE_OBJECT* device) { return HcaDeviceOperations(device) == &operations; }

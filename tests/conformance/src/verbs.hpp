@@ -105,6 +105,9 @@ inline verb deallocate_pd(IB_PD* pd, CI_UDATA* data = nullptr) {
 inline verb register_mr(IB_PD* pd, const ib_mr_create_t* wanted, CI_UDATA* data = nullptr) {
     return {"CiRegisterMr", [=](IRP* irp) { return CiRegisterMr(pd, wanted, data, irp); }};
 }
+inline verb modify_mr(IB_MR* mr, const ib_mr_mod_t* change, CI_UDATA* data = nullptr) {
+    return {"CiModifyMr", [=](IRP* irp) { return CiModifyMr(mr, change, data, irp); }};
+}
 inline verb deregister_mr(IB_MR* mr, CI_UDATA* data = nullptr) {
     return {"CiDeregisterMr", [=](IRP* irp) { return CiDeregisterMr(mr, data, irp); }};
 }

@@ -49,6 +49,27 @@ ibv_mr* qp_calls::reg_mr(ibv_pd* with, void* address, std::size_t length, int ac
     });
 }
 
+// As libibverbs does, refuses values of members that the flags do not name.
+int qp_calls::rereg_mr(ibv_mr* which, int flags, ibv_pd* with, void* address, std::size_t length,
+                       int access) {
+    return verb(fake_verbs::rereg_mr, [&] {
+        const bool moves = (flags & IBV_REREG_MR_CHANGE_TRANSLATION) != 0;
+        const bool has_rights = (flags & IBV_REREG_MR_CHANGE_ACCESS) != 0;
+        if (moves != (address != nullptr && length != 0) || (access != 0 && !has_rights))
+            return EINVAL;
+        if ((flags & IBV_REREG_MR_CHANGE_PD) != 0) {
+            --of_domain(which->pd).users;
+            ++of_domain(which->pd = with).users;
+        }
+        if (moves) {
+            which->addr = address;
+            which->length = length;
+        }
+        which->lkey = which->rkey = now()->next_number_++ << 8;
+        return 0;
+    });
+}
+
 int qp_calls::dereg_mr(ibv_mr* which) {
     const int result = verb(fake_verbs::dereg_mr, [&] {
         --of_domain(which->pd).users;

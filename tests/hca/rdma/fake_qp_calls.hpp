@@ -10,6 +10,8 @@ struct qp_calls : verbs_calls {
     static ibv_pd* alloc_pd(ibv_context* with);
     static int dealloc_pd(ibv_pd* which);
     static ibv_mr* reg_mr(ibv_pd* with, void* address, std::size_t length, int access);
+    static int rereg_mr(ibv_mr* which, int flags, ibv_pd* with, void* address, std::size_t length,
+                        int access);
     static int dereg_mr(ibv_mr* which);
     static ibv_ah* create_ah(ibv_pd* with, ibv_ah_attr* attr);
     static int destroy_ah(ibv_ah* which);

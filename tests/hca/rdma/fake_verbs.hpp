@@ -39,6 +39,7 @@ public:
         alloc_pd,
         dealloc_pd,
         reg_mr,
+        rereg_mr,
         dereg_mr,
         alloc_mw,
         dealloc_mw,

@@ -278,6 +278,7 @@ const hca_rdma::verbs_library& fake_verbs::library() {
         .alloc_pd = qp_calls::alloc_pd,
         .dealloc_pd = qp_calls::dealloc_pd,
         .reg_mr = qp_calls::reg_mr,
+        .rereg_mr = qp_calls::rereg_mr,
         .dereg_mr = qp_calls::dereg_mr,
         .alloc_mw = mw_calls::alloc_mw,
         .dealloc_mw = mw_calls::dealloc_mw,

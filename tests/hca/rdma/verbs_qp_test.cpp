@@ -203,6 +203,56 @@ TEST_P(VerbsQp, Failures_HaveTheirStatuses) {
         << "Ethernet needs a GRH";
 }
 
+TEST_P(VerbsQp, ModifiedRegion_HasTheKeysOfTheKernel) {
+    const pair_scene scene;
+    std::array<UCHAR, 64> memory{};
+    IB_PD* other = allocate_pd(scene.hca.ca);
+    IB_MR* region = register_mr(scene.domain, memory.data(), memory.size(), IB_AC_LOCAL_WRITE);
+    const ULONG before = region->LKey;
+    const ib_mr_mod_t change{IB_MR_MOD_ADDR | IB_MR_MOD_PD | IB_MR_MOD_ACCESS,
+                             other,
+                             {memory.data() + 8, 16, IB_AC_RDMA_READ}};
+    EXPECT_EQ(modify_mr(region, change), STATUS_SUCCESS);
+    EXPECT_NE(region->LKey, before);
+    EXPECT_EQ(region->RKey, region->LKey);
+    ib_mr_attr_t attr{};
+    EXPECT_EQ(
+        status_of([&](IRP* irp) { return CiQueryMr(region, sizeof(attr), &attr, nullptr, irp); }),
+        STATUS_SUCCESS);
+    EXPECT_EQ(attr.h_pd, other);
+    EXPECT_EQ(attr.lkey, region->LKey);
+    EXPECT_EQ(attr.local_ub - attr.local_lb, 16u);
+    for (const ULONG one : {IB_MR_MOD_ADDR, IB_MR_MOD_ACCESS, IB_MR_MOD_PD}) {
+        ib_mr_mod_t single = change;
+        single.opts = one;
+        EXPECT_EQ(modify_mr(region, single), STATUS_SUCCESS) << one;
+    }
+    EXPECT_EQ(deregister_mr(region), STATUS_SUCCESS);
+    EXPECT_EQ(deallocate_pd(other), STATUS_SUCCESS);
+}
+
+// What libibverbs reports about the region and the cause decide together.
+TEST_P(VerbsQp, FailedModifyOfRegion_HasItsStatus) {
+    const pair_scene scene;
+    std::array<UCHAR, 64> memory{};
+    IB_MR* region = register_mr(scene.domain, memory.data(), memory.size(), 0);
+    const ib_mr_mod_t change{IB_MR_MOD_ACCESS, nullptr, {nullptr, 0, IB_AC_RDMA_READ}};
+    const auto fails = [&](int result, int error) {
+        kernel.verbs.fail(call::rereg_mr, {{result, error}});
+        return modify_mr(region, change);
+    };
+    EXPECT_EQ(fails(IBV_REREG_MR_ERR_CMD, ENOSYS), STATUS_NOT_SUPPORTED);
+    EXPECT_EQ(fails(IBV_REREG_MR_ERR_CMD, EOPNOTSUPP), STATUS_NOT_SUPPORTED);
+    EXPECT_EQ(fails(IBV_REREG_MR_ERR_CMD, EINVAL), STATUS_IO_DEVICE_ERROR);
+    EXPECT_EQ(fails(IBV_REREG_MR_ERR_CMD_AND_DO_FORK_NEW, ENOMEM), STATUS_IO_DEVICE_ERROR);
+    EXPECT_EQ(fails(IBV_REREG_MR_ERR_INPUT, EINVAL), STATUS_INVALID_PARAMETER);
+    EXPECT_EQ(fails(IBV_REREG_MR_ERR_DONT_FORK_NEW, ENOMEM), STATUS_INSUFFICIENT_RESOURCES);
+    EXPECT_EQ(region->RKey, 0u);
+    EXPECT_EQ(fails(IBV_REREG_MR_ERR_DO_FORK_OLD, EINVAL), STATUS_SUCCESS) << "it is changed";
+    EXPECT_NE(region->RKey, 0u);
+    EXPECT_EQ(deregister_mr(region), STATUS_SUCCESS);
+}
+
 TEST_P(VerbsQp, CancelInTheKernel_ObjectIsUndone) {
     const pair_scene scene;
     std::array<UCHAR, 64> memory{};

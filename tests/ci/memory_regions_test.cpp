@@ -1,0 +1,116 @@
+// The common half's part of CiModifyMr: the checks, the domain that counts the region, and turns.
+#include "qp_hca.hpp"
+
+#include <support/both_machines.hpp>
+
+namespace {
+
+using namespace irpverbs::testing;
+
+struct mr_hca : qp_hca {
+    NTSTATUS end_of_change = STATUS_SUCCESS;
+    bool pends = false;
+    std::vector<IRP*> changes; // pended
+    std::vector<ULONG> seen;
+
+    mr_hca() {
+        operations.ModifyMr = [](HCA_MR* mr, const ib_mr_mod_t* modify, CI_UDATA*, IRP* irp) {
+            mr_hca& self = of(mr->Pd);
+            self.seen.push_back(modify->opts);
+            if (!self.pends) return self.end_of_change;
+            IoMarkIrpPending(irp);
+            self.changes.push_back(irp);
+            return STATUS_PENDING;
+        };
+    }
+    static mr_hca& of(const HCA_PD* pd) { return static_cast<mr_hca&>(qp_hca::of(pd)); }
+};
+
+class MemoryRegions : public BothMachines {
+protected:
+    ~MemoryRegions() override {
+        EXPECT_EQ(deregister_mr(mr), STATUS_SUCCESS);
+        EXPECT_EQ(deallocate_pd(other), STATUS_SUCCESS);
+    }
+    NTSTATUS modify(const ib_mr_mod_t& change) const {
+        return verb_call(changing(change)).status();
+    }
+    auto changing(const ib_mr_mod_t& change) const {
+        return [=, this](IRP* irp) { return CiModifyMr(mr, &change, nullptr, irp); };
+    }
+    const HCA_MR& shared() const { return *reinterpret_cast<const HCA_MR*>(mr); }
+
+    mr_hca hca;
+    open_qp opened{hca};
+    IB_PD* other = allocate_pd(opened.ca);
+    UCHAR bytes[64]{};
+    IB_MR* mr = register_mr(opened.pd, bytes, sizeof(bytes), IB_AC_LOCAL_WRITE);
+    ib_mr_mod_t to_other{IB_MR_MOD_PD, other, {}};
+    ib_mr_mod_t to_range{IB_MR_MOD_ADDR, nullptr, {bytes + 8, 16, 0}};
+    ib_mr_mod_t to_rights{IB_MR_MOD_ACCESS, nullptr, {nullptr, 0, IB_AC_RDMA_READ}};
+};
+
+TEST_P(MemoryRegions, Change_ReplacesWhatItNames) {
+    EXPECT_EQ(modify(to_range), STATUS_SUCCESS);
+    EXPECT_EQ(modify(to_rights), STATUS_SUCCESS);
+    EXPECT_EQ(shared().Create.vaddr, bytes + 8);
+    EXPECT_EQ(shared().Create.length, 16u);
+    EXPECT_EQ(shared().Create.access_ctrl, ib_access_t{IB_AC_RDMA_READ});
+    EXPECT_EQ(hca.seen, (std::vector<ULONG>{IB_MR_MOD_ADDR, IB_MR_MOD_ACCESS}));
+}
+
+TEST_P(MemoryRegions, NewDomain_CountsTheRegionInsteadOfTheFormer) {
+    EXPECT_EQ(modify(to_other), STATUS_SUCCESS);
+    EXPECT_EQ(shared().Pd, reinterpret_cast<HCA_PD*>(other));
+    EXPECT_EQ(deallocate_pd(other), STATUS_DEVICE_BUSY);
+    IB_PD* empty = allocate_pd(opened.ca);
+    const ib_mr_mod_t back{IB_MR_MOD_PD, empty, {}};
+    EXPECT_EQ(modify(back), STATUS_SUCCESS);
+    EXPECT_EQ(modify(to_other), STATUS_SUCCESS);
+    EXPECT_EQ(deallocate_pd(empty), STATUS_SUCCESS);
+}
+
+TEST_P(MemoryRegions, FailedChange_LeavesRegionAndDomains) {
+    hca.end_of_change = STATUS_INSUFFICIENT_RESOURCES;
+    ib_mr_mod_t all = to_other;
+    all.opts = IB_MR_MOD_PD | IB_MR_MOD_ADDR | IB_MR_MOD_ACCESS;
+    all.create = {bytes + 8, 16, IB_AC_RDMA_READ};
+    EXPECT_EQ(modify(all), STATUS_INSUFFICIENT_RESOURCES);
+    EXPECT_EQ(shared().Pd, reinterpret_cast<HCA_PD*>(opened.pd));
+    EXPECT_EQ(shared().Create.vaddr, bytes);
+    EXPECT_EQ(shared().Create.access_ctrl, ib_access_t{IB_AC_LOCAL_WRITE});
+}
+
+TEST_P(MemoryRegions, WrongChange_DoesNotReachTheDriver) {
+    IB_CA* second = open_ca(hca.fdo);
+    IB_PD* foreign = allocate_pd(second);
+    for (const ib_mr_mod_t& wrong :
+         {ib_mr_mod_t{}, ib_mr_mod_t{IB_MR_MOD_PD, nullptr, {}},
+          ib_mr_mod_t{IB_MR_MOD_PD, foreign, {}}, ib_mr_mod_t{IB_MR_MOD_ADDR, nullptr, {}},
+          ib_mr_mod_t{16, nullptr, {}}})
+        EXPECT_EQ(modify(wrong), STATUS_INVALID_PARAMETER) << wrong.opts;
+    EXPECT_TRUE(hca.seen.empty());
+    EXPECT_EQ(deallocate_pd(foreign), STATUS_SUCCESS);
+    EXPECT_EQ(close_ca(second), STATUS_SUCCESS);
+}
+
+TEST_P(MemoryRegions, SecondChange_WaitsForTheFirst) {
+    hca.pends = true;
+    verb_call first(changing(to_range));
+    verb_call second(changing(to_rights));
+    verb_call third(changing(to_other));
+    EXPECT_EQ(hca.seen.size(), 1u);
+    third.cancel();
+    EXPECT_EQ(third.status(), STATUS_CANCELLED);
+    HcaComplete(hca.changes[0], STATUS_SUCCESS, 0);
+    EXPECT_EQ(first.status(), STATUS_SUCCESS);
+    EXPECT_EQ(shared().Create.vaddr, bytes + 8);
+    EXPECT_EQ(hca.seen.size(), 2u);
+    HcaComplete(hca.changes[1], STATUS_IO_DEVICE_ERROR, 0);
+    EXPECT_EQ(second.status(), STATUS_IO_DEVICE_ERROR);
+    EXPECT_EQ(shared().Create.access_ctrl, ib_access_t{IB_AC_LOCAL_WRITE});
+}
+
+IRPVERBS_ON_BOTH_MACHINES(MemoryRegions);
+
+} // namespace
