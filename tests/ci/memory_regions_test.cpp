@@ -14,6 +14,11 @@ struct mr_hca : qp_hca {
     std::vector<ULONG> seen;
 
     mr_hca() {
+        operations.AllocateFrmr = [](HCA_MR* mr, CI_UDATA*, IRP*) {
+            mr->Mr.LKey = mr->MaxPages << 8;
+            ++of(mr->Pd).regions;
+            return STATUS_SUCCESS;
+        };
         operations.ModifyMr = [](HCA_MR* mr, const ib_mr_mod_t* modify, CI_UDATA*, IRP* irp) {
             mr_hca& self = of(mr->Pd);
             self.seen.push_back(modify->opts);
@@ -32,11 +37,17 @@ protected:
         EXPECT_EQ(deregister_mr(mr), STATUS_SUCCESS);
         EXPECT_EQ(deallocate_pd(other), STATUS_SUCCESS);
     }
+    auto changing(const ib_mr_mod_t& change) const {
+        return [=, this](IRP* irp) { return CiModifyMr(mr, &change, nullptr, irp); };
+    }
     NTSTATUS modify(const ib_mr_mod_t& change) const {
         return verb_call(changing(change)).status();
     }
-    auto changing(const ib_mr_mod_t& change) const {
-        return [=, this](IRP* irp) { return CiModifyMr(mr, &change, nullptr, irp); };
+    auto allocating(ULONG pages, KPROCESSOR_MODE mode = KernelMode) const {
+        return [=, this](IRP* irp) {
+            irp->RequestorMode = mode;
+            return CiAllocateFrmr(opened.pd, pages, nullptr, irp);
+        };
     }
     const HCA_MR& shared() const { return *reinterpret_cast<const HCA_MR*>(mr); }
 
@@ -82,16 +93,11 @@ TEST_P(MemoryRegions, FailedChange_LeavesRegionAndDomains) {
 }
 
 TEST_P(MemoryRegions, WrongChange_DoesNotReachTheDriver) {
-    IB_CA* second = open_ca(hca.fdo);
-    IB_PD* foreign = allocate_pd(second);
     for (const ib_mr_mod_t& wrong :
          {ib_mr_mod_t{}, ib_mr_mod_t{IB_MR_MOD_PD, nullptr, {}},
-          ib_mr_mod_t{IB_MR_MOD_PD, foreign, {}}, ib_mr_mod_t{IB_MR_MOD_ADDR, nullptr, {}},
-          ib_mr_mod_t{16, nullptr, {}}})
+          ib_mr_mod_t{IB_MR_MOD_ADDR, nullptr, {}}, ib_mr_mod_t{16, nullptr, {}}})
         EXPECT_EQ(modify(wrong), STATUS_INVALID_PARAMETER) << wrong.opts;
     EXPECT_TRUE(hca.seen.empty());
-    EXPECT_EQ(deallocate_pd(foreign), STATUS_SUCCESS);
-    EXPECT_EQ(close_ca(second), STATUS_SUCCESS);
 }
 
 TEST_P(MemoryRegions, SecondChange_WaitsForTheFirst) {
@@ -109,6 +115,18 @@ TEST_P(MemoryRegions, SecondChange_WaitsForTheFirst) {
     HcaComplete(hca.changes[1], STATUS_IO_DEVICE_ERROR, 0);
     EXPECT_EQ(second.status(), STATUS_IO_DEVICE_ERROR);
     EXPECT_EQ(shared().Create.access_ctrl, ib_access_t{IB_AC_LOCAL_WRITE});
+}
+
+TEST_P(MemoryRegions, RegionForFastRegistration_IsOfTheKernelOnly) {
+    EXPECT_EQ(verb_call(allocating(0)).status(), STATUS_INVALID_PARAMETER);
+    EXPECT_EQ(verb_call(allocating(4, UserMode)).status(), STATUS_NOT_SUPPORTED);
+    IB_MR* paged = created<IB_MR>(allocating(4));
+    EXPECT_EQ(paged->LKey, 0x400u);
+    const ib_mr_mod_t change = to_range;
+    EXPECT_EQ(modify_mr(paged, change), STATUS_INVALID_DEVICE_REQUEST);
+    EXPECT_TRUE(hca.seen.empty());
+    EXPECT_EQ(deregister_mr(paged), STATUS_SUCCESS);
+    EXPECT_EQ(hca.regions, 1);
 }
 
 IRPVERBS_ON_BOTH_MACHINES(MemoryRegions);

@@ -484,6 +484,7 @@ TEST_P(QueuePairs, MissingOperations_ReturnNotSupportedExceptThoseThatEnd) {
     hole("RegisterMr", [&](IRP* irp) { return CiRegisterMr(open.pd, &region, nullptr, irp); });
     hole("QueryMr",
          [&](IRP* irp) { return CiQueryMr(mr, sizeof(mr_attr), &mr_attr, nullptr, irp); });
+    hole("AllocateFrmr", [&](IRP* irp) { return CiAllocateFrmr(open.pd, 1, nullptr, irp); });
     const ib_mr_mod_t change{IB_MR_MOD_ACCESS, nullptr, {}};
     hole("ModifyMr", [&](IRP* irp) { return CiModifyMr(mr, &change, nullptr, irp); });
     hole("CreateQp", create_of(open.pd, wanted));

@@ -31,6 +31,8 @@ EXPLAINED = {
          "the kernel does not let the system image GUID be changed; guest.verbs has the rest"),
         ("CiModifyMr returns STATUS_NOT_SUPPORTED", "*",
          "neither soft-RoCE nor siw changes regions (ibv_rereg_mr fails ENOSYS or EOPNOTSUPP)"),
+        ("CiAllocateFrmr returns STATUS_NOT_SUPPORTED", "*",
+         "libibverbs has no fast registration"),
         ("CiAllocateMw returns STATUS_NOT_SUPPORTED", "*",
          "the driver has windows of type 1: soft-RoCE refuses posts that bind those of type 2"),
         ("no memory windows", "AllocateMw.*", "the same"),

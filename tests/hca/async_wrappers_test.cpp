@@ -114,6 +114,9 @@ asio::awaitable<void> use_queue_pair(ib_guid_t guid) {
     ci::memory_region mr =
         co_await ci::register_mr(pd, memory, IB_AC_LOCAL_WRITE | IB_AC_RDMA_WRITE);
     EXPECT_EQ((co_await ci::query_mr(mr))->lkey, mr.lkey());
+    ci::memory_region paged = co_await ci::allocate_frmr(pd, 4);
+    EXPECT_EQ((co_await ci::query_mr(paged))->lkey, paged.lkey());
+    co_await ci::deregister_mr(paged);
     const ib_mr_mod_t readable{IB_MR_MOD_ACCESS, nullptr, {nullptr, 0, IB_AC_RDMA_READ}};
     co_await ci::modify_mr(mr, readable);
     EXPECT_EQ((co_await ci::query_mr(mr))->access_ctrl, ib_access_t{IB_AC_RDMA_READ});

@@ -11,7 +11,8 @@ QUEUE_PAIR, STRAIGHT, FORMAT = (HERE + name for name in
                                 ("queue_pair.cpp", "straight_through.cpp", "packet_format.cpp"))
 SHARED, RECEIVES = (HERE + name for name in ("shared_receive_queue.cpp", "receive_queue.cpp"))
 SCATTER = HERE + "scatter_gather.cpp"
-BINDINGS, KEYS = ("hca/software/src/" + name for name in ("key_bindings.cpp", "key_table.cpp"))
+BINDINGS, KEYS, PAGES = ("hca/software/src/" + name for name in
+                         ("key_bindings.cpp", "key_table.cpp", "key_pages.cpp"))
 RESOURCES = HERE + "read_resources.cpp"
 
 # name, mutated file, [(text, replacement)...]
@@ -87,7 +88,7 @@ MISTAKES = [
     ("duplicate_not_acknowledged", RESPONDER,
      [("    reply_ = {expected_ - 1, 0};\n", "")]),
     ("stale_key_replayed", RESPONDER,
-     [("    if (from.length != 0 &&\n        shared_.memory.find(from.rkey, from.address, from.length, IB_AC_RDMA_READ) == nullptr)\n        return;\n",
+     [("    if (from.length != 0 &&\n        !is_accessible(shared_.memory, from.rkey, from.address, from.length, IB_AC_RDMA_READ))\n        return;\n",
        "")]),
     ("rights_of_the_queue_pair_ignored", HERE + "responder.hpp",
      [("    if (what == operation::write) return (granted & IB_AC_RDMA_WRITE) != 0;", "    if (what == operation::write) return true;")]),
@@ -98,7 +99,7 @@ MISTAKES = [
     ("establishment_reported_with_each_packet", RESPONDER,
      [("    established_ = true;\n", "")]),
     ("write_not_checked_as_a_whole", EXECUTION,
-     [("if (whole == nullptr || at == nullptr ||", "if ((whole == nullptr && at == nullptr) || at == nullptr ||")]),
+     [("if (!whole || !copy_payload(", "if (!copy_payload(")]),
     ("write_longer_than_told", EXECUTION,
      [("what.row().is_last() ? end == target.length : end < target.length", "end <= target.length || true")]),
     ("send_longer_than_the_receive", EXECUTION,
@@ -215,6 +216,17 @@ MISTAKES = [
     ("invalidated_by_another_queue_pair", BINDINGS, [("window->owner != window_owner(queue_pair)", "window->bound == nullptr")]),
     ("stale_key_invalidated", BINDINGS, [("window == nullptr || window->key != key || ", "window == nullptr || ")]),
     ("bound_region_removed", KEYS, [("    if (region.windows != 0) return false;\n", "")]),
+    # ---- fast registration
+    ("refused_registration_succeeds", SENDING,
+     [(": IB_WC_LOCAL_QP_OPERATION_ERROR;\n    return IB_WC_SUCCESS; // WR_NOP", ": IB_WC_SUCCESS;\n    return IB_WC_SUCCESS; // WR_NOP")]),
+    ("pages_of_another_domain_registered", PAGES, [("region->pd != pd ||", "false ||")]),
+    ("registered_pages_registered_again", PAGES, [("region->owner != no_owner || ", "")]),
+    ("pages_at_odd_addresses", PAGES, [("address != 0 && (address & offset_mask) == 0", "address != 0")]),
+    ("registration_longer_than_its_pages", PAGES, [("what.offset <= room - what.length", "what.offset <= room")]),
+    ("offset_in_the_first_page_forgotten", PAGES, [("(base & offset_mask) + offset", "offset")]),
+    ("access_runs_over_the_end_of_a_page", PAGES,
+     [("    size = std::min(size, page_size - (place & offset_mask));\n", "")]),
+    ("stale_key_of_pages_invalidated", PAGES, [("region.key != key || ", "")]),
     # ---- both, and the way past them
     ("error_leaves_the_sends", QUEUE_PAIR,
      [("    if (is_flushing(shared_.state)) requester_.flush();\n", "")]),

@@ -60,16 +60,21 @@ typedef struct _ib_send_remote_ops {
     ULONG rkey;
 } ib_send_remote_ops_t;
 
-/* The pages of a fast registration. */
+/* A fast registration: pages become the memory of a region of CiAllocateFrmr that has none. The
+   work request executes after all earlier ones. It completes IB_WC_FAST_REGISTER, or
+   IB_WC_LOCAL_QP_OPERATION_ERROR: no such region of the queue pair's domain is free, or one of the
+   members is not as below. Ownership: the list is the HCA's until the work request has completed;
+   the pages stay the caller's, mapped until the key is invalid. Source: IBA 10.6.3.6 (fast register
+   physical MR), 11.4.1.1; WinOF. */
 typedef struct _ib_send_fast_reg {
-    ULONGLONG iova_start;
-    const ULONGLONG* page_list;
-    ULONG page_list_len;
-    ULONG page_shift;
-    ULONGLONG length; /* bytes */
-    ULONG fbo;        /* bytes of the first page in front of the region */
-    ULONG rkey;
-    ib_access_t access_flags;
+    ULONGLONG iova_start;       /* the region's first address; its offset in a page is fbo */
+    const ULONGLONG* page_list; /* physical addresses; those of this machine are a process's */
+    ULONG page_list_len;        /* at most MaxPages of the region */
+    ULONG page_shift;           /* a page has 2^page_shift bytes, one of IB_CA_ATTR.PageSizes */
+    ULONGLONG length;           /* bytes, at least 1, all of them in the pages */
+    ULONG fbo;                  /* bytes of the first page in front of the region */
+    ULONG rkey;                 /* R_Key and L_Key: bits 31 to 8 are those of IB_MR.LKey */
+    ib_access_t access_flags;   /* of IB_AC_REMOTE and IB_AC_LOCAL_WRITE */
 } ib_send_fast_reg_t;
 
 /* The binding of a window of type 2 to a range of a region. */
@@ -120,8 +125,8 @@ typedef struct _ib_recv_wr {
    pair is not destroyed before this returns. All memory is the kernel's: there is no
    RequestorMode. IRQL: <= DISPATCH_LEVEL.
    STATUS_SUCCESS. STATUS_INVALID_PARAMETER: pQp or pSendWr is NULL, or a work request has too many
-   segments or inline bytes, no address vector, a P_Key index that does not exist, or a
-   binding has no window of type 2, or no region.
+   segments or inline bytes, no address vector, a P_Key index that does not exist, a binding has
+   no window of type 2, or no region, or a fast registration has no page list.
    STATUS_INVALID_DEVICE_STATE: the state is IB_QPS_RESET, IB_QPS_INIT or IB_QPS_RTR.
    STATUS_INVALID_DEVICE_REQUEST: the type of the queue pair has no such work request.
    STATUS_INSUFFICIENT_RESOURCES: the queue is full. STATUS_NOT_SUPPORTED: the HCA has no such work

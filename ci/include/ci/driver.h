@@ -60,10 +60,11 @@ typedef struct _HCA_PD {
 
 /* A memory region, as its driver sees it. Ownership: the common half's. */
 typedef struct _HCA_MR {
-    IB_MR Mr; /* RegisterMr and ModifyMr set the keys */
+    IB_MR Mr; /* RegisterMr, ModifyMr and AllocateFrmr set the keys */
     HCA_PD* Pd;
-    ib_mr_create_t Create;
-    VOID* Extension; /* MrExtensionSize bytes, zeroed */
+    ib_mr_create_t Create; /* of RegisterMr */
+    ULONG MaxPages;        /* of AllocateFrmr; 0: of RegisterMr */
+    VOID* Extension;       /* MrExtensionSize bytes, zeroed */
     VOID* Reserved;
 } HCA_MR;
 
@@ -213,6 +214,8 @@ typedef struct _HCA_OPERATIONS {
        wanted, whose values have been checked. Mr->Create and Mr->Pd are still those of before; the
        common half replaces them when this has succeeded. */
     NTSTATUS (*ModifyMr)(HCA_MR* Mr, const ib_mr_mod_t* Modify, CI_UDATA* UserData, PIRP Irp);
+    /* DeregisterMr ends the region, too. */
+    NTSTATUS (*AllocateFrmr)(HCA_MR* Mr, CI_UDATA* UserData, PIRP Irp);
 } HCA_OPERATIONS;
 
 /* Initialises a table without operations. IRQL: any. */

@@ -87,7 +87,8 @@ typedef struct _IB_PD {
     ib_pd_type_t Type;
 } IB_PD;
 
-/* A memory region. */
+/* A memory region. Of CiAllocateFrmr: both are the key before the first WR_FAST_REG_MR, whose key
+   replaces it without a change here. */
 typedef struct _IB_MR {
     ULONG LKey;
     ULONG RKey; /* 0 without a remote right */
@@ -144,13 +145,26 @@ NT_API NTSTATUS CiQueryMr(IB_MR* pMr, SIZE_T AttrSize, ib_mr_attr_t* pAttr,
    counts as created with the new domain.
    STATUS_SUCCESS. STATUS_DEVICE_BUSY: a memory window is bound to it, or a region shares its pages.
    STATUS_INVALID_PARAMETER: also opts that are 0 or unknown, a domain of another channel adapter,
-   and a range that CiRegisterMr refuses. STATUS_ACCESS_DENIED, STATUS_NOT_SUPPORTED,
+   and a range that CiRegisterMr refuses. STATUS_INVALID_DEVICE_REQUEST: the region is one of
+   CiAllocateFrmr. STATUS_ACCESS_DENIED, STATUS_NOT_SUPPORTED,
    STATUS_INSUFFICIENT_RESOURCES, STATUS_ACCESS_VIOLATION: as CiRegisterMr; STATUS_NOT_SUPPORTED:
    also the HCA changes no regions. STATUS_IO_DEVICE_ERROR: the HCA failed while it changed the
    region, whose keys are invalid now; CiDeregisterMr ends it. Source: IBA 11.2.8.5, 11.2.8.6
    (Reregister Memory Region); ci_modify_mr of WinOF. */
 NT_API NTSTATUS CiModifyMr(IB_MR* pMr, const ib_mr_mod_t* pModify, struct _CI_UDATA* pUserData,
                            IRP* pIrp);
+
+/* Allocates a memory region for fast registration, without memory: no key gives access by it.
+   WR_FAST_REG_MR registers up to MaxPages pages with it, and chooses the low byte of its key.
+   WR_LOCAL_INV, or a send of the peer with IB_SEND_OPT_INVALIDATE, makes the key invalid, and then
+   the region can be registered again. CiDeregisterMr ends it in either state.
+   Ownership: the IB_MR is the caller's until CiDeregisterMr completes.
+   STATUS_SUCCESS: Information is the IB_MR*. STATUS_INVALID_PARAMETER: also a MaxPages of 0 or
+   above IB_CA_ATTR.MaxFastRegistrationPages. STATUS_NOT_SUPPORTED: also when Irp->RequestorMode is
+   UserMode, since pages have physical addresses. STATUS_INSUFFICIENT_RESOURCES: also
+   IB_CA_ATTR.MaxMrs regions exist. Source: IBA 11.2.8.2 (Allocate L_Key); alloc_fast_reg_mr of
+   WinOF. */
+NT_API NTSTATUS CiAllocateFrmr(IB_PD* pPd, ULONG MaxPages, struct _CI_UDATA* pUserData, IRP* pIrp);
 
 /* Allocates a memory window, which is not bound: no key gives access by it. Type is one of
    ib_mw_type_t. A window that is bound holds its region: CiDeregisterMr completes

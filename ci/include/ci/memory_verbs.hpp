@@ -45,6 +45,17 @@ auto register_mr(const protection_domain& pd, std::span<std::byte> memory, ib_ac
         std::forward<Token>(token));
 }
 
+/// CiAllocateFrmr: void(error_code, memory_region). `pd` stays allocated at least until completion.
+template <class Token = boost::asio::deferred_t>
+auto allocate_frmr(const protection_domain& pd, ULONG max_pages, Token&& token = {}) {
+    return detail::open<memory_region>(
+        1, {detail::access::held(pd)},
+        [=, pd = static_cast<IB_PD*>(pd)](IRP* irp) {
+            CiAllocateFrmr(pd, max_pages, nullptr, irp);
+        },
+        std::forward<Token>(token));
+}
+
 /// CiDeregisterMr: memory_region::async_close.
 template <class Token = boost::asio::deferred_t>
 auto deregister_mr(memory_region& mr, Token&& token = {}) {

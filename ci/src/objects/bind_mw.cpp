@@ -20,6 +20,7 @@ NTSTATUS check_binding(const HCA_MW& mw, const HCA_QP& qp, const ib_bind_wr_t& b
     if (bind.h_mr == nullptr) return unbinds ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER;
     const auto& region = *reinterpret_cast<const HCA_MR*>(bind.h_mr);
     if (region.Pd != mw.Pd) return STATUS_INVALID_PARAMETER;
+    // A region of pages lacks IB_AC_MW_BIND.
     return unbinds ? STATUS_SUCCESS : check_window(region.Create, bind);
 }
 

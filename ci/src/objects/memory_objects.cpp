@@ -13,6 +13,7 @@ constexpr ULONG known_changes = IB_MR_MOD_ADDR | IB_MR_MOD_PD | IB_MR_MOD_ACCESS
 }
 
 NTSTATUS mr_object::begin_change(const ib_mr_mod_t* wanted) {
+    if (shared.MaxPages != 0) return STATUS_INVALID_DEVICE_REQUEST;
     if (wanted == nullptr || wanted->opts == 0 || (wanted->opts & ~known_changes) != 0)
         return STATUS_INVALID_PARAMETER;
     HCA_PD* pd = HcaModifiedPd(&shared, wanted);

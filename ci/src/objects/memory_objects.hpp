@@ -23,7 +23,9 @@ struct mr_object final : child_object<mr_object, HCA_MR, pd_object> {
 
     explicit mr_object(event_channel* channels) : child_object(channels) {}
     void set_up(const create_parameters& wanted, event_channel*) {
-        shared.Create = *static_cast<const ib_mr_create_t*>(wanted.attributes);
+        shared.MaxPages = wanted.count;
+        if (wanted.attributes != nullptr)
+            shared.Create = *static_cast<const ib_mr_create_t*>(wanted.attributes);
     }
 
     turn_queue* turns() override { return &turns_; } // of CiModifyMr

@@ -17,7 +17,8 @@ struct role {
     struct captured {};   // a copy of a user's memory, which the user can't change any more
     using value = void;   // that the verb reads or writes
     using written = void; // the structures that the verb writes to its buffer
-    static constexpr bool crosses = true; // to another process (support/crossing.hpp)
+    static constexpr bool crosses = true;    // to another process (support/crossing.hpp)
+    static constexpr bool of_kernel = false; // refused for users
     static constexpr buffer_use buffer{};
     static constexpr bool returns_event = false;
     static constexpr bool may_be_absent = false; // a driver without the operation does nothing
@@ -43,6 +44,10 @@ struct udata : role {};
 struct context : role {};
 struct optional : role {
     static constexpr bool may_be_absent = true;
+};
+struct kernel_only : role {
+    static constexpr bool crosses = false;
+    static constexpr bool of_kernel = true;
 };
 struct one_at_a_time : role {
     static constexpr bool in_turn = true;
@@ -203,6 +208,8 @@ struct pd_type : role {
         return wanted.count <= IB_PDT_UD ? STATUS_NOT_SUPPORTED : STATUS_INVALID_PARAMETER;
     }
 };
+
+struct fast_pages : count {};
 
 struct mw_type : role {
     static NTSTATUS check(const hca_device&, const create_parameters& wanted) {

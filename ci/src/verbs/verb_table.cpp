@@ -144,6 +144,8 @@ template <class Object, class... Roles>
         capture_all<Roles...>(wanted, copies, std::index_sequence_for<Roles...>());
     NTSTATUS status =
         readable ? check_all<Roles...>(device, std::as_const(wanted)) : STATUS_ACCESS_VIOLATION;
+    if constexpr ((Roles::of_kernel || ...))
+        if (irp->RequestorMode == UserMode) status = STATUS_NOT_SUPPORTED;
     if (device.failed.load()) status = STATUS_FILE_FORCED_CLOSED;
     Object* made = nullptr;
     if (NT_SUCCESS(status)) status = make_child(parent, wanted, made);

@@ -176,6 +176,10 @@ NTSTATUS CiModifyMr(IB_MR* pMr, const ib_mr_mod_t* pModify, CI_UDATA* pUserData,
     return send(pMr, pIrp, HCA_MN_MODIFY_MR, pModify, 0, word_of(pUserData));
 }
 
+NTSTATUS CiAllocateFrmr(IB_PD* pPd, ULONG MaxPages, CI_UDATA* pUserData, IRP* pIrp) {
+    return send_create(pPd, pIrp, HCA_MN_ALLOCATE_FRMR, pUserData, nullptr, nullptr, MaxPages);
+}
+
 NTSTATUS CiAllocateMw(IB_PD* pPd, ULONG Type, CI_UDATA* pUserData, IRP* pIrp) {
     return send_create(pPd, pIrp, HCA_MN_ALLOCATE_MW, pUserData, nullptr, nullptr, Type);
 }

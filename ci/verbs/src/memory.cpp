@@ -80,6 +80,8 @@ outcome deallocate(IB_PD* pd) { return destroy_own(CiDeallocatePd, pd); }
 
 int deregister(IB_MR* mr) { return destroy_own(CiDeregisterMr, mr).error(); }
 
+// A program may pass on the R_Key before it gives the peer a right (ibv_rereg_mr): the key stays,
+// and it is the L_Key.
 void describe(memory_region& made, IB_MR* mr, const region_attributes& with) {
     made.mr = mr;
     made.access = with.access;
@@ -88,7 +90,7 @@ void describe(memory_region& made, IB_MR* mr, const region_attributes& with) {
     made.addr = with.address;
     made.length = with.length;
     made.lkey = mr->LKey;
-    made.rkey = mr->RKey;
+    made.rkey = mr->LKey;
 }
 
 constexpr unsigned known_rights() {

@@ -184,6 +184,7 @@ const HCA_OPERATIONS operations = {
     .QueryMw = query_mw,
     .BindMw = bind_mw,
     .ModifyMr = modify_mr,
+    .AllocateFrmr = nullptr, // libibverbs has no fast registration
 };
 
 } // namespace irpverbs::hca_rdma

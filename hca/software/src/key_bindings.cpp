@@ -97,6 +97,7 @@ bool key_table::bind(const window_binding& what, const HCA_PD* pd, std::uint64_t
 bool key_table::invalidate(ULONG key, const HCA_PD* pd, std::uint64_t queue_pair) {
     const spin_guard guard(lock_);
     key_holder* window = holder_at(key);
+    if (window != nullptr && window->kind == key_kind::paged) return free_pages(*window, key, pd);
     if (window == nullptr || window->key != key || window->kind != key_kind::window_2 ||
         window->pd != pd || window->owner != window_owner(queue_pair))
         return false;

@@ -121,6 +121,11 @@ bool key_table::try_change(key_holder& region, const key_range& range) {
     return true;
 }
 
+key_holder key_table::state_of(const key_holder& holder) const {
+    const spin_guard guard(lock_);
+    return holder;
+}
+
 ULONG key_table::key_of(const key_holder& holder) const {
     const spin_guard guard(lock_);
     return holder.key;

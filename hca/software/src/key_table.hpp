@@ -14,12 +14,15 @@ namespace irpverbs::hca_software {
 
 inline constexpr ULONG max_mrs = 1u << 20;
 inline constexpr ULONG max_mws = max_mrs; // together with the regions
+inline constexpr ULONG max_fast_pages = 4096;
+inline constexpr unsigned page_bits = 12; // the only size of the pages of a fast registration
 
-/// The queue pairs for which a key is valid: those of a domain, or one. The low bits keep regions
-/// and windows apart, as windows have no L_Keys.
+/// The queue pairs for which a key is valid: those of a domain, or one. The low bits keep apart
+/// regions, windows, which have no L_Keys, and regions of pages, whose memory is not one piece.
 using key_owner = std::uint64_t;
 inline constexpr key_owner no_owner = 3;
 inline key_owner region_owner(const HCA_PD* pd) { return reinterpret_cast<std::uintptr_t>(pd); }
+inline key_owner paged_owner(const HCA_PD* pd) { return region_owner(pd) | 3; }
 inline key_owner window_owner(const HCA_PD* pd) { return region_owner(pd) | 1; }
 /// `queue_pair` is a number that no other one ever has.
 inline key_owner window_owner(std::uint64_t queue_pair) { return queue_pair << 2 | 2; }
@@ -34,17 +37,22 @@ struct key_range {
     ib_access_t access;
 };
 
-enum class key_kind : UCHAR { region, window_1, window_2 };
+enum class key_kind : UCHAR { region, window_1, window_2, paged };
+
+/// The address of a page, which may be replaced while a key that was valid is looked up.
+using page_address = std::atomic<ULONGLONG>;
 
 /// A region or window, as the holder of its key. Guarded by the table's lock; zero at first.
 struct key_holder {
     key_kind kind;
     ULONG key;
-    key_range range;   // of a region
-    const HCA_PD* pd;  // of a window
-    key_holder* bound; // of a window: the region; null: none
-    key_owner owner;   // of a window that is bound
-    ULONG windows;     // of a region: those that are bound to it
+    key_range range;     // of a region
+    const HCA_PD* pd;    // of a window, or a region of pages
+    key_holder* bound;   // of a window: the region; null: none
+    key_owner owner;     // of a window that is bound; of a region of pages: no_owner, or its own
+    page_address* pages; // of a region of pages, as the next
+    ULONG most_pages;
+    ULONG windows; // of a region: those that are bound to it
 };
 
 /// A key is the index of its entry and, in the low byte, a number: of a region the entry's
@@ -65,6 +73,9 @@ public:
     ULONG insert(const key_range& range, key_holder* holder = nullptr);
     /// Inserts a window, which is not bound, as a region.
     ULONG insert_window(key_kind kind, const HCA_PD* pd, key_holder& holder);
+    /// Inserts a region for fast registration. `pages` has room for `most` and is the caller's,
+    /// until the region is removed and accesses by its key have ended.
+    ULONG insert_paged(const HCA_PD* pd, page_address* pages, ULONG most, key_holder& holder);
     /// Makes the key invalid. It is valid before.
     void remove(ULONG key);
     /// Removes a region, unless windows are bound to it.
@@ -76,12 +87,17 @@ public:
     ULONG count() const { return count_.load(std::memory_order_relaxed); }
     /// The key that the holder has now.
     ULONG key_of(const key_holder& holder) const;
+    /// The holder as it is now.
+    key_holder state_of(const key_holder& holder) const;
 
     /// Binds a window by a work request of a queue pair of the domain. False: IBA does not allow
     /// it; nothing is changed.
     bool bind(const transport::window_binding& what, const HCA_PD* pd, std::uint64_t queue_pair);
-    /// Makes the key of a window of type 2 invalid that is bound for the queue pair. False: it is
-    /// none.
+    /// Registers pages with a free region of the domain, by a work request. False: IBA does not
+    /// allow it; nothing is changed.
+    bool register_pages(const transport::page_registration& what, const HCA_PD* pd);
+    /// Makes a key invalid: of a window of type 2 that is bound for the queue pair, or of pages
+    /// that are registered for the domain. False: it is none.
     bool invalidate(ULONG key, const HCA_PD* pd, std::uint64_t queue_pair);
 
     /// Finds the memory at `address`. False: the key is not valid or of another owner, the range
@@ -107,6 +123,11 @@ public:
                (static_cast<ULONG>(state >> lacking_shift) & rights) == 0 && offset <= length &&
                size <= length - offset;
     }
+
+    /// Finds memory as `find` does, of a region of pages; reduces `size` to the bytes that lie in
+    /// the page of `address`. Null: as false there. IRQL: any.
+    UCHAR* find_page(ULONG key, key_owner owner, ULONGLONG address, ULONGLONG& size,
+                     ib_access_t rights) const;
 
 private:
     static constexpr unsigned generation_bits = 8;
@@ -134,6 +155,7 @@ private:
     void free(ULONG key);
     key_holder* holder_at(ULONG key) const;
     void unbind(key_holder& window);
+    bool free_pages(key_holder& region, ULONG key, const HCA_PD* pd);
 
     mutable KSPIN_LOCK lock_ = 0;
     std::atomic<ULONG> end_{0}; // the indices below have entries; 0 before there are entries

@@ -5,11 +5,15 @@
 #include <ci/support/address_space.hpp>
 #include <ci/support/requestor.hpp>
 
+#include <memory>
+
 namespace irpverbs::hca_software {
 
 namespace {
 
 adapter& adapter_of(const HCA_PD* pd) { return adapter::of(pd->Ca->Device); }
+
+constexpr ULONG page_tag = 0x67707773; // "swpg"
 
 ULONGLONG base_of(const ib_mr_create_t& region) {
     return (region.access_ctrl & IB_AC_ZERO_BASED) != 0
@@ -61,6 +65,24 @@ NTSTATUS register_mr(HCA_MR* mr, CI_UDATA* user, PIRP irp) {
     return STATUS_SUCCESS;
 }
 
+// Without memory, peers and work requests have no rights.
+NTSTATUS allocate_frmr(HCA_MR* mr, CI_UDATA* user, PIRP) {
+    HcaCopyUserData(user, nullptr, 0);
+    if (mr->MaxPages > max_fast_pages) return STATUS_INVALID_PARAMETER;
+    auto* pages = static_cast<page_address*>(
+        ExAllocatePool2(POOL_FLAG_NON_PAGED, mr->MaxPages * sizeof(page_address), page_tag));
+    if (pages == nullptr) return STATUS_INSUFFICIENT_RESOURCES;
+    std::uninitialized_value_construct_n(pages, mr->MaxPages);
+    const ULONG key =
+        adapter_of(mr->Pd).keys().insert_paged(mr->Pd, pages, mr->MaxPages, holder_of(mr));
+    if (key == 0) {
+        ExFreePoolWithTag(pages, page_tag);
+        return STATUS_INSUFFICIENT_RESOURCES;
+    }
+    mr->Mr.LKey = mr->Mr.RKey = key;
+    return STATUS_SUCCESS;
+}
+
 // The key stays, so peers that know it need not learn another one.
 NTSTATUS modify_mr(HCA_MR* mr, const ib_mr_mod_t* modify, CI_UDATA* user, PIRP irp) {
     HcaCopyUserData(user, nullptr, 0);
@@ -80,24 +102,26 @@ NTSTATUS deregister_mr(HCA_MR* mr, CI_UDATA* user, PIRP) {
     HcaCopyUserData(user, nullptr, 0);
     if (!adapter_of(mr->Pd).keys().try_remove(holder_of(mr))) return STATUS_DEVICE_BUSY;
     adapter_of(mr->Pd).accesses().wait();
+    if (page_address* pages = holder_of(mr).pages) ExFreePoolWithTag(pages, page_tag);
     return STATUS_SUCCESS;
 }
 
 NTSTATUS query_mr(HCA_MR* mr, ib_mr_attr_t* attr, SIZE_T size, CI_UDATA* user, PIRP irp) {
     HcaCopyUserData(user, nullptr, 0);
-    const ib_mr_create_t& region = mr->Create;
+    const key_holder now = adapter_of(mr->Pd).keys().state_of(holder_of(mr));
+    const bool is_paged = now.kind == key_kind::paged;
     ib_mr_attr_t made{};
     made.size = sizeof(made);
-    made.access_ctrl = region.access_ctrl;
+    made.access_ctrl = is_paged ? now.range.access : mr->Create.access_ctrl;
     made.h_pd = &mr->Pd->Pd;
-    made.local_lb = base_of(region);
-    made.local_ub = made.local_lb + region.length;
-    if (is_remote(region)) {
+    made.local_lb = is_paged ? now.range.base : base_of(mr->Create);
+    made.local_ub = made.local_lb + (is_paged ? now.range.length : mr->Create.length);
+    made.lkey = now.key;
+    if ((made.access_ctrl & IB_AC_REMOTE) != 0) {
         made.remote_lb = made.local_lb;
         made.remote_ub = made.local_ub;
+        made.rkey = made.lkey;
     }
-    made.lkey = adapter_of(mr->Pd).keys().key_of(holder_of(mr));
-    made.rkey = is_remote(region) ? made.lkey : 0;
     return HcaCopyAttributes(&made, sizeof(made), attr, size, irp);
 }
 

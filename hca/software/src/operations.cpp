@@ -65,7 +65,8 @@ IB_CA_ATTR attributes_of(const node& from) {
     attr.MaxMws = max_mws;
     attr.MaxCqs = attr.MaxCompletionHandlers = max_cqs; // each queue has its own up-calls
     attr.MaxCqes = max_cqes;
-    attr.PageSizes = 4096;
+    attr.PageSizes = ULONGLONG{1} << page_bits;
+    attr.MaxFastRegistrationPages = max_fast_pages;
     attr.MaxPKeys = static_cast<USHORT>(from.ports[1].pkeys.size());
     attr.Atomicity = IB_ATOMIC_GLOBAL;
     attr.PortCount = static_cast<ULONG>(from.ports.size() - 1);
@@ -238,6 +239,7 @@ const HCA_OPERATIONS operations = {
     .QueryMw = query_mw,
     .BindMw = bind_mw,
     .ModifyMr = modify_mr,
+    .AllocateFrmr = allocate_frmr,
 };
 
 bool is_software(const DEVICE_OBJECT* device) { return HcaDeviceOperations(device) == &operations; }

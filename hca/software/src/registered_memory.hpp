@@ -24,6 +24,11 @@ public:
             return static_cast<UCHAR*>(at);
         return find_window(key, address, size, rights);
     }
+    UCHAR* find_piece(ULONG key, ULONGLONG address, ULONGLONG& size, ib_access_t rights) override {
+        if (UCHAR* whole = find(key, address, size, rights)) [[likely]]
+            return whole;
+        return keys_.find_page(key, paged_owner(pd_), address, size, rights);
+    }
     bool copy(UCHAR* to, const UCHAR* from, std::size_t size) override {
         if (is_foreign(to) || is_foreign(from)) [[unlikely]]
             return ci::address_space::copy(to, from, size);
@@ -45,6 +50,9 @@ public:
     transport::window_binding binding_of(const ib_send_bind_mw_t& what) override;
     bool bind(const transport::window_binding& what) override {
         return keys_.bind(what, pd_, queue_pair_);
+    }
+    bool register_pages(const transport::page_registration& what) override {
+        return keys_.register_pages(what, pd_);
     }
     bool invalidate(ULONG key) override { return keys_.invalidate(key, pd_, queue_pair_); }
 

@@ -33,6 +33,7 @@ NTSTATUS open(HCA_CA& ca, IRP* irp) try {
 
 NTSTATUS cross(IRP* irp) {
     const IO_STACK_LOCATION& location = *IoGetCurrentIrpStackLocation(irp);
+    if (ci::crossing::find(location.MinorFunction) == nullptr) return STATUS_NOT_SUPPORTED;
     const ci::crossing::traits& verb = verb_in(location);
     void* const object = location.Parameters.Others.Argument1;
     if (verb.code == HCA_MN_OPEN_CA) return open(*static_cast<HCA_CA*>(object), irp);

@@ -125,6 +125,7 @@ std::vector<const test_case*> all_cases() {
                                                    mad_route_cases,
                                                    memory_cases,
                                                    modify_mr_cases,
+                                                   fast_registration_cases,
                                                    memory_window_cases,
                                                    address_cases,
                                                    queue_pair_cases,

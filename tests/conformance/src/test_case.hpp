@@ -45,6 +45,7 @@ extern const std::span<const test_case> mad_qp_cases;
 extern const std::span<const test_case> mad_route_cases;
 extern const std::span<const test_case> memory_cases;
 extern const std::span<const test_case> modify_mr_cases;
+extern const std::span<const test_case> fast_registration_cases;
 extern const std::span<const test_case> memory_window_cases;
 extern const std::span<const test_case> address_cases;
 extern const std::span<const test_case> queue_pair_cases;

@@ -105,6 +105,9 @@ inline verb deallocate_pd(IB_PD* pd, CI_UDATA* data = nullptr) {
 inline verb register_mr(IB_PD* pd, const ib_mr_create_t* wanted, CI_UDATA* data = nullptr) {
     return {"CiRegisterMr", [=](IRP* irp) { return CiRegisterMr(pd, wanted, data, irp); }};
 }
+inline verb allocate_frmr(IB_PD* pd, ULONG max_pages, CI_UDATA* data = nullptr) {
+    return {"CiAllocateFrmr", [=](IRP* irp) { return CiAllocateFrmr(pd, max_pages, data, irp); }};
+}
 inline verb modify_mr(IB_MR* mr, const ib_mr_mod_t* change, CI_UDATA* data = nullptr) {
     return {"CiModifyMr", [=](IRP* irp) { return CiModifyMr(mr, change, data, irp); }};
 }

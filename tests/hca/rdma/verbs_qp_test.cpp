@@ -231,7 +231,7 @@ TEST_P(VerbsQp, ModifiedRegion_HasTheKeysOfTheKernel) {
     EXPECT_EQ(deallocate_pd(other), STATUS_SUCCESS);
 }
 
-// What libibverbs reports about the region and the cause decide together.
+// The result of libibverbs and the cause in errno decide together.
 TEST_P(VerbsQp, FailedModifyOfRegion_HasItsStatus) {
     const pair_scene scene;
     std::array<UCHAR, 64> memory{};

@@ -18,8 +18,13 @@ struct region {
     ULONGLONG base = 0; // the address of its first byte in work requests
     ib_access_t access = 0;
     bool mapped = true;
+    std::size_t page = 0; // bytes; the pages lie in reverse order. 0: the memory is one piece
     std::vector<UCHAR> bytes;
 
+    /// The place of a byte, counted from `base`.
+    std::size_t place_of(std::size_t offset) const {
+        return page == 0 ? offset : bytes.size() - (offset / page + 1) * page + offset % page;
+    }
     bool holds(const UCHAR* at, std::size_t size) const {
         return at >= bytes.data() && at + size <= bytes.data() + bytes.size();
     }
@@ -38,6 +43,13 @@ public:
         return made;
     }
 
+    /// A region whose memory is pages; `size` is a multiple of theirs.
+    region& add_paged(std::size_t size, std::size_t page, ib_access_t access = all_rights) {
+        region& made = add(size, access);
+        made.page = page;
+        return made;
+    }
+
     /// A window that is not bound.
     IB_MW add_window() {
         windows_.push_back({++last_key_ << 8, nullptr, 0, 0, 0});
@@ -48,11 +60,16 @@ public:
     UCHAR* find(ULONG key, ULONGLONG address, ULONGLONG size, ib_access_t rights) override {
         if (const window* bound = window_of(key))
             return bound->key == key ? find(*bound, address, size, rights) : nullptr;
-        region* at = of_key(key);
-        if (at == nullptr || (at->access & rights) != rights) return nullptr;
-        const ULONGLONG offset = address - at->base;
-        if (offset > at->bytes.size() || size > at->bytes.size() - offset) return nullptr;
-        return at->bytes.data() + offset;
+        const region* at = of_key(key);
+        if (at == nullptr || at->page != 0) return nullptr;
+        return find(*at, address, size, rights);
+    }
+    UCHAR* find_piece(ULONG key, ULONGLONG address, ULONGLONG& size, ib_access_t rights) override {
+        const region* at = of_key(key);
+        if (at == nullptr || at->page == 0) return find(key, address, size, rights);
+        UCHAR* found = find(*at, address, size, rights);
+        size = std::min<ULONGLONG>(size, at->page - (address - at->base) % at->page);
+        return found;
     }
     bool copy(UCHAR* to, const UCHAR* from, std::size_t size) override {
         const region* at = of_memory(to, size);
@@ -79,6 +96,10 @@ public:
         *bound = {what.rkey, to, what.address, what.length, what.access};
         return true;
     }
+    bool register_pages(const transport::page_registration& what) override {
+        registered.push_back(what);
+        return registers;
+    }
     bool invalidate(ULONG key) override {
         if (window* bound = window_of(key)) {
             const bool valid = bound->key == key && bound->to != nullptr;
@@ -97,6 +118,8 @@ public:
 
     std::function<void()> on_copy; // called after each
     unsigned outside = 0;          // copies that do not lie in a region
+    std::vector<transport::page_registration> registered;
+    bool registers = true; // the result of register_pages
 
 private:
     struct window {
@@ -117,6 +140,12 @@ private:
         const bool valid = in.to != nullptr && (in.access & rights) == rights && rights != 0 &&
                            offset <= in.length && size <= in.length - offset;
         return valid ? in.to->bytes.data() + (address - in.to->base) : nullptr;
+    }
+    static UCHAR* find(const region& in, ULONGLONG address, ULONGLONG size, ib_access_t rights) {
+        const ULONGLONG offset = address - in.base;
+        const bool valid = (in.access & rights) == rights && offset <= in.bytes.size() &&
+                           size <= in.bytes.size() - offset;
+        return valid ? const_cast<UCHAR*>(in.bytes.data()) + in.place_of(offset) : nullptr;
     }
     region* of_key(ULONG key) {
         const auto at = std::ranges::find(regions_, key, &region::key);

@@ -24,12 +24,28 @@ struct window_binding {
     ib_access_t access;
 };
 
+/// A fast registration as numbers. The pages belong to the HCA until it has executed.
+struct page_registration {
+    ULONGLONG first;  // the first address in work requests
+    ULONGLONG length; // bytes
+    const ULONGLONG* pages;
+    ULONG page_count;
+    ULONG offset; // of the first byte in its page
+    ULONG rkey;
+    UCHAR page_shift;
+    UCHAR access;
+};
+
 /// The memory to which keys give a queue pair access. Calls do not reenter the engine.
 class memory_access {
 public:
     /// Returns the memory at `address`; null: the key is not valid for this queue pair, the range
     /// lacks one of the `rights`, or `size` bytes do not lie in it. A local read needs no right.
     virtual UCHAR* find(ULONG key, ULONGLONG address, ULONGLONG size, ib_access_t rights) = 0;
+    /// The same for a range whose memory need not be one piece: returns the first piece, and
+    /// reduces `size` to its bytes. The whole range is checked.
+    virtual UCHAR* find_piece(ULONG key, ULONGLONG address, ULONGLONG& size,
+                              ib_access_t rights) = 0;
     /// Copies in ascending order. False: one of the pages is not mapped.
     virtual bool copy(UCHAR* to, const UCHAR* from, std::size_t size) = 0;
     /// Executes an atomic operation on 8 aligned bytes, and stores their former value in `before`.
@@ -40,6 +56,8 @@ public:
     virtual window_binding binding_of(const ib_send_bind_mw_t& what) = 0;
     /// Binds a window; false: this queue pair may not bind it so.
     virtual bool bind(const window_binding& what) = 0;
+    /// Registers pages with a region that has none; false: this queue pair may not.
+    virtual bool register_pages(const page_registration& what) = 0;
     /// Makes a key invalid; false: it is none that a work request may make invalid.
     virtual bool invalidate(ULONG key) = 0;
 

@@ -17,6 +17,9 @@ inline constexpr ULONG max_mtu = 4096;        // bytes
 
 using const_bytes = std::span<const UCHAR>;
 
+/// Pieces of a payload: each data segment may lie in two pages.
+inline constexpr std::size_t max_payload_pieces = 2 * max_pieces;
+
 /// The bytes of a payload, in pieces. Their memory belongs to the sender, during a call only.
 class payload {
 public:
@@ -33,7 +36,7 @@ public:
 
 private:
     union {
-        std::array<const_bytes, max_pieces> pieces_; // the first count_ are initialised
+        std::array<const_bytes, max_payload_pieces> pieces_; // the first count_ are initialised
     };
     std::size_t count_ = 0;
     ULONG size_ = 0;

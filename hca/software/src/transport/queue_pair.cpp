@@ -57,6 +57,7 @@ NTSTATUS queue_pair::check_send(const ib_send_wr_t& what) const {
     case WR_RDMA_WRITE:
     case WR_LOCAL_INV:
     case WR_BIND_MW:
+    case WR_FAST_REG_MR:
         return shared_.is_datagram() ? STATUS_INVALID_DEVICE_REQUEST : STATUS_SUCCESS;
     case WR_RDMA_READ:
     case WR_COMPARE_SWAP:

@@ -2,6 +2,8 @@
 
 #include "acknowledgement.hpp"
 
+#include <algorithm>
+
 namespace irpverbs::hca_software::transport {
 
 void requester::start() {
@@ -24,6 +26,7 @@ NTSTATUS requester::post(const ib_send_wr_t& what) {
         if (!named || bound.h_mr == nullptr) return STATUS_INVALID_PARAMETER;
         return post(what, shared_.memory.binding_of(bound));
     }
+    if (what.wr_type == WR_FAST_REG_MR) return post_registration(what);
     const NTSTATUS status = queue_.post(what);
     if (!NT_SUCCESS(status)) return status;
     if (is_datagram)
@@ -36,6 +39,24 @@ NTSTATUS requester::post(const ib_send_wr_t& what) {
 NTSTATUS requester::post(const ib_send_wr_t& what, const window_binding& binding) {
     const NTSTATUS status = queue_.post(what);
     if (NT_SUCCESS(status)) queue_.newest().binding = binding;
+    return status;
+}
+
+// Values that do not fit into their members are none that could succeed.
+NTSTATUS requester::post_registration(const ib_send_wr_t& what) {
+    constexpr ULONG most = 0xFF;
+    const ib_send_fast_reg_t& of = what.fast_reg;
+    if (of.page_list == nullptr || of.page_list_len == 0) return STATUS_INVALID_PARAMETER;
+    const NTSTATUS status = queue_.post(what);
+    if (!NT_SUCCESS(status)) return status;
+    queue_.newest().registration = {of.iova_start,
+                                    of.length,
+                                    of.page_list,
+                                    of.page_list_len,
+                                    of.fbo,
+                                    of.rkey,
+                                    static_cast<UCHAR>(std::min(of.page_shift, most)),
+                                    static_cast<UCHAR>(std::min(of.access_flags, most))};
     return status;
 }
 

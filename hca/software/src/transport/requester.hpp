@@ -26,6 +26,8 @@ inline IB_WC_OPCODE opcode_of_completion(ib_wr_type_t type) {
         return IB_WC_LOCAL_INVALIDATE;
     case WR_BIND_MW:
         return IB_WC_BIND_MW;
+    case WR_FAST_REG_MR:
+        return IB_WC_FAST_REGISTER;
     default:
         return IB_WC_SEND;
     }
@@ -42,6 +44,7 @@ public:
     void start();
     NTSTATUS post(const ib_send_wr_t& what);
     NTSTATUS post(const ib_send_wr_t& what, const window_binding& binding);
+    NTSTATUS post_registration(const ib_send_wr_t& what);
     /// Transmits packets until there is nothing to send, or the carrier is full.
     void run();
     /// Receives a response.

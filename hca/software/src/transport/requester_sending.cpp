@@ -109,6 +109,9 @@ IB_WC_STATUS requester::change_key(const send_request& what) {
                                                                   : IB_WC_LOCAL_QP_OPERATION_ERROR;
     if (what.type == WR_BIND_MW)
         return shared_.memory.bind(what.binding) ? IB_WC_SUCCESS : IB_WC_MW_BIND_ERROR;
+    if (what.type == WR_FAST_REG_MR)
+        return shared_.memory.register_pages(what.registration) ? IB_WC_SUCCESS
+                                                                : IB_WC_LOCAL_QP_OPERATION_ERROR;
     return IB_WC_SUCCESS; // WR_NOP
 }
 

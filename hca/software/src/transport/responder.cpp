@@ -79,7 +79,7 @@ void responder::execute_read(const packet& what) {
     if (place == nullptr || from.length > max_message)
         return send_nak(invalid_request, IB_WC_LOCAL_QP_OPERATION_ERROR);
     if (from.length != 0 &&
-        shared_.memory.find(from.rkey, from.address, from.length, IB_AC_RDMA_READ) == nullptr)
+        !is_accessible(shared_.memory, from.rkey, from.address, from.length, IB_AC_RDMA_READ))
         return send_nak(no_access, IB_WC_LOCAL_PROTECTION_ERROR);
     const psn end = expected_ + (packets_of(from.length, shared_.mtu()) - 1);
     *place = {};
@@ -98,9 +98,10 @@ void responder::execute_atomic(const packet& what) {
     read_resource* place = resources_.next_free();
     if (place == nullptr || on.address % atomic_size != 0)
         return send_nak(invalid_request, IB_WC_LOCAL_QP_OPERATION_ERROR);
-    UCHAR* at = shared_.memory.find(on.rkey, on.address, atomic_size, IB_AC_ATOMIC);
+    ULONGLONG size = atomic_size;
+    UCHAR* at = shared_.memory.find_piece(on.rkey, on.address, size, IB_AC_ATOMIC);
     ULONGLONG before = 0;
-    if (at == nullptr || !perform(on, what.row().what, at, before))
+    if (at == nullptr || size != atomic_size || !perform(on, what.row().what, at, before))
         return send_nak(no_access, IB_WC_LOCAL_PROTECTION_ERROR);
     *place = {};
     place->what = what.row().what;
@@ -147,7 +148,7 @@ void responder::replay_read(const packet& what) {
     const bool ends_packet = from.length == rest || from.length % shared_.mtu() == 0;
     if (from.address != known->address + done || from.length > rest || !ends_packet) return;
     if (from.length != 0 &&
-        shared_.memory.find(from.rkey, from.address, from.length, IB_AC_RDMA_READ) == nullptr)
+        !is_accessible(shared_.memory, from.rkey, from.address, from.length, IB_AC_RDMA_READ))
         return;
     known->rkey = from.rkey;
     known->begin = known->next = what.number;

@@ -24,11 +24,13 @@ bool responder::send_read_packet(read_resource& from) {
     const ULONGLONG offset = ULONGLONG{from.next.since(from.first_number)} * shared_.mtu();
     const auto size = static_cast<ULONG>(std::min<ULONGLONG>(from.length - offset, shared_.mtu()));
     transmission result = transmission::unmapped;
-    const UCHAR* at =
-        size == 0 ? nullptr
-                  : shared_.memory.find(from.rkey, from.address + offset, size, IB_AC_RDMA_READ);
-    if (at != nullptr) made.content.append({at, size});
-    if (at != nullptr || size == 0) result = shared_.owner.transmit(made);
+    const auto append = [&](const UCHAR* at, std::size_t piece) {
+        made.content.append({at, piece});
+        return true;
+    };
+    if (for_each_piece(shared_.memory, from.rkey, from.address + offset, size, IB_AC_RDMA_READ,
+                       append))
+        result = shared_.owner.transmit(made);
     if (result == transmission::later) return false;
     if (result == transmission::unmapped) {
         const psn where = from.next;

@@ -127,11 +127,10 @@ responder::outcome responder::execute_write(const packet& what) {
     const bool fits = what.row().is_last() ? end == target.length : end < target.length;
     if (target.length > max_message || !fits) return {invalid_request, IB_WC_LOCAL_LENGTH_ERROR};
     if (target.length != 0) {
-        const UCHAR* whole =
-            shared_.memory.find(target.rkey, target.address, target.length, IB_AC_RDMA_WRITE);
-        UCHAR* at = shared_.memory.find(target.rkey, target.address + message_.received,
-                                        what.content.size(), IB_AC_RDMA_WRITE);
-        if (whole == nullptr || at == nullptr || !copy_payload(shared_.memory, at, what.content))
+        const bool whole = is_accessible(shared_.memory, target.rkey, target.address, target.length,
+                                         IB_AC_RDMA_WRITE);
+        if (!whole || !copy_payload(shared_.memory, target.rkey, target.address + message_.received,
+                                    IB_AC_RDMA_WRITE, what.content))
             return {no_access, IB_WC_LOCAL_PROTECTION_ERROR};
     }
     message_.received = end;

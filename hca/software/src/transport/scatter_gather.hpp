@@ -14,6 +14,27 @@ ULONGLONG total_length(segments list);
 /// True if all segments lie in memory that their keys give access to.
 bool are_accessible(memory_access& memory, segments list, ib_access_t rights);
 
+/// True if the key gives access to the range, whose memory need not be one piece.
+inline bool is_accessible(memory_access& memory, ULONG key, ULONGLONG address, ULONGLONG size,
+                          ib_access_t rights) {
+    return memory.find_piece(key, address, size, rights) != nullptr;
+}
+
+/// Calls `use(memory, bytes)` with each piece of the range until it returns false, or the key gives
+/// no access to the rest: then the result is false.
+template <class Use>
+bool for_each_piece(memory_access& memory, ULONG key, ULONGLONG address, ULONGLONG size,
+                    ib_access_t rights, const Use& use) {
+    while (size != 0) {
+        ULONGLONG piece = size;
+        UCHAR* at = memory.find_piece(key, address, piece, rights);
+        if (at == nullptr || !use(at, static_cast<std::size_t>(piece))) return false;
+        address += piece;
+        size -= piece;
+    }
+    return true;
+}
+
 /// Appends the bytes from `offset` on. False: a key is no longer valid.
 bool gather(memory_access& memory, segments list, ULONGLONG offset, ULONG size, payload& to);
 
@@ -23,5 +44,8 @@ bool scatter(memory_access& memory, segments list, ULONGLONG offset, const paylo
 
 /// Copies a payload to consecutive memory, in ascending order. False: a page is not mapped.
 bool copy_payload(memory_access& memory, UCHAR* to, const payload& from);
+/// Copies a payload to a range of a key. False: also the key gives no access to it.
+bool copy_payload(memory_access& memory, ULONG key, ULONGLONG address, ib_access_t rights,
+                  const payload& from);
 
 } // namespace irpverbs::hca_software::transport

@@ -9,7 +9,7 @@ namespace irpverbs::hca_software::transport {
 
 /// True if the peer does not learn of the work request.
 inline bool is_local(ib_wr_type_t type) {
-    return type == WR_LOCAL_INV || type == WR_BIND_MW || type == WR_NOP;
+    return type == WR_LOCAL_INV || type == WR_BIND_MW || type == WR_FAST_REG_MR || type == WR_NOP;
 }
 
 /// A posted work request. The lower members belong to the requester.
@@ -20,7 +20,8 @@ struct send_request {
     ib_net32_t immediate; // or the key to be invalidated
     union {
         ib_send_remote_ops_t remote;
-        window_binding binding; // of WR_BIND_MW
+        window_binding binding;         // of WR_BIND_MW
+        page_registration registration; // of WR_FAST_REG_MR
     };
     bool has_way; // of a datagram, as the next three
     ib_av_attr_t to;

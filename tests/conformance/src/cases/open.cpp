@@ -66,6 +66,8 @@ void null_object_returns_invalid_parameter(world&) {
                              register_mr(nullptr, nullptr),
                              deregister_mr(nullptr),
                              query_mr(nullptr, nullptr, 0),
+                             modify_mr(nullptr, nullptr),
+                             allocate_frmr(nullptr, 1),
                              allocate_mw(nullptr, IB_MWT_TYPE_1),
                              deallocate_mw(nullptr),
                              query_mw(nullptr, nullptr, 0),
