@@ -1,3 +1,4 @@
+#include <ci/support/crc32.hpp>
 #include <ci/support/wire_headers.hpp>
 
 #include <boost/crc.hpp>
@@ -66,11 +67,10 @@ std::uint32_t invariant_crc(std::span<const std::uint8_t> packet_before, bool gl
     const std::size_t size = route_size(global) + base_transport_size;
     std::copy_n(packet_before.begin(), size, masked.begin());
     mask(std::span(masked).first(size), global);
-    boost::crc_32_type crc;
-    crc.process_bytes(masked.data(), size);
-    const auto rest = packet_before.subspan(size);
-    crc.process_bytes(rest.data(), rest.size());
-    return crc.checksum();
+    crc32 crc;
+    crc.add(std::span(masked).first(size));
+    crc.add(packet_before.subspan(size));
+    return crc.value();
 }
 
 std::uint16_t variant_crc(std::span<const std::uint8_t> packet_before) {
