@@ -410,9 +410,9 @@ NT_API void HcaReportMadsLost(HCA_MAD_AGENT* Agent, ULONG Count);
 /* TRUE while a capture of the device exists (ci/capture.h). IRQL: any. */
 NT_API BOOLEAN HcaIsCaptured(PDEVICE_OBJECT Device) NT_NOEXCEPT;
 
-/* Passes a packet of a queue pair that a port has sent or received to the capture of the device;
-   has no effect without one. Packet: from the local route header to the variant CRC; it is copied.
-   The caller may hold spin locks. IRQL: <= DISPATCH_LEVEL. */
+/* Passes a packet of a queue pair that a port has sent or received to the capture of the device, if
+   there is one. Packet: from the local route header to the variant CRC, or an Ethernet frame where
+   LinkLayer is 2; it is copied. The caller may hold spin locks. IRQL: <= DISPATCH_LEVEL. */
 NT_API void HcaReportPacket(PDEVICE_OBJECT Device, UCHAR PortNumber, const VOID* Packet,
                             SIZE_T Length);
 

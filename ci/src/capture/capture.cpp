@@ -24,10 +24,12 @@ using file_bytes = std::vector<std::byte>;
 constexpr std::uint32_t nanoseconds_magic = 0xA1B23C4D;
 constexpr std::uint32_t max_record_bytes = 65535;
 constexpr std::uint32_t link_type_erf = 197;
+constexpr std::uint8_t erf_ethernet = 2;
 constexpr std::uint8_t erf_infiniband = 21;
 constexpr std::uint8_t erf_length_varies = 4;
 constexpr std::size_t pcap_record_size = 16;
 constexpr std::size_t erf_header_size = 16;
+constexpr std::size_t erf_ethernet_padding = 2; // in front of the frame
 constexpr std::uint64_t ticks_a_second = 10'000'000;
 constexpr std::uint64_t from_1601_to_1970 = 11'644'473'600; // seconds
 
@@ -54,30 +56,38 @@ file_bytes file_header() {
 
 using packet_bytes = std::span<const std::uint8_t>;
 
-/// Appends the record of a packet of a port from 1; an ERF record can name four ports.
-void put_record(file_bytes& to, std::uint64_t time, UCHAR port, packet_bytes what) {
+/// A port of which packets are recorded.
+struct record_source {
+    UCHAR port; // from 1; an ERF record can name four ports
+    bool is_ethernet;
+};
+
+/// Appends the record of a packet.
+void put_record(file_bytes& to, std::uint64_t time, record_source from, packet_bytes what) {
     const std::uint64_t seconds = time / ticks_a_second - from_1601_to_1970;
     const std::uint64_t ticks = time % ticks_a_second;
-    const std::size_t size = erf_header_size + what.size();
+    const std::size_t padding = from.is_ethernet ? erf_ethernet_padding : 0;
+    const std::size_t size = erf_header_size + padding + what.size();
     put_little(to, seconds, 4);
     put_little(to, ticks * 100, 4);
     put_little(to, size, 4);
     put_little(to, size, 4);
     put_little(to, seconds << 32 | (ticks << 32) / ticks_a_second, 8);
-    put_big(to, erf_infiniband, 1);
-    put_big(to, erf_length_varies | ((port - 1u) & 3), 1);
+    put_big(to, from.is_ethernet ? erf_ethernet : erf_infiniband, 1);
+    put_big(to, erf_length_varies | ((from.port - 1u) & 3), 1);
     put_big(to, size, 2);
     put_big(to, 0, 2); // none lost
     put_big(to, what.size(), 2);
+    put_big(to, 0, static_cast<unsigned>(padding));
     std::ranges::transform(what, std::back_inserter(to),
                            [](std::uint8_t each) { return static_cast<std::byte>(each); });
 }
 
 /// Returns a list of that one record, or an empty list without memory.
-std::list<file_bytes> record_of(std::uint64_t time, UCHAR port, packet_bytes what) try {
+std::list<file_bytes> record_of(std::uint64_t time, record_source from, packet_bytes what) try {
     std::list<file_bytes> made(1);
-    made.front().reserve(pcap_record_size + erf_header_size + what.size());
-    put_record(made.front(), time, port, what);
+    made.front().reserve(pcap_record_size + erf_header_size + erf_ethernet_padding + what.size());
+    put_record(made.front(), time, from, what);
     return made;
 } catch (const std::bad_alloc&) {
     return {};
@@ -86,7 +96,7 @@ std::list<file_bytes> record_of(std::uint64_t time, UCHAR port, packet_bytes wha
 /// Attributes of an own port that a datagram's packet needs.
 struct own_port {
     explicit own_port(const IB_PORT_ATTR& of)
-        : lid(of.Lid), keys(pkeys(of).begin(), pkeys(of).end()),
+        : lid(of.Lid), is_ethernet(of.LinkLayer == 2), keys(pkeys(of).begin(), pkeys(of).end()),
           addresses(gids(of).begin(), gids(of).end()) {}
 
     wire_end end(const IB_MAD_ADDRESS& other, ib_qpn_t qp) const {
@@ -99,6 +109,7 @@ struct own_port {
     }
 
     ib_lid_t lid;
+    bool is_ethernet;
     std::vector<ib_pkey_t> keys;
     std::vector<ib_gid_t> addresses;
 };
@@ -141,7 +152,7 @@ struct capture::state {
 
     class hca_observer;
 
-    void record(UCHAR port, packet_bytes what);
+    void record(record_source from, packet_bytes what);
     static void write_waiting(void* self);
 
     const sink write;
@@ -175,7 +186,10 @@ public:
         record(by, what.From, datagram_of(what.Data, what.Length), &wire_route::to,
                &wire_route::from);
     }
-    void passed(UCHAR port, packet_bytes packet) override { to_.record(port, packet); }
+    void passed(UCHAR port, packet_bytes packet) override {
+        const bool is_known = port != 0 && port <= ports_.size();
+        to_.record({port, is_known && ports_[port - 1u].is_ethernet}, packet);
+    }
 
 private:
     void record(const IB_MAD_AGENT& by, const IB_MAD_ADDRESS& other, wire_mad mad,
@@ -187,7 +201,7 @@ private:
         wire_route route = route_of(own, other, qp);
         route.*here = own.end(other, qp);
         route.*there = {other.Lid, qp == 0 ? 0 : other.Qp, other.Gid};
-        to_.record(number, wire_packet(route, mad).bytes());
+        to_.record({number, false}, wire_packet(route, mad).bytes());
     }
 
     state& to_;
@@ -195,10 +209,10 @@ private:
     std::vector<own_port> ports_;
 };
 
-void capture::state::record(UCHAR port, packet_bytes what) {
+void capture::state::record(record_source from, packet_bytes what) {
     LARGE_INTEGER now;
     KeQuerySystemTime(&now);
-    std::list<file_bytes> fresh = record_of(static_cast<std::uint64_t>(now.QuadPart), port, what);
+    std::list<file_bytes> fresh = record_of(static_cast<std::uint64_t>(now.QuadPart), from, what);
     {
         const std::lock_guard guard(lock);
         if (fresh.empty()) {
