@@ -36,14 +36,21 @@ public:
     connected_end& operator=(const connected_end&) = delete;
 
     /// Both ends have been made before one connects.
-    void connect(const connected_end& peer) { connect(peer.ca_.lid(), peer.qp->Num); }
+    void connect(const connected_end& peer) { connect(peer.way(), peer.qp->Num); }
     void connect(ib_lid_t lid, ib_qpn_t peer) {
+        ib_av_attr_t way{};
+        way.dlid = lid;
+        connect(way, peer);
+    }
+    void connect(const ib_av_attr_t& way, ib_qpn_t peer, IB_MTU mtu = IB_MTU_1024,
+                 ULONG peers_psn = first_psn) {
         EXPECT_EQ(modify_qp(qp, ci::to_init(type_, {.access = IB_AC_REMOTE})), STATUS_SUCCESS);
         ci::rtr_attributes path;
+        path.av = way;
         path.av.port_num = 1;
-        path.av.dlid = lid;
         path.dest_qp = peer;
-        path.rq_psn = first_psn;
+        path.path_mtu = mtu;
+        path.rq_psn = peers_psn;
         path.rnr_nak_timeout = 1;
         EXPECT_EQ(modify_qp(qp, ci::to_rtr(type_, path)), STATUS_SUCCESS);
         EXPECT_EQ(modify_qp(qp, ci::to_rts(type_, {.sq_psn = first_psn})), STATUS_SUCCESS);
@@ -62,6 +69,15 @@ public:
     IB_CA* ca() const { return ca_; }
     IB_PD* pd() const { return pd_; }
     ib_lid_t lid() const { return ca_.lid(); }
+    /// The way to its port: by LID, or by GID on Ethernet, which has none.
+    ib_av_attr_t way() const {
+        ib_av_attr_t made{};
+        made.dlid = lid();
+        if (made.dlid != 0) return made;
+        made.grh_valid = TRUE;
+        made.grh.dest_gid = *IbPortGid(&*port_block(ca_, 1), 0);
+        return made;
+    }
     ib_qp_attr_t attributes() const {
         ib_qp_attr_t attr{};
         EXPECT_EQ(verb_call([&](IRP* irp) {
@@ -72,6 +88,7 @@ public:
     }
 
     // ---- memory
+    std::vector<UCHAR>& bytes() { return bytes_; }
     void fill() { std::iota(bytes_.begin(), bytes_.end(), UCHAR{1}); }
     bool has_bytes_of(const connected_end& other, ULONG count) const {
         return std::equal(bytes_.begin(), bytes_.begin() + count, other.bytes_.begin());
@@ -101,8 +118,8 @@ public:
         return made;
     }
     NTSTATUS post(ib_send_wr_t what) { return CiPostSend(qp, &what, nullptr); }
-    NTSTATUS post_receive(ULONGLONG wr_id, ULONG length) {
-        ib_local_ds_t into{address(), length, lkey_};
+    NTSTATUS post_receive(ULONGLONG wr_id, ULONG length, ULONG offset = 0) {
+        ib_local_ds_t into{address() + offset, length, lkey_};
         ib_recv_wr_t what{nullptr, wr_id, &into, 1};
         return CiPostRecv(qp, &what, nullptr);
     }

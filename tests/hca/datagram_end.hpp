@@ -17,7 +17,7 @@ class datagram_end {
 public:
     static constexpr ULONG size = 16'384; // bytes of its region: the first half is sent
     static constexpr ULONG route_size = 40;
-    static constexpr ib_qkey_t qkey = 0x1111;
+    static constexpr ib_qkey_t qkey = 0x11111111; // as ibv_ud_pingpong has it
     static constexpr ULONG depth = 16;
 
     explicit datagram_end(DEVICE_OBJECT* fdo, UCHAR port = 1) : ca_(fdo), port_(port) {

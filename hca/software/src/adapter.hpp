@@ -41,6 +41,9 @@ public:
     /// Returns the port of that number, or null.
     port* find_port(ULONG number) const;
 
+    /// True for an HCA of "roce:".
+    bool is_on_ethernet() const { return node_.ports[1].ethernet != nullptr; }
+
     /// Completes CiQueryPort.
     NTSTATUS query_port(ULONG number, IB_PORT_ATTR* attr, SIZE_T size, IRP* irp) {
         return attributes_[number].complete_query(fabric_, node_, number, attr, size, irp);

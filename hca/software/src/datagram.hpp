@@ -31,6 +31,8 @@ struct datagram {
     ib_qkey_t qkey = 0;
     bool global = false; // `route` is valid
     global_route route;
+    USHORT from_udp_port = 0;  // from Ethernet, as the next
+    USHORT identification = 0; // of IPv4
     mad_bytes mad;
     shared_payload payload; // content of another length than that of a MAD
     /// Bytes of `payload` that are transport headers and padding; 0: it is no packet of a queue

@@ -1,4 +1,6 @@
-// The registration of "software:" for HcaAttach.
+// The registration of "software:" and "roce:" for HcaAttach.
+#include "driver.hpp"
+
 #include "adapter.hpp"
 
 #include <algorithm>
@@ -8,6 +10,41 @@
 #include <cstring>
 
 namespace irpverbs::hca_software {
+
+NTSTATUS start_adapters(fabric& where, ULONG& count, std::string& problem) {
+    for (node& each : where.nodes()) {
+        if (each.type != IB_NODE_CA) continue;
+        auto made = std::make_unique<adapter>(where, each);
+        if (const NTSTATUS status = made->start(); !NT_SUCCESS(status)) {
+            problem = "\"" + each.id + "\": " + NtStatusMeaning(status);
+            return status;
+        }
+        each.attached = std::move(made);
+        ++count;
+    }
+    return STATUS_SUCCESS;
+}
+
+NTSTATUS detach_fabric(void* attachment) {
+    auto* detached = static_cast<fabric*>(attachment);
+    std::vector<DEVICE_OBJECT*> refusing;
+    for (node& each : detached->nodes()) {
+        if (each.attached == nullptr) continue;
+        if (!NT_SUCCESS(HcaRefuseOpen(each.attached->device()))) {
+            for (DEVICE_OBJECT* device : refusing)
+                HcaAllowOpen(device);
+            return STATUS_DEVICE_BUSY;
+        }
+        refusing.push_back(each.attached->device());
+    }
+    delete detached;
+    return STATUS_SUCCESS;
+}
+
+NTSTATUS set_message(NTSTATUS status, char* message, SIZE_T size, std::string_view text) {
+    if (size != 0) *std::copy_n(text.data(), std::min(text.size(), size - 1), message) = '\0';
+    return status;
+}
 
 namespace {
 
@@ -30,11 +67,6 @@ location parse_location(std::string_view text) {
     return made;
 }
 
-NTSTATUS set_message(NTSTATUS status, char* message, SIZE_T size, std::string_view text) {
-    if (size != 0) *std::copy_n(text.data(), std::min(text.size(), size - 1), message) = '\0';
-    return status;
-}
-
 // Returns false on failure; errno has the cause.
 bool read_file(const std::string& name, std::string& text) {
     std::FILE* const file = std::fopen(name.c_str(), "rb");
@@ -47,21 +79,6 @@ bool read_file(const std::string& name, std::string& text) {
     std::fclose(file);
     errno = problem;
     return problem == 0;
-}
-
-// Starts all HCAs, or returns the first failure.
-NTSTATUS start_adapters(fabric& where, ULONG& count, std::string& problem) {
-    for (node& each : where.nodes()) {
-        if (each.type != IB_NODE_CA) continue;
-        auto made = std::make_unique<adapter>(where, each);
-        if (const NTSTATUS status = made->start(); !NT_SUCCESS(status)) {
-            problem = "\"" + each.id + "\": " + NtStatusMeaning(status);
-            return status;
-        }
-        each.attached = std::move(made);
-        ++count;
-    }
-    return STATUS_SUCCESS;
 }
 
 NTSTATUS attach_text(std::string_view text, std::string_view name, bool configured, ULONG& count,
@@ -94,25 +111,12 @@ NTSTATUS attach(const char* where, ULONG* count, void** attachment, char* messag
     }
 }
 
-NTSTATUS detach(void* attachment) {
-    auto* detached = static_cast<fabric*>(attachment);
-    std::vector<DEVICE_OBJECT*> refusing;
-    for (node& each : detached->nodes()) {
-        if (each.attached == nullptr) continue;
-        if (!NT_SUCCESS(HcaRefuseOpen(each.attached->device()))) {
-            for (DEVICE_OBJECT* device : refusing)
-                HcaAllowOpen(device);
-            return STATUS_DEVICE_BUSY;
-        }
-        refusing.push_back(each.attached->device());
-    }
-    delete detached;
-    return STATUS_SUCCESS;
+HCA_DRIVER software_driver = {"software", attach, detach_fabric, nullptr};
+
+__attribute__((constructor)) void register_drivers() {
+    HcaRegisterDriver(&software_driver);
+    HcaRegisterDriver(&roce_driver);
 }
-
-HCA_DRIVER software_driver = {"software", attach, detach, nullptr};
-
-__attribute__((constructor)) void register_driver() { HcaRegisterDriver(&software_driver); }
 
 } // namespace
 } // namespace irpverbs::hca_software

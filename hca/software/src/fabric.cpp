@@ -3,6 +3,8 @@
 #include "adapter.hpp"
 #include "link.hpp"
 
+#include "roce/ethernet_port.hpp"
+
 #include <dispatch/machine.hpp>
 #include <dispatch/support/faults.hpp>
 
@@ -60,6 +62,9 @@ fabric::fabric(const topology& plan) : simulated_(dispatch::machine::current().s
 }
 
 fabric::~fabric() {
+    for (node& each : nodes_)
+        for (port& end : each.ports)
+            if (end.ethernet != nullptr) end.ethernet->close();
     with_lock([this] {
         scheduler_.close();
         traps_.close();

@@ -94,6 +94,8 @@ public:
 
     /// Sends the response, which has replaced the request in `what`, to the requester.
     void respond(packet* what);
+    /// A packet has arrived at a port with an Ethernet interface.
+    void arrive_from_ethernet(port& at, datagram&& what);
 
     trap_list& traps() { return traps_; }
     // Functions that raise traps:

@@ -3,6 +3,8 @@
 #include "directed_route.hpp"
 #include "key_checks.hpp"
 
+#include "roce/ethernet_port.hpp"
+
 #include <dispatch/support/faults.hpp>
 
 #include <new>
@@ -248,7 +250,11 @@ bool fabric::find_route(port& from, const datagram& first, straight_route& route
 }
 
 void fabric::send(port& from, packet* what) {
-    packet_walk(*this, packets_, scheduler_, *what).start(from);
+    if (from.ethernet == nullptr)
+        return packet_walk(*this, packets_, scheduler_, *what).start(from);
+    count_sent(from, *what);
+    from.ethernet->send(*what);
+    packets_.free(what);
 }
 
 } // namespace irpverbs::hca_software

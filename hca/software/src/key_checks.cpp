@@ -106,11 +106,14 @@ bool passes_inbound(fabric& where, const datagram& what, port& in) {
 ULONGLONG route_words(const datagram& of) { return connected_words + (of.global ? grh_words : 0); }
 
 void count_sent(port& out, const datagram& what) {
-    out.counters.TransmitData += words_in(what);
+    count_sent(out, what.is_multicast(), words_in(what));
+}
+
+void count_sent(port& out, bool is_multicast, ULONGLONG words) {
+    out.counters.TransmitData += words;
     ++out.counters.TransmitPackets;
-    ++(what.is_multicast() ? out.counters.TransmitMulticasts : out.counters.TransmitUnicasts);
-    out.owner->samples.add_sample(out, sampled_transmit_data, sampled_transmit_packets,
-                                  words_in(what));
+    ++(is_multicast ? out.counters.TransmitMulticasts : out.counters.TransmitUnicasts);
+    out.owner->samples.add_sample(out, sampled_transmit_data, sampled_transmit_packets, words);
 }
 
 void count_received(port& in, const datagram& what) {

@@ -40,6 +40,7 @@ bool may_leave(const port& out, const datagram& what);
 bool may_enter(const port& in, const datagram& what);
 
 void count_sent(port& out, const datagram& what);
+void count_sent(port& out, bool is_multicast, ULONGLONG words);
 void count_received(port& in, const datagram& what);
 /// Counts unicast packets at both ends of a link.
 void count_link(port& out, ULONGLONG packets, ULONGLONG words);

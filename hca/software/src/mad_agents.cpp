@@ -89,7 +89,8 @@ IB_MAD_ADDRESS address_of(const packet& what, const IB_MAD_KEYS* keys) {
 }
 
 bool valid_route(const port& from, const IB_MAD_ADDRESS& to) {
-    return (to.Flags & IB_MAD_GRH) == 0 || to.GidIndex < from.gids.size();
+    if ((to.Flags & IB_MAD_GRH) == 0) return from.ethernet == nullptr;
+    return to.GidIndex < from.gids.size();
 }
 
 bool valid_shared(const HCA_MAD_AGENT& agent, const port& from, const IB_MAD_SEND& what) {
@@ -198,6 +199,7 @@ ib_qpn_t mad_agents::next_qp() {
 NTSTATUS mad_agents::add(HCA_MAD_AGENT& agent, const port& at) {
     IB_MAD_AGENT_ATTR& attr = agent.Agent.Attr;
     if (attr.Rmpp != IB_MAD_RMPP_BY_CLIENT) return STATUS_NOT_SUPPORTED;
+    if (at.ethernet != nullptr && on_qp0(attr.ManagementClass)) return STATUS_NOT_SUPPORTED;
     return fabric_.with_lock([&] {
         if (!has_own_qp(agent)) {
             if (conflicts(attr)) return STATUS_SHARING_VIOLATION;

@@ -18,6 +18,7 @@ qp_traffic& traffic_of(const HCA_MCAST* mcast) {
 
 NTSTATUS attach_mcast(HCA_MCAST* mcast, CI_UDATA* user, PIRP) {
     HcaCopyUserData(user, nullptr, 0);
+    if (adapter::of(mcast->Qp->Pd->Ca->Device).is_on_ethernet()) return STATUS_NOT_SUPPORTED;
     auto& made = *new (mcast->Extension) attachment(queue_pair::of(mcast->Qp), mcast->Mcast);
     if (traffic_of(mcast).attach(made)) return STATUS_SUCCESS;
     std::destroy_at(&made);

@@ -20,6 +20,9 @@ namespace irpverbs::hca_software {
 
 struct node;
 class adapter;
+namespace roce {
+class ethernet_port;
+}
 
 /// The last datagram that passed a link. Routes are computed ahead of time, so a datagram that is
 /// computed later may have entered earlier.
@@ -120,6 +123,7 @@ struct port {
     bool enforces_outbound = false;      // switch: enforces partitions, also for forwarded packets
     bool enforces_inbound = false;
     fifo_delay fifo;
+    std::unique_ptr<roce::ethernet_port> ethernet; // null: InfiniBand
 
     bool linked() const;
     void set_prefix(ib_sn_prefix_t to) {

@@ -47,6 +47,9 @@ IB_CA_ATTR attributes_of(const node& from) {
         IB_CA_CAP_CQ_RESIZE | IB_CA_CAP_UD_MULTICAST | IB_CA_CAP_CURRENT_QP_STATE_MODIFIER |
         IB_CA_CAP_ZERO_BASED_ADDRESS | IB_CA_CAP_SRQ_RESIZE | IB_CA_CAP_MEMORY_WINDOWS |
         IB_CA_CAP_MEMORY_WINDOWS_2B;
+    if (from.ports[1].ethernet != nullptr)
+        attr.Capabilities &=
+            ~(IB_CA_CAP_SHUTDOWN_PORT | IB_CA_CAP_INIT_TYPE | IB_CA_CAP_UD_MULTICAST);
     attr.MaxQps = max_qps;
     attr.MaxQpWrs = max_qp_wrs;
     attr.MaxSges = attr.MaxSgesOfRead = max_sges;
@@ -55,8 +58,9 @@ IB_CA_ATTR attributes_of(const node& from) {
     attr.MaxReadsAsResponder = max_reads_of_qp * max_qps;
     attr.MaxPds = max_pds;
     attr.MaxAvs = max_avs;
-    attr.MaxMulticastGroups = attr.MaxQpsOfMulticastGroup = attr.MaxMulticastAttachments =
-        max_attachments;
+    if (from.ports[1].ethernet == nullptr)
+        attr.MaxMulticastGroups = attr.MaxQpsOfMulticastGroup = attr.MaxMulticastAttachments =
+            max_attachments;
     attr.MaxSrqs = max_srqs;
     attr.MaxSrqWrs = max_qp_wrs;
     attr.MaxSrqSges = max_sges;
@@ -179,6 +183,8 @@ NTSTATUS modify_port(HCA_CA* ca, UCHAR number, ULONG flags, const IB_MODIFY_PORT
                      PIRP) try {
     adapter& self = adapter_of(ca);
     port& at = *self.find_port(number);
+    constexpr ULONG of_subnets = IB_MODIFY_PORT_SHUTDOWN | IB_MODIFY_PORT_INIT_TYPE;
+    if (self.is_on_ethernet() && (flags & of_subnets) != 0) return STATUS_NOT_SUPPORTED;
     return self.owner_fabric().change([&] {
         const ULONG before = at.capabilities;
         if ((flags & IB_MODIFY_PORT_CAPABILITIES) != 0 && !acquire_capabilities(at, ca, *modify))

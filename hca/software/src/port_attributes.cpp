@@ -40,10 +40,10 @@ IB_PORT_ATTR attributes_of(const port& from) {
     attr.PKeyViolations = from.pkey_violations;
     attr.QKeyViolations = from.qkey_violations;
     attr.MKeyViolations = from.mkey.violations;
-    attr.MaxVls = 8;
+    attr.MaxVls = from.ethernet != nullptr ? 1 : 8;
     attr.OperationalVls = lanes_by_code[from.vls];
     attr.InitTypeReply = from.init_type_reply;
-    attr.LinkLayer = 1;
+    attr.LinkLayer = from.ethernet != nullptr ? 2 : 1;
     attr.GidCount = static_cast<USHORT>(from.gids.size());
     attr.PKeyCount = static_cast<USHORT>(from.pkeys.size());
     attr.Flags = IB_PORT_MAD_QPS;

@@ -2,6 +2,8 @@
 
 #include "queue_pair.hpp"
 
+#include "roce/ethernet_port.hpp"
+
 namespace irpverbs::hca_software {
 
 namespace {
@@ -22,7 +24,7 @@ void set_if(const ib_qp_mod_t& modify, ULONG opt, Value& into, Value value) {
 
 bool is_on(const port& at, const ib_av_attr_t& av) {
     return av.port_num == at.number && av.path_bits < (1u << at.lmc) &&
-           (av.grh_valid == FALSE || av.grh.sgid_index < at.gids.size());
+           (av.grh_valid == FALSE ? at.ethernet == nullptr : av.grh.sgid_index < at.gids.size());
 }
 
 ib_qp_attr_t initial_attributes(const HCA_QP& qp) {

@@ -11,7 +11,7 @@ ib_qp_attr_t initial_attributes(const HCA_QP& qp);
 /// The attributes after a change to IB_QPS_RESET: those that the creation set.
 ib_qp_attr_t reset_attributes(const ib_qp_attr_t& of);
 
-/// True if the port has such a way to a peer.
+/// True if the port has such a way to a peer. On Ethernet it is global.
 bool is_on(const port& at, const ib_av_attr_t& av);
 
 /// Checks the values that depend on the port and on the limits of the HCA. `ports` are those of the

@@ -5,7 +5,7 @@
 #include "qp_attributes.hpp"
 #include "queue_pair.hpp"
 
-#include "transport/packet_format.hpp"
+#include "roce/ethernet_port.hpp"
 #include "transport/scatter_gather.hpp"
 
 #include <algorithm>
@@ -33,6 +33,19 @@ ci::wire_route wire_route_of(const datagram& of) {
     return made;
 }
 
+// A packet that is sent has no UDP port of its origin yet.
+roce::ip_route ip_route_of(const datagram& of) {
+    const USHORT port = of.from_udp_port != 0 ? of.from_udp_port : roce::udp_port;
+    return {of.route, port, of.identification};
+}
+
+// Writes transport_size(what) bytes. False: a page of the payload is not mapped.
+bool write_bytes(queue_pair& by, const transport::packet& what, std::span<UCHAR> to) {
+    UCHAR* const content = to.data() + transport::write_headers(what, to);
+    std::fill(content + what.content.size(), to.data() + to.size(), UCHAR{0});
+    return transport::copy_payload(by.memory, content, what.content);
+}
+
 /// A packet as bytes.
 struct packed {
     bool mapped = true;   // false: its payload could not be read
@@ -40,9 +53,8 @@ struct packed {
 };
 
 packed pack(queue_pair& by, const transport::packet& what) try {
-    std::vector<UCHAR> bytes(transport::transport_size(what)); // the pad bytes are zero
-    UCHAR* const content = bytes.data() + transport::write_headers(what, bytes);
-    if (!transport::copy_payload(by.memory, content, what.content)) return {false, nullptr};
+    std::vector<UCHAR> bytes(transport::transport_size(what));
+    if (!write_bytes(by, what, bytes)) return {false, nullptr};
     return {true, std::make_shared<const std::vector<UCHAR>>(std::move(bytes))};
 } catch (const std::bad_alloc&) {
     return {};
@@ -51,7 +63,7 @@ packed pack(queue_pair& by, const transport::packet& what) try {
 port& port_of(const queue_pair& of) { return *of.hca.find_port(of.attr.primary_port); }
 
 // Writes routes and keys of a packet; a datagram has its own way.
-void address(packet& what, const port& from, const queue_pair& by, const transport::packet& of) {
+void address(datagram& what, const port& from, const queue_pair& by, const transport::packet& of) {
     const ib_av_attr_t& way = of.to != nullptr ? *of.to : by.attr.primary_av;
     what.from = static_cast<ib_lid_t>(from.lid | way.path_bits);
     what.to = way.dlid;
@@ -88,8 +100,19 @@ transport::arrival arrival_of(const packet& what, const port& in, USHORT pkey_in
     if (!what.is_multicast()) made.path_bits = static_cast<UCHAR>(what.to - in.lid);
     made.pkey_index = pkey_index;
     made.global = what.global;
-    if (what.global) made.route = route_header_of(what);
+    if (!what.global) return made;
+    made.route = in.ethernet != nullptr
+                     ? roce::received_route(ip_route_of(what),
+                                            what.payload->size() + ci::invariant_crc_size)
+                     : route_header_of(what);
     return made;
+}
+
+// True if a packet has come from the peer of a connection. An Ethernet port has no LIDs.
+bool is_from_peer(const packet& what, const queue_pair& at, const port& in) {
+    const ib_av_attr_t& way = at.attr.primary_av;
+    if (in.ethernet == nullptr) return what.from == way.dlid && what.to == (in.lid | way.path_bits);
+    return what.route.from == way.grh.dest_gid && what.route.to == in.gids[way.grh.sgid_index];
 }
 
 } // namespace
@@ -101,9 +124,19 @@ void qp_traffic::capture(const port& at, const datagram& what) {
     auto whole = transport::parse_transport(*what.payload);
     if (!whole) return;
     whole->pkey = what.pkey;
-    std::array<UCHAR, transport::max_frame_size> bytes;
-    const std::size_t size = transport::write_frame(wire_route_of(what), *whole, bytes);
+    std::array<UCHAR, std::max(transport::max_frame_size, roce::max_frame_size)> bytes;
+    const std::size_t size = at.ethernet != nullptr
+                                 ? roce::write_frame(ip_route_of(what), *whole, bytes)
+                                 : transport::write_frame(wire_route_of(what), *whole, bytes);
     HcaReportPacket(device, at.number, bytes.data(), size);
+}
+
+// A packet for which there is no memory is not captured.
+void qp_traffic::capture_sent(const port& at, datagram& route, transport::const_bytes bytes) try {
+    route.payload = std::make_shared<const std::vector<UCHAR>>(bytes.begin(), bytes.end());
+    capture(at, route);
+} catch (const std::bad_alloc&) {
+    return;
 }
 
 qp_traffic::qp_traffic(fabric& where, const qp_table& qps) : fabric_(where), qps_(qps) {
@@ -168,14 +201,25 @@ void qp_traffic::wake_at(const queue_pair& which, machine_time due) {
 // A packet for which there is no memory is lost. One for which there is no room in the pool, or
 // none in the burst, is sent when the queue pair is woken.
 transport::transmission qp_traffic::transmit(queue_pair& by, const transport::packet& what) {
-    if (what.to_qp < first_qp_number) return transport::transmission::sent; // there is none
     if (by.resumes_at != 0) return transport::transmission::later;
     if (by.burst == most_in_burst) return delay(by);
+    port& from = port_of(by);
+    const transport::transmission result = from.ethernet != nullptr
+                                               ? send_on_ethernet(by, from, what)
+                                               : send_on_fabric(by, from, what);
+    if (result == transport::transmission::later) return delay(by);
+    if (result == transport::transmission::sent) ++by.burst;
+    return result;
+}
+
+// Later: the pool has no packet.
+transport::transmission qp_traffic::send_on_fabric(queue_pair& by, port& from,
+                                                   const transport::packet& what) {
+    if (what.to_qp < first_qp_number) return transport::transmission::sent; // there is none
     const packed made = pack(by, what);
     if (!made.mapped) return transport::transmission::unmapped;
     const shared_payload& bytes = made.bytes;
     if (bytes == nullptr) return transport::transmission::sent;
-    port& from = port_of(by);
     const bool taken = fabric_.change_below([&] {
         packet* sent = fabric_.packets().allocate();
         if (sent == nullptr) return false;
@@ -186,9 +230,27 @@ transport::transmission qp_traffic::transmit(queue_pair& by, const transport::pa
         fabric_.send(from, sent);
         return true;
     });
-    if (!taken) return delay(by);
-    ++by.burst;
-    return transport::transmission::sent;
+    return taken ? transport::transmission::sent : transport::transmission::later;
+}
+
+// The system call is made without the fabric's lock. Later: the socket is full.
+transport::transmission qp_traffic::send_on_ethernet(queue_pair& by, port& from,
+                                                     const transport::packet& what) {
+    constexpr std::size_t pkey_offset = 2; // in the base transport header
+    const std::size_t size = transport::transport_size(what);
+    std::array<UCHAR, roce::max_udp_payload> bytes;
+    if (!write_bytes(by, what, std::span(bytes).first(size)))
+        return transport::transmission::unmapped;
+    datagram route;
+    fabric_.with_lock([&] {
+        address(route, from, by, what);
+        count_sent(from, false, (size + ci::invariant_crc_size) / 4);
+    });
+    store<2>(&bytes[pkey_offset], route.pkey);
+    if (HcaIsCaptured(by.hca.device())) capture_sent(from, route, std::span(bytes).first(size));
+    const auto payload = std::span(bytes).first(size + ci::invariant_crc_size);
+    return from.ethernet->send(route.route, payload) ? transport::transmission::sent
+                                                     : transport::transmission::later;
 }
 
 transport::transmission qp_traffic::delay(queue_pair& which) {
@@ -200,9 +262,7 @@ transport::transmission qp_traffic::delay(queue_pair& which) {
 bool qp_traffic::accepts(const queue_pair& at, const packet& what) {
     return fabric_.change_below([&] {
         port& in = *what.at;
-        const ib_av_attr_t& way = at.attr.primary_av;
-        return in.number == at.attr.primary_port && what.from == way.dlid &&
-               what.to == (in.lid | way.path_bits) &&
+        return in.number == at.attr.primary_port && is_from_peer(what, at, in) &&
                accepts_partition(fabric_, in, what, in.pkeys[at.attr.pkey_index]);
     });
 }
@@ -222,9 +282,11 @@ ULONG qp_traffic::datagram_limit(const queue_pair& by, const ib_av_attr_t& way) 
     return fabric_.with_lock([&]() -> ULONG {
         const port& from = port_of(by);
         const bool is_multicast = way.dlid > IB_LID_UNICAST_LAST;
-        const bool exists =
-            way.port_num == from.number && way.dlid != 0 && is_on(from, way) &&
+        const bool has_lids =
+            way.dlid != 0 &&
             (!is_multicast || (way.grh_valid != FALSE && is_group(way.grh.dest_gid)));
+        const bool exists = way.port_num == from.number && is_on(from, way) &&
+                            (from.ethernet != nullptr || has_lids);
         return exists ? static_cast<ULONG>(bytes_of_mtu(from)) : 0;
     });
 }

@@ -73,6 +73,11 @@ public:
 
 private:
     void add(queue_pair& which);
+    transport::transmission send_on_fabric(queue_pair& by, port& from,
+                                           const transport::packet& what);
+    transport::transmission send_on_ethernet(queue_pair& by, port& from,
+                                             const transport::packet& what);
+    static void capture_sent(const port& at, datagram& route, transport::const_bytes bytes);
     transport::transmission delay(queue_pair& which);
     queue_pair* next();
     void serve(queue_pair& which);

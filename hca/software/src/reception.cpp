@@ -107,6 +107,16 @@ void fabric::arrive_at_queue_pair(packet* what) {
     }
 }
 
+// A packet for which the pool has no room is lost.
+void fabric::arrive_from_ethernet(port& at, datagram&& what) {
+    count_received(at, what);
+    packet* taken = packets_.allocate();
+    if (taken == nullptr) return;
+    static_cast<datagram&>(*taken) = std::move(what);
+    taken->at = &at;
+    arrive(taken);
+}
+
 void fabric::wake(const event_scheduler::event& due) {
     if (adapter* attached = due.at->owner->attached.get())
         attached->traffic().wake(due.woken, due.due);

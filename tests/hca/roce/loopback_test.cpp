@@ -1,0 +1,267 @@
+// HCAs of "roce:" on addresses of the loopback interface: their packets are real UDP packets of
+// this machine. No privilege is needed. Real sockets exist on the real machine only.
+#include "connected_end.hpp"
+#include "datagram_end.hpp"
+
+#include <support/both_machines.hpp>
+#include <support/dissection.hpp>
+
+#include <ci/capture.hpp>
+
+#include <filesystem>
+#include <fstream>
+#include <unistd.h>
+
+namespace {
+
+using namespace irpverbs;
+using namespace irpverbs::testing;
+
+NTSTATUS try_attach(const std::string& uri, std::string& message) {
+    char text[200] = "";
+    ULONG count = 0;
+    const NTSTATUS status = HcaAttachEx(uri.c_str(), &count, text, sizeof(text));
+    message = text;
+    return status;
+}
+
+/// An HCA of an address until the end of the scope.
+class roce_hca {
+public:
+    explicit roce_hca(std::string address) : uri_("roce:" + address) {
+        std::string message;
+        EXPECT_EQ(try_attach(uri_, message), STATUS_SUCCESS) << message;
+    }
+    ~roce_hca() { EXPECT_EQ(HcaDetach(uri_.c_str()), STATUS_SUCCESS); }
+    roce_hca(const roce_hca&) = delete;
+    roce_hca& operator=(const roce_hca&) = delete;
+
+private:
+    std::string uri_;
+};
+
+constexpr ib_guid_t first_guid = 0x02005EFE7F000B01; // of 127.0.11.1
+constexpr ib_guid_t second_guid = 0x02005EFE7F000B02;
+
+class Roce : public BothMachines {
+protected:
+    DEVICE_OBJECT* first() const { return HcaFromGuid(first_guid); }
+    DEVICE_OBJECT* second() const { return HcaFromGuid(second_guid); }
+    void connect(ib_qp_type_t type = IB_QPT_RELIABLE_CONN) {
+        one.emplace(first(), type);
+        two.emplace(second(), type);
+        one->connect(*two);
+        two->connect(*one);
+    }
+
+    roce_hca a{"127.0.11.1"};
+    roce_hca b{"127.0.11.2"};
+    std::optional<connected_end> one;
+    std::optional<connected_end> two;
+};
+
+ib_av_attr_t way_to(const datagram_end& peer) {
+    ib_av_attr_t way{};
+    way.port_num = 1;
+    way.grh_valid = TRUE;
+    way.grh.dest_gid = peer.gid();
+    way.grh.traffic_class = 0x20;
+    return way;
+}
+
+TEST_P(Roce, Port_IsOneOfEthernet) {
+    const open_hca ca(first());
+    const auto port = port_block(ca, 1);
+    EXPECT_EQ(port->LinkLayer, 2);
+    EXPECT_EQ(port->State, IB_PORT_ACTIVE);
+    EXPECT_EQ(port->Lid, 0);
+    EXPECT_EQ(port->SmLid, 0);
+    EXPECT_EQ(port->ActiveMtu, IB_MTU_4096);
+    EXPECT_EQ(port->GidCount, 1);
+    EXPECT_EQ(*IbPortGid(&*port, 0), (ib_gid_t{0, 0xFFFF7F000B01}));
+    EXPECT_EQ(port->PKeyCount, 1);
+    EXPECT_EQ(port->CapabilityMask, ULONG{IB_PORT_CAP_CM_SUP});
+}
+
+TEST_P(Roce, Send_ArrivesInTheReceive) {
+    for (const ib_qp_type_t type : {IB_QPT_RELIABLE_CONN, IB_QPT_UNRELIABLE_CONN}) {
+        connect(type);
+        one->fill();
+        EXPECT_EQ(two->post_receive(7, 5001), STATUS_SUCCESS);
+        EXPECT_EQ(one->post(one->send(5, 5001)), STATUS_SUCCESS);
+        const IB_WC received = two->next();
+        EXPECT_EQ(received.Status, ULONG{IB_WC_SUCCESS});
+        EXPECT_EQ(received.ByteCount, 5001u);
+        EXPECT_EQ(one->next().Status, ULONG{IB_WC_SUCCESS});
+        EXPECT_TRUE(two->has_bytes_of(*one, 5001));
+        one.reset();
+        two.reset();
+    }
+}
+
+TEST_P(Roce, WriteAndRead_MoveTheBytes) {
+    connect();
+    one->fill();
+    EXPECT_EQ(one->post(one->remote(WR_RDMA_WRITE, 1, *two, connected_end::size)), STATUS_SUCCESS);
+    EXPECT_EQ(one->next().Status, ULONG{IB_WC_SUCCESS});
+    EXPECT_TRUE(two->has_bytes_of(*one, connected_end::size));
+    two->number() = 42;
+    EXPECT_EQ(one->post(one->remote(WR_RDMA_READ, 2, *two, connected_end::size)), STATUS_SUCCESS);
+    EXPECT_EQ(one->next().Status, ULONG{IB_WC_SUCCESS});
+    EXPECT_EQ(one->number(), 42u);
+    EXPECT_TRUE(one->has_bytes_of(*two, connected_end::size));
+}
+
+TEST_P(Roce, FetchAdd_ReturnsTheFormerNumber) {
+    connect();
+    two->number() = 40;
+    ib_send_wr_t add = one->remote(WR_FETCH_ADD, 1, *two, 8);
+    add.remote_ops.atomic1 = 2;
+    EXPECT_EQ(one->post(add), STATUS_SUCCESS);
+    EXPECT_EQ(one->next().Status, ULONG{IB_WC_SUCCESS});
+    EXPECT_EQ(one->number(), 40u);
+    EXPECT_EQ(two->number(), 42u);
+}
+
+TEST_P(Roce, PacketsOfAnotherAddress_DoNotReachTheConnection) {
+    const roce_hca c("127.0.11.3");
+    connect();
+    connected_end stranger(HcaFromGuid(0x02005EFE7F000B03));
+    stranger.connect(*two);
+    EXPECT_EQ(stranger.post(stranger.remote(WR_RDMA_WRITE, 1, *two, 8)), STATUS_SUCCESS);
+    EXPECT_EQ(two->post_receive(7, 100), STATUS_SUCCESS);
+    EXPECT_EQ(one->post(one->send(5, 100)), STATUS_SUCCESS);
+    EXPECT_EQ(two->next().WrId, 7u);
+    EXPECT_EQ(one->next().Status, ULONG{IB_WC_SUCCESS});
+    EXPECT_TRUE(stranger.has_no_completion());
+}
+
+// Over IPv4 there is its header, behind 20 bytes of 0. Source: IBA A17.4.5.
+TEST_P(Roce, Datagram_ArrivesBehindItsIpHeader) {
+    datagram_end from(first());
+    datagram_end to(second());
+    from.start();
+    to.start();
+    EXPECT_EQ(to.post_receive(7), STATUS_SUCCESS);
+    EXPECT_EQ(from.post(from.send(5, 1000, from.vector(way_to(to)), to.qp->Num)), STATUS_SUCCESS);
+    const IB_WC received = to.next();
+    EXPECT_EQ(received.Status, ULONG{IB_WC_SUCCESS});
+    EXPECT_EQ(received.ByteCount, 1040u);
+    EXPECT_EQ(received.SourceQp, from.qp->Num);
+    EXPECT_NE(received.Flags & IB_WC_GRH_PRESENT, 0u);
+    EXPECT_TRUE(to.has_bytes_of(from, 1000));
+    EXPECT_EQ(to.route()[20], 0x45);
+    EXPECT_EQ(to.route()[21], 0x20);                                             // type of service
+    EXPECT_TRUE(std::equal(&to.route()[32], &to.route()[36], "\x7F\0\x0B\x01")); // source
+}
+
+TEST_P(Roce, WaysWithoutGids_AreRefused) {
+    connected_end end(first());
+    EXPECT_EQ(modify_qp(end.qp, ci::to_init(IB_QPT_RELIABLE_CONN, {.access = IB_AC_REMOTE})),
+              STATUS_SUCCESS);
+    ci::rtr_attributes path;
+    path.av.port_num = 1;
+    path.av.dlid = 1;
+    EXPECT_EQ(modify_qp(end.qp, ci::to_rtr(IB_QPT_RELIABLE_CONN, path)), STATUS_INVALID_PARAMETER);
+
+    datagram_end from(first());
+    from.start();
+    IB_AV* way = from.vector(from.way_to(1));
+    EXPECT_EQ(from.post(from.send(5, 100, way, 0x800000)), STATUS_SUCCESS);
+    EXPECT_EQ(from.next().Status, ULONG{IB_WC_LOCAL_QP_OPERATION_ERROR});
+}
+
+IB_MAD_ADDRESS second_gid() {
+    IB_MAD_ADDRESS to = to_lid(0);
+    to.Flags = IB_MAD_GRH;
+    to.Gid = {0, 0xFFFF7F000B02};
+    return to;
+}
+
+TEST_P(Roce, ManagementDatagrams_ReachQp1OfThePeer) {
+    const open_hca ca(first());
+    mad_client client(ca, agent_of(performance_class));
+    const received_mad got = client.ask(second_gid(), mad(performance_class, 1, 1));
+    EXPECT_EQ(got.data.method(), 0x81);
+    EXPECT_EQ(got.data.status(), 0);
+    EXPECT_EQ(got.from.Gid, (ib_gid_t{0, 0xFFFF7F000B02}));
+    EXPECT_EQ(client.send(to_lid(1), mad(performance_class, 1, 1)), STATUS_INVALID_PARAMETER);
+}
+
+// There is no QP0.
+TEST_P(Roce, AgentsOfSubnetManagement_AreNotSupported) {
+    const open_hca ca(first());
+    for (const UCHAR each : {UCHAR{0x01}, UCHAR{0x81}}) {
+        const IB_MAD_AGENT_ATTR attr = agent_of(each);
+        EXPECT_EQ(verb_call([&](IRP* irp) {
+                      return CiRegisterMadAgent(ca, &attr, nullptr, nullptr, irp);
+                  }).status(),
+                  STATUS_NOT_SUPPORTED);
+    }
+}
+
+TEST_P(Roce, Capture_IsDissectedAsRoce) {
+    const std::string path =
+        (std::filesystem::temp_directory_path() / ("roce" + std::to_string(getpid()) + ".pcap"))
+            .string();
+    std::ofstream file(path, std::ios::binary);
+    {
+        ci::capture packets([&](std::span<const std::byte> part) {
+            file.write(reinterpret_cast<const char*>(part.data()),
+                       static_cast<std::streamsize>(part.size()));
+        });
+        const open_hca ca(first());
+        union {
+            IB_CA_ATTR attributes;
+            UCHAR room[4096];
+        } block;
+        EXPECT_EQ(verb_call([&](IRP* irp) {
+                      return CiQueryCa(ca, sizeof(block), &block.attributes, irp);
+                  }).status(),
+                  STATUS_SUCCESS);
+        EXPECT_EQ(packets.add(first(), block.attributes), STATUS_SUCCESS);
+        connect();
+        EXPECT_EQ(one->post(one->remote(WR_RDMA_WRITE, 1, *two, 3000)), STATUS_SUCCESS);
+        EXPECT_EQ(one->next().Status, ULONG{IB_WC_SUCCESS});
+    }
+    file.close();
+    expect_no_errors(path, 4);
+    const std::vector<std::string> lines =
+        dissect(path, "-T fields -e ip.src -e udp.dstport -e infiniband.bth.opcode");
+    ASSERT_EQ(lines.size(), 4u);
+    EXPECT_EQ(lines[0], "127.0.11.1\t4791\t6");
+    EXPECT_EQ(lines[3], "127.0.11.2\t4791\t17");
+    std::filesystem::remove(path);
+}
+
+TEST_P(Roce, Failures_AreExplained) {
+    std::string message;
+    EXPECT_EQ(try_attach("roce:", message), STATUS_NO_SUCH_DEVICE);
+    EXPECT_EQ(message, "expected an interface or an address, as in roce:eth0");
+    EXPECT_EQ(try_attach("roce:no-such-interface", message), STATUS_NO_SUCH_DEVICE);
+    EXPECT_EQ(message, "no-such-interface: no interface has this name or this address");
+    EXPECT_EQ(try_attach("roce:0127.0.11.1", message), STATUS_NO_SUCH_DEVICE);
+}
+
+// Each machine has its own registry; the socket is the system's.
+TEST_P(Roce, AddressInUse_IsASharingViolation) {
+    dispatch::asio_machine other({.processors = 1});
+    const dispatch::machine::scope inside(other);
+    std::string message;
+    EXPECT_EQ(try_attach("roce:127.0.11.1", message), STATUS_SHARING_VIOLATION);
+    EXPECT_EQ(message, "127.0.11.1, UDP port 4791: in use, by another program or by the kernel's "
+                       "soft-RoCE (module rdma_rxe)");
+}
+
+TEST(RoceSimulated, SimulatedMachine_HasNoSockets) {
+    dispatch::random_choices choices(1);
+    dispatch::sim_machine machine(choices, {});
+    const dispatch::machine::scope inside(machine);
+    std::string message;
+    EXPECT_EQ(try_attach("roce:127.0.11.9", message), STATUS_NOT_SUPPORTED);
+    EXPECT_EQ(message, "a simulated machine has no sockets");
+}
+
+IRPVERBS_ON_THE_REAL_MACHINE(Roce);
+
+} // namespace
