@@ -8,6 +8,10 @@
 
 #include <ci/capture.hpp>
 
+#include <roce/interface.hpp>
+
+#include <boost/endian/conversion.hpp>
+
 #include <filesystem>
 #include <fstream>
 #include <unistd.h>
@@ -25,10 +29,25 @@ NTSTATUS try_attach(const std::string& uri, std::string& message) {
     return status;
 }
 
+/// One of three addresses of this process on the loopback interface: tests run side by side.
+class loopback_address {
+public:
+    explicit loopback_address(unsigned index)
+        : value_(127u << 24 | (static_cast<unsigned>(getpid()) & 0x3FFFFF) << 2 | index) {}
+
+    std::string text() const { return hca_software::roce::text_of(gid()); }
+    std::string uri() const { return "roce:" + text(); }
+    ib_gid_t gid() const { return {0, 0xFFFFull << 32 | value_}; }
+    ib_guid_t guid() const { return 0x02005EFEull << 32 | value_; }
+
+private:
+    ULONG value_;
+};
+
 /// An HCA of an address until the end of the scope.
 class roce_hca {
 public:
-    explicit roce_hca(std::string address) : uri_("roce:" + address) {
+    explicit roce_hca(const loopback_address& address) : uri_(address.uri()) {
         std::string message;
         EXPECT_EQ(try_attach(uri_, message), STATUS_SUCCESS) << message;
     }
@@ -40,13 +59,10 @@ private:
     std::string uri_;
 };
 
-constexpr ib_guid_t first_guid = 0x02005EFE7F000B01; // of 127.0.11.1
-constexpr ib_guid_t second_guid = 0x02005EFE7F000B02;
-
 class Roce : public BothMachines {
 protected:
-    DEVICE_OBJECT* first() const { return HcaFromGuid(first_guid); }
-    DEVICE_OBJECT* second() const { return HcaFromGuid(second_guid); }
+    DEVICE_OBJECT* first() const { return HcaFromGuid(first_address.guid()); }
+    DEVICE_OBJECT* second() const { return HcaFromGuid(second_address.guid()); }
     void connect(ib_qp_type_t type = IB_QPT_RELIABLE_CONN) {
         one.emplace(first(), type);
         two.emplace(second(), type);
@@ -54,8 +70,10 @@ protected:
         two->connect(*one);
     }
 
-    roce_hca a{"127.0.11.1"};
-    roce_hca b{"127.0.11.2"};
+    const loopback_address first_address{1};
+    const loopback_address second_address{2};
+    roce_hca a{first_address};
+    roce_hca b{second_address};
     std::optional<connected_end> one;
     std::optional<connected_end> two;
 };
@@ -78,7 +96,7 @@ TEST_P(Roce, Port_IsOneOfEthernet) {
     EXPECT_EQ(port->SmLid, 0);
     EXPECT_EQ(port->ActiveMtu, IB_MTU_4096);
     EXPECT_EQ(port->GidCount, 1);
-    EXPECT_EQ(*IbPortGid(&*port, 0), (ib_gid_t{0, 0xFFFF7F000B01}));
+    EXPECT_EQ(*IbPortGid(&*port, 0), first_address.gid());
     EXPECT_EQ(port->PKeyCount, 1);
     EXPECT_EQ(port->CapabilityMask, ULONG{IB_PORT_CAP_CM_SUP});
 }
@@ -124,9 +142,10 @@ TEST_P(Roce, FetchAdd_ReturnsTheFormerNumber) {
 }
 
 TEST_P(Roce, PacketsOfAnotherAddress_DoNotReachTheConnection) {
-    const roce_hca c("127.0.11.3");
+    const loopback_address third(3);
+    const roce_hca c(third);
     connect();
-    connected_end stranger(HcaFromGuid(0x02005EFE7F000B03));
+    connected_end stranger(HcaFromGuid(third.guid()));
     stranger.connect(*two);
     EXPECT_EQ(stranger.post(stranger.remote(WR_RDMA_WRITE, 1, *two, 8)), STATUS_SUCCESS);
     EXPECT_EQ(two->post_receive(7, 100), STATUS_SUCCESS);
@@ -151,8 +170,9 @@ TEST_P(Roce, Datagram_ArrivesBehindItsIpHeader) {
     EXPECT_NE(received.Flags & IB_WC_GRH_PRESENT, 0u);
     EXPECT_TRUE(to.has_bytes_of(from, 1000));
     EXPECT_EQ(to.route()[20], 0x45);
-    EXPECT_EQ(to.route()[21], 0x20);                                             // type of service
-    EXPECT_TRUE(std::equal(&to.route()[32], &to.route()[36], "\x7F\0\x0B\x01")); // source
+    EXPECT_EQ(to.route()[21], 0x20); // type of service
+    const ULONG source = static_cast<ULONG>(first_address.gid().gid_guid);
+    EXPECT_EQ(boost::endian::load_big_u32(&to.route()[32]), source);
 }
 
 TEST_P(Roce, WaysWithoutGids_AreRefused) {
@@ -171,20 +191,20 @@ TEST_P(Roce, WaysWithoutGids_AreRefused) {
     EXPECT_EQ(from.next().Status, ULONG{IB_WC_LOCAL_QP_OPERATION_ERROR});
 }
 
-IB_MAD_ADDRESS second_gid() {
+IB_MAD_ADDRESS to_gid(const ib_gid_t& gid) {
     IB_MAD_ADDRESS to = to_lid(0);
     to.Flags = IB_MAD_GRH;
-    to.Gid = {0, 0xFFFF7F000B02};
+    to.Gid = gid;
     return to;
 }
 
 TEST_P(Roce, ManagementDatagrams_ReachQp1OfThePeer) {
     const open_hca ca(first());
     mad_client client(ca, agent_of(performance_class));
-    const received_mad got = client.ask(second_gid(), mad(performance_class, 1, 1));
+    const received_mad got = client.ask(to_gid(second_address.gid()), mad(performance_class, 1, 1));
     EXPECT_EQ(got.data.method(), 0x81);
     EXPECT_EQ(got.data.status(), 0);
-    EXPECT_EQ(got.from.Gid, (ib_gid_t{0, 0xFFFF7F000B02}));
+    EXPECT_EQ(got.from.Gid, second_address.gid());
     EXPECT_EQ(client.send(to_lid(1), mad(performance_class, 1, 1)), STATUS_INVALID_PARAMETER);
 }
 
@@ -229,8 +249,8 @@ TEST_P(Roce, Capture_IsDissectedAsRoce) {
     const std::vector<std::string> lines =
         dissect(path, "-T fields -e ip.src -e udp.dstport -e infiniband.bth.opcode");
     ASSERT_EQ(lines.size(), 4u);
-    EXPECT_EQ(lines[0], "127.0.11.1\t4791\t6");
-    EXPECT_EQ(lines[3], "127.0.11.2\t4791\t17");
+    EXPECT_EQ(lines[0], first_address.text() + "\t4791\t6");
+    EXPECT_EQ(lines[3], second_address.text() + "\t4791\t17");
     std::filesystem::remove(path);
 }
 
@@ -248,9 +268,10 @@ TEST_P(Roce, AddressInUse_IsASharingViolation) {
     dispatch::asio_machine other({.processors = 1});
     const dispatch::machine::scope inside(other);
     std::string message;
-    EXPECT_EQ(try_attach("roce:127.0.11.1", message), STATUS_SHARING_VIOLATION);
-    EXPECT_EQ(message, "127.0.11.1, UDP port 4791: in use, by another program or by the kernel's "
-                       "soft-RoCE (module rdma_rxe)");
+    EXPECT_EQ(try_attach(first_address.uri(), message), STATUS_SHARING_VIOLATION);
+    EXPECT_EQ(message, first_address.text() +
+                           ", UDP port 4791: in use, by another program or by the kernel's "
+                           "soft-RoCE (module rdma_rxe)");
 }
 
 TEST(RoceSimulated, SimulatedMachine_HasNoSockets) {
@@ -258,7 +279,7 @@ TEST(RoceSimulated, SimulatedMachine_HasNoSockets) {
     dispatch::sim_machine machine(choices, {});
     const dispatch::machine::scope inside(machine);
     std::string message;
-    EXPECT_EQ(try_attach("roce:127.0.11.9", message), STATUS_NOT_SUPPORTED);
+    EXPECT_EQ(try_attach(loopback_address(1).uri(), message), STATUS_NOT_SUPPORTED);
     EXPECT_EQ(message, "a simulated machine has no sockets");
 }
 

@@ -85,7 +85,7 @@ interface read_interface(const ifaddrs* list, const std::string& name) {
         if (made.guid == 0) made.guid = guid_of_hardware(*each);
         if (is_ip(*each)) made.gids.push_back(gid_of(*each->ifa_addr));
     }
-    std::ranges::stable_partition(made.gids, is_link_local);
+    std::stable_partition(made.gids.begin(), made.gids.end(), is_link_local);
     made.index = if_nametoindex(name.c_str());
     made.mtu = mtu_of(name);
     return made;

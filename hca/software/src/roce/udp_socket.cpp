@@ -89,6 +89,7 @@ int udp_socket::open(const ib_gid_t& local, unsigned scope) {
 }
 
 // Peers leave out the checksum of UDP, also over IPv6. The buffer is as large as the system allows.
+// An IPv6 address is bound also while the system looks for duplicates of it.
 int udp_socket::set_options() const {
     const int at = descriptor_;
     if (!set(at, SOL_SOCKET, SO_RCVBUFFORCE, wanted_buffer))
@@ -101,6 +102,7 @@ int udp_socket::set_options() const {
                                 set(at, IPPROTO_IP, IP_RECVTTL, 1)
                           : set(at, IPPROTO_IPV6, IPV6_V6ONLY, 1) &&
                                 set(at, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_PROBE) &&
+                                set(at, IPPROTO_IPV6, IPV6_FREEBIND, 1) &&
                                 set(at, IPPROTO_IPV6, IPV6_RECVTCLASS, 1) &&
                                 set(at, IPPROTO_IPV6, IPV6_RECVHOPLIMIT, 1) &&
                                 set(at, IPPROTO_UDP, no_checksum_needed, 1);
