@@ -83,9 +83,10 @@ interface read_interface(const ifaddrs* list, const std::string& name) {
         made.name = name;
         made.is_up = (each->ifa_flags & IFF_UP) != 0 && (each->ifa_flags & IFF_RUNNING) != 0;
         if (made.guid == 0) made.guid = guid_of_hardware(*each);
-        if (is_ip(*each)) made.gids.push_back(gid_of(*each->ifa_addr));
+        if (!is_ip(*each)) continue;
+        const ib_gid_t gid = gid_of(*each->ifa_addr);
+        made.gids.insert(is_link_local(gid) ? made.gids.begin() : made.gids.end(), gid);
     }
-    std::stable_partition(made.gids.begin(), made.gids.end(), is_link_local);
     made.index = if_nametoindex(name.c_str());
     made.mtu = mtu_of(name);
     return made;
