@@ -101,10 +101,10 @@ transport::arrival arrival_of(const packet& what, const port& in, USHORT pkey_in
     made.pkey_index = pkey_index;
     made.global = what.global;
     if (!what.global) return made;
-    made.route = in.ethernet != nullptr
-                     ? roce::received_route(ip_route_of(what),
-                                            what.payload->size() + ci::invariant_crc_size)
-                     : route_header_of(what);
+    made.route =
+        in.ethernet != nullptr
+            ? roce::received_route(ip_route_of(what), what.payload->size() + ci::invariant_crc_size)
+            : route_header_of(what);
     return made;
 }
 
