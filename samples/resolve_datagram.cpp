@@ -45,8 +45,8 @@ asio::awaitable<void> serve(datagram_end& end, cm::listener& listener) {
     response.qpn = end.qp.number();
     response.q_key = q_key;
     // The receive is posted before the client knows where to send.
-    co_await asio::experimental::make_parallel_group(
-        end.qp.recv(end.buffer()), cm::respond_ud(next.link, response, "clock"))
+    co_await asio::experimental::make_parallel_group(end.qp.recv(end.buffer()),
+                                                     cm::respond_ud(next.link, response, "clock"))
         .async_wait(asio::experimental::wait_for_all(), asio::use_awaitable);
     co_await next.link.async_close();
 }

@@ -42,7 +42,8 @@ std::string_view state_name(ib_qp_state_t state) {
 
 /// The text of a field of private data, which ends with its first zero byte.
 std::string text_in(const UCHAR* data, std::size_t size) {
-    return {reinterpret_cast<const char*>(data), strnlen(reinterpret_cast<const char*>(data), size)};
+    return {reinterpret_cast<const char*>(data),
+            strnlen(reinterpret_cast<const char*>(data), size)};
 }
 
 /// The reasons of rejections that peers give most; the others are numbers.
@@ -131,8 +132,8 @@ asio::awaitable<void> cm_end::connect(ib_gid_t to) {
     cm::connect_options wanted(options_.service, to);
     wanted.flags = 0;
     wanted.data = std::string_view(options_.text);
-    auto [error, made] = co_await cm::connect(
-        manager_, end_.queue_pair(), wanted, irpverbs::irp::within(time_limit(), as_result));
+    auto [error, made] = co_await cm::connect(manager_, end_.queue_pair(), wanted,
+                                              irpverbs::irp::within(time_limit(), as_result));
     if (made.reply.rej_reason != 0)
         throw failure(fmt::format("{}: the peer rejected the request: {}", end_.which().name,
                                   reason_text(made.reply.rej_reason)));
@@ -161,8 +162,7 @@ asio::awaitable<void> cm_end::serve() {
     link_ = std::move(next.link);
     output_["request"] = text_in(next.request.pdata, next.request.pdata_length);
     co_await record("request received");
-    co_await cm::accept(link_, end_.queue_pair(), cm::private_data("irpctl"),
-                        asio::use_awaitable);
+    co_await cm::accept(link_, end_.queue_pair(), cm::private_data("irpctl"), asio::use_awaitable);
     end_.post_receive();
     co_await record("established");
     co_await take_completion();
@@ -190,9 +190,9 @@ void cm_end::print(bool as_json) const {
     const auto text = [&](const char* key) { return text_of(output_.at(key)); };
     const bool connects = text("role") == "connect";
     print_line(fmt::format("{} {} LID {}: service {}, peer's queue pair {}, MTU {}, \"{}\"",
-                           text("device"), connects ? "connected to" : "accepted",
-                           text("peer_lid"), guid_text(options_.service), text("peer_qp"),
-                           text("mtu"), text(connects ? "reply" : "request")));
+                           text("device"), connects ? "connected to" : "accepted", text("peer_lid"),
+                           guid_text(options_.service), text("peer_qp"), text("mtu"),
+                           text(connects ? "reply" : "request")));
     for (const json::value& each : steps_)
         print_line(fmt::format("  {}: {}, {:.3f} ms", text_of(each.at("step")),
                                text_of(each.at("state")), each.at("milliseconds").as_double()));
@@ -208,24 +208,22 @@ asio::awaitable<void> and_close(cm_end& end, asio::awaitable<void> work) {
 
 asio::awaitable<void> connect_here(session& here, cm_end& client, const open_port& from,
                                    const device& to, const cm_options& options) {
-    co_await with_adapter(
-        here, to, [&](const ci::channel_adapter& peer) -> asio::awaitable<void> {
-            cm_end server(to, 1, options);
-            const auto both = [&]() -> asio::awaitable<void> {
-                const ci::port_attributes port =
-                    co_await ci::query_port(peer, 1, asio::use_awaitable);
-                co_await server.open(peer);
-                co_await server.listen();
-                co_await client.open(from.ca);
-                std::vector<asio::awaitable<void>> ends;
-                ends.push_back(server.serve());
-                ends.push_back(client.connect(ci::gids(*port).front()));
-                co_await all_of(std::move(ends));
-                client.print(here.json());
-                server.print(here.json());
-            };
-            co_await and_close(server, both());
-        });
+    co_await with_adapter(here, to, [&](const ci::channel_adapter& peer) -> asio::awaitable<void> {
+        cm_end server(to, 1, options);
+        const auto both = [&]() -> asio::awaitable<void> {
+            const ci::port_attributes port = co_await ci::query_port(peer, 1, asio::use_awaitable);
+            co_await server.open(peer);
+            co_await server.listen();
+            co_await client.open(from.ca);
+            std::vector<asio::awaitable<void>> ends;
+            ends.push_back(server.serve());
+            ends.push_back(client.connect(ci::gids(*port).front()));
+            co_await all_of(std::move(ends));
+            client.print(here.json());
+            server.print(here.json());
+        };
+        co_await and_close(server, both());
+    });
 }
 
 // A GID is that of a port whose host listens.

@@ -308,10 +308,9 @@ void add_cm(CLI::App& parent, program_options& chosen) {
     CLI::App* both = add(parent, "cm", "Makes connections by service id, and shows their steps");
     both->require_subcommand(1);
     const auto to = std::make_shared<parsed_command<cm_options>>();
-    CLI::App* connect =
-        add_cm_command(*both, chosen, "connect",
-                       "Connects, moves a message there and back, and disconnects", to,
-                       show_connection);
+    CLI::App* connect = add_cm_command(*both, chosen, "connect",
+                                       "Connects, moves a message there and back, and disconnects",
+                                       to, show_connection);
     connect
         ->add_option("--to", to->options.to,
                      "name or node GUID of the peer, which this command lets listen (default: the "
@@ -324,9 +323,9 @@ void add_cm(CLI::App& parent, program_options& chosen) {
         ->type_name("MS")
         ->capture_default_str();
     const auto at = std::make_shared<parsed_command<cm_options>>();
-    CLI::App* listen = add_cm_command(
-        *both, chosen, "listen", "Accepts connections, and sends a message of each back", at,
-        show_listener);
+    CLI::App* listen =
+        add_cm_command(*both, chosen, "listen",
+                       "Accepts connections, and sends a message of each back", at, show_listener);
     add_count(*listen, at->options.count, "stop after N connections");
 }
 
@@ -430,8 +429,8 @@ void add_fabric(CLI::App& parent, program_options& chosen) {
 
 void add_commands(CLI::App& parent, program_options& chosen) {
     parent.require_subcommand(1);
-    for (const auto each : {add_devices, add_port, add_events, add_mad, add_ping, add_qp, add_cm, add_stats,
-                            add_sa, add_paths, add_fabric})
+    for (const auto each : {add_devices, add_port, add_events, add_mad, add_ping, add_qp, add_cm,
+                            add_stats, add_sa, add_paths, add_fabric})
         each(parent, chosen);
 }
 

@@ -20,13 +20,9 @@ void requester::start() {
 NTSTATUS requester::post(const ib_send_wr_t& what) {
     const bool is_datagram = shared_.is_datagram();
     if (is_datagram && what.dgrm.ud.h_av == nullptr) return STATUS_INVALID_PARAMETER;
-    if (what.wr_type == WR_BIND_MW) {
-        const ib_send_bind_mw_t& bound = what.bind_mw;
-        const bool named = bound.h_mw != nullptr && bound.h_mw->Type == IB_MWT_TYPE_2;
-        if (!named || bound.h_mr == nullptr) return STATUS_INVALID_PARAMETER;
-        return post(what, shared_.memory.binding_of(bound));
-    }
-    if (what.wr_type == WR_FAST_REG_MR) return post_registration(what);
+    static_assert(WR_BIND_MW == WR_FAST_REG_MR + 1, "one comparison finds both");
+    if (what.wr_type >= WR_FAST_REG_MR) [[unlikely]]
+        return what.wr_type == WR_FAST_REG_MR ? post_registration(what) : post_binding(what);
     const NTSTATUS status = queue_.post(what);
     if (!NT_SUCCESS(status)) return status;
     if (is_datagram)
@@ -40,6 +36,14 @@ NTSTATUS requester::post(const ib_send_wr_t& what, const window_binding& binding
     const NTSTATUS status = queue_.post(what);
     if (NT_SUCCESS(status)) queue_.newest().binding = binding;
     return status;
+}
+
+NTSTATUS requester::post_binding(const ib_send_wr_t& what) {
+    if (what.wr_type != WR_BIND_MW) return STATUS_INVALID_PARAMETER;
+    const ib_send_bind_mw_t& bound = what.bind_mw;
+    const bool named = bound.h_mw != nullptr && bound.h_mw->Type == IB_MWT_TYPE_2;
+    if (!named || bound.h_mr == nullptr) return STATUS_INVALID_PARAMETER;
+    return post(what, shared_.memory.binding_of(bound));
 }
 
 // Values that do not fit into their members are none that could succeed.

@@ -44,6 +44,7 @@ public:
     void start();
     NTSTATUS post(const ib_send_wr_t& what);
     NTSTATUS post(const ib_send_wr_t& what, const window_binding& binding);
+    NTSTATUS post_binding(const ib_send_wr_t& what);
     NTSTATUS post_registration(const ib_send_wr_t& what);
     /// Transmits packets until there is nothing to send, or the carrier is full.
     void run();

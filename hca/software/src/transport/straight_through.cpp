@@ -139,12 +139,10 @@ inline bool straight_through::copy_to_receive(const ib_send_wr_t& what, ULONG le
     memory_access& memory = to_.shared_.memory;
     const segments into = to_.queue_.oldest_segments();
     if (into.size() == 1 && length != 0) {
-        const UCHAR* source = only_source(what);
         if (length > into[0].length) return false;
-        UCHAR* at = source == nullptr
-                        ? nullptr
-                        : memory.find(into[0].lkey, into[0].vaddr, length, IB_AC_LOCAL_WRITE);
-        if (at != nullptr) return memory.copy(at, source, length);
+        if (const UCHAR* source = only_source(what))
+            if (UCHAR* at = memory.find(into[0].lkey, into[0].vaddr, length, IB_AC_LOCAL_WRITE))
+                return memory.copy(at, source, length);
     }
     payload content;
     return total_length(into) >= length && gather_local(what, length, content) &&
