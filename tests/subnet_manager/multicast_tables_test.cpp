@@ -160,7 +160,8 @@ struct churning_fabric : multicast_fabric {
         for (std::size_t i = 0; i < hcas.count(); ++i)
             set_faults({}, i);
         lose_between_switches(*hosts[0], 0);
-        wait_ms(10'000); // outstanding requests
+        // Outstanding requests, and a round of the audit: a late duplicate may have undone a Set.
+        wait_ms(70'000);
     }
     void check() {
         settle();
