@@ -28,6 +28,28 @@ TEST_P(TableAudit, LinearTable_OverwrittenByAnOldSet_IsRestored) {
     }));
 }
 
+// The TrapRepress does not reach the issuer, so its trap is repeated, and each one causes a sweep.
+TEST_P(TableAudit, RouteToIssuerOfARepeatedTrapOverwritten_IsRestored) {
+    const attached hcas(unmanaged());
+    running_manager manager({.hca = hcas.guid(0), .light_sweep_ms = 3000});
+    ASSERT_EQ(manager.wait_until_up(), STATUS_SUCCESS);
+    const open_hca issuer(hcas.fdo(3));
+    subnet_client asks(issuer);
+    constexpr UCHAR cable = 7; // to the manager's switch
+    const std::size_t at = smp_data + issuer.lid();
+    const mad good = asks.get({1, cable}, sm_linear_table, 0);
+    mad bad = good;
+    bad[at] = 0xFF;
+    EXPECT_EQ(asks.set({1, cable}, sm_linear_table, 0, bad).status(), 0);
+    IB_MODIFY_PORT port{};
+    port.SetCapabilities = IB_PORT_CAP_CM_SUP;
+    verb_call(
+        [&](IRP* irp) { return CiModifyPort(issuer, 1, IB_MODIFY_PORT_CAPABILITIES, &port, irp); });
+    EXPECT_TRUE(eventually([&] {
+        return asks.get({1, cable}, sm_linear_table, 0)[at] == good[at];
+    }));
+}
+
 // 18 blocks of routes and more than 200 others; nine light sweeps are a second for each of six, for
 // the sweep that writes the block again, and two to spare.
 TEST_P(TableAudit, LinearTableOfALargerFabric_OverwrittenByAnOldSet_IsRestoredInNineLightSweeps) {

@@ -141,7 +141,7 @@ void sweeper::sweep_done() {
     if (done->local_link_down()) return wait_for_port();
     incomplete_ = std::exchange(retry_pending_, false) || done->incomplete();
     failures_ = incomplete_ ? std::min(failures_ + 1, max_doublings) : 0;
-    next_ = 0;
+    if (incomplete_) next_ = 0; // sweeps that traps cause do not put off the light sweep
     ++sweeps_;
     const std::unique_ptr<subnet> before =
         std::exchange(current_, std::make_unique<subnet>(done->take_result()));
