@@ -215,7 +215,7 @@ MISTAKES = [
      [("    window.owner = no_owner;\n    change(window.key, {}, no_owner);\n", "    window.owner = no_owner;\n")]),
     ("invalidated_by_another_queue_pair", BINDINGS, [("window->owner != window_owner(queue_pair)", "window->bound == nullptr")]),
     ("stale_key_invalidated", BINDINGS, [("window == nullptr || window->key != key || ", "window == nullptr || ")]),
-    ("bound_region_removed", KEYS, [("    if (region.windows != 0) return false;\n", "")]),
+    ("bound_region_removed", KEYS, [("    if (region.windows != 0) return false;\n    free(region.key);\n", "    free(region.key);\n")]),
     # ---- fast registration
     ("refused_registration_succeeds", SENDING,
      [(": IB_WC_LOCAL_QP_OPERATION_ERROR;\n    return IB_WC_SUCCESS; // WR_NOP", ": IB_WC_SUCCESS;\n    return IB_WC_SUCCESS; // WR_NOP")]),

@@ -22,6 +22,7 @@
 #include <ci/memory_verbs.hpp>
 #include <ci/multicast_verbs.hpp>
 #include <ci/qp_verbs.hpp>
+#include <ci/reliable_datagram_verbs.hpp>
 #include <ci/srq_verbs.hpp>
 #include <ci/transfer_verbs.hpp>
 #include <irp/within.hpp>
