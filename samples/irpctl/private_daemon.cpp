@@ -50,17 +50,19 @@ failure failed_call(const char* call) {
 
 } // namespace
 
-private_daemon::private_daemon(const std::string& uri) try {
+private_daemon::private_daemon(const std::string& uri) {
     const std::string program = find_daemon();
     std::string folder = (fs::temp_directory_path() / "irpctl-XXXXXX").string();
     if (mkdtemp(folder.data()) == nullptr) throw failed_call(folder.c_str());
     folder_ = folder;
     socket_ = folder + "/socket";
-    start(program, uri);
-    wait_until_it_serves();
-} catch (...) {
-    stop();
-    throw;
+    try {
+        start(program, uri);
+        wait_until_it_serves();
+    } catch (...) {
+        stop();
+        throw;
+    }
 }
 
 private_daemon::~private_daemon() { stop(); }

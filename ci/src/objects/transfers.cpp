@@ -13,7 +13,7 @@ using dispatch::detail::spin_guard;
 
 namespace {
 
-LIST_ENTRY& entry_of(IRP* irp) { return irp->Tail.Overlay.ListEntry; }
+LIST_ENTRY& link_of(IRP* irp) { return irp->Tail.Overlay.ListEntry; }
 IRP* irp_of(LIST_ENTRY* entry) { return CONTAINING_RECORD(entry, IRP, Tail.Overlay.ListEntry); }
 
 PVOID& owner_of(IRP* irp) { return irp->Tail.Overlay.DriverContext[0]; }
@@ -152,13 +152,13 @@ NTSTATUS transfers::insert(IRP* irp, ULONGLONG& handle) {
         return STATUS_CANCELLED;
     }
     IoMarkIrpPending(irp);
-    InsertTailList(&outstanding_, &entry_of(irp));
+    InsertTailList(&outstanding_, &link_of(irp));
     return STATUS_SUCCESS;
 }
 
 IRP* transfers::remove(ULONGLONG handle) {
     IRP* irp = handles_.remove(handle);
-    if (irp != nullptr) RemoveEntryList(&entry_of(irp));
+    if (irp != nullptr) RemoveEntryList(&link_of(irp));
     return irp;
 }
 

@@ -32,7 +32,7 @@ datagram first_packet(const port& from, const queue_pair& by) {
     return made;
 }
 
-port& port_of(const queue_pair& of) { return *of.hca.find_port(of.attr.primary_port); }
+port& own_port(const queue_pair& of) { return *of.hca.find_port(of.attr.primary_port); }
 
 // True if the queue pair accepts the packets of a peer with the P_Key and the LIDs of `first`.
 bool is_end_of(const queue_pair& at, const port& arrival, const datagram& first) {
@@ -75,7 +75,7 @@ void queue_pair::examine_path() {
     leave_path();
     straight.examined = where.routes();
     adapter* at = where.with_lock([&]() -> adapter* {
-        port& from = port_of(*this);
+        port& from = own_port(*this);
         const datagram first = first_packet(from, *this);
         const bool found = where.find_route(from, first, straight.forth);
         if (straight.forth.is_sampled) straight.examined = 0;
@@ -95,8 +95,8 @@ bool queue_pair::joins(queue_pair& by) {
         return false;
     fabric& where = hca.owner_fabric();
     return where.with_lock([&] {
-        port& own = port_of(*this);
-        port& other = port_of(by);
+        port& own = own_port(*this);
+        port& other = own_port(by);
         const datagram first = first_packet(own, *this);
         if (!transport::straight_through::connects(by.engine, engine) ||
             !is_end_of(*this, *by.straight.forth.end, first_packet(other, by)) ||
