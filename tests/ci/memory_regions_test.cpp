@@ -37,8 +37,9 @@ protected:
         EXPECT_EQ(deregister_mr(mr), STATUS_SUCCESS);
         EXPECT_EQ(deallocate_pd(other), STATUS_SUCCESS);
     }
+    // `change` is read until the verb has completed.
     auto changing(const ib_mr_mod_t& change) const {
-        return [=, this](IRP* irp) { return CiModifyMr(mr, &change, nullptr, irp); };
+        return [this, at = &change](IRP* irp) { return CiModifyMr(mr, at, nullptr, irp); };
     }
     NTSTATUS modify(const ib_mr_mod_t& change) const {
         return verb_call(changing(change)).status();

@@ -101,9 +101,10 @@ bool simulation::on_bug_check(const BUG_CHECK_REPORT& report) {
     if (report.Rule != nullptr) kind += report.Rule;
     BUG_CHECK_REPORT shown = report;
     if (explored) shown.Replay = nullptr;
-    schedule.stop(sim_outcome::bug_check,
-                  "bug check by " + schedule.running().name + "\n" + text_of(shown),
-                  std::move(kind));
+    // No string is left on the abandoned stack.
+    std::string text = "bug check by " + schedule.running().name + "\n";
+    text += text_of(shown);
+    schedule.stop(sim_outcome::bug_check, std::move(text), std::move(kind));
 }
 
 } // namespace sim
