@@ -50,6 +50,19 @@ TEST(Objects, DeviceClosedWithObjects_EndsThem) {
     EXPECT_EQ(ibv_close_device(context), 0);
 }
 
+// An object may be older than one that it uses.
+TEST(Objects, DeviceClosedWithARegionOfAYoungerDomain_EndsBoth) {
+    static std::array<std::byte, 64> memory;
+    static std::array<void*, 3> left; // as above
+    ibv_context* context = open_device(0);
+    ibv_pd* pd = ibv_alloc_pd(context);
+    ibv_mr* region = ibv_reg_mr(pd, memory.data(), memory.size(), all_access);
+    ibv_pd* younger = ibv_alloc_pd(context);
+    left = {pd, region, younger};
+    EXPECT_EQ(ibv_rereg_mr(region, IBV_REREG_MR_CHANGE_PD, younger, nullptr, 0, 0), 0);
+    EXPECT_EQ(ibv_close_device(context), 0);
+}
+
 TEST(Objects, ImpossibleRegions_AreInvalid) {
     end one;
     constexpr int peer_writes = IBV_ACCESS_REMOTE_WRITE;

@@ -72,8 +72,12 @@ void forget(const void* object) {
 void destroy_objects_of(IB_CA* ca) {
     std::vector<kept_object> all = take_objects_of(ca);
     std::ranges::sort(all, std::ranges::greater{}, &kept_object::number);
-    for (const kept_object& each : all)
-        each.destroy(each.object);
+    // Repeated for objects that were in use: ibv_rereg_mr moves a region to a younger domain, and a
+    // window may be older than its region.
+    for (std::size_t before = 0; before != all.size();) {
+        before = all.size();
+        std::erase_if(all, [](const kept_object& each) { return bool{each.destroy(each.object)}; });
+    }
 }
 
 } // namespace irpverbs::verbs

@@ -17,8 +17,8 @@ void remember(IB_CA* ca, IB_QP* created);
 void remember(IB_CA* ca, IB_MCAST* created);
 void forget(const void* object);
 
-/// Destroys the objects of an HCA, the youngest first: an object is younger than those that it
-/// uses. Throws std::bad_alloc.
+/// Destroys the objects of an HCA, the youngest first: most are younger than those that they use.
+/// Throws std::bad_alloc.
 void destroy_objects_of(IB_CA* ca);
 
 /// The object that a verb has created, remembered. Null and errno after a failure.
