@@ -60,9 +60,10 @@ typedef struct _HCA_PD {
 
 /* A memory region, as its driver sees it. Ownership: the common half's. */
 typedef struct _HCA_MR {
-    IB_MR Mr; /* RegisterMr, ModifyMr and AllocateFrmr set the keys */
-    HCA_PD* Pd;
-    ib_mr_create_t Create; /* of RegisterMr */
+    IB_MR Mr;              /* RegisterMr, ModifyMr and AllocateFrmr set the keys */
+    HCA_PD* Pd;            /* of RegisterMr, AllocateFrmr or the last ModifyMr */
+    DEVICE_OBJECT* Device; /* the FDO */
+    ib_mr_create_t Create; /* of RegisterMr or the last ModifyMr */
     ULONG MaxPages;        /* of AllocateFrmr; 0: of RegisterMr */
     VOID* Extension;       /* MrExtensionSize bytes, zeroed */
     VOID* Reserved;
@@ -210,9 +211,9 @@ typedef struct _HCA_OPERATIONS {
        everything but current_rkey and the state of the queue pair. *RKey: the new key. */
     NTSTATUS (*BindMw)(HCA_MW* Mw, HCA_QP* Qp, const ib_bind_wr_t* Bind, ULONG* RKey);
 
-    /* ModifyMr of a region is called one at a time. HcaModifiedMr returns the whole region that is
-       wanted, whose values have been checked. Mr->Create and Mr->Pd are still those of before; the
-       common half replaces them when this has succeeded. */
+    /* ModifyMr and QueryMr of a region are called one at a time. HcaModifiedMr returns the whole
+       region that is wanted, whose values have been checked. Mr->Create and Mr->Pd are still those
+       of before; the common half replaces them when this has succeeded. */
     NTSTATUS (*ModifyMr)(HCA_MR* Mr, const ib_mr_mod_t* Modify, CI_UDATA* UserData, PIRP Irp);
     /* DeregisterMr ends the region, too. */
     NTSTATUS (*AllocateFrmr)(HCA_MR* Mr, CI_UDATA* UserData, PIRP Irp);

@@ -132,7 +132,9 @@ NT_API NTSTATUS CiRegisterMr(IB_PD* pPd, const ib_mr_create_t* pCreate, struct _
    nothing changed. */
 NT_API NTSTATUS CiDeregisterMr(IB_MR* pMr, struct _CI_UDATA* pUserData, IRP* pIrp);
 
-/* Attributes of a memory region; sizes and statuses as CiQueryCa. */
+/* Attributes of a memory region; sizes and statuses as CiQueryCa. CiQueryMr and CiModifyMr of a
+   region execute one after the other, in the order of their calls; one that waits for its turn
+   is cancellable. */
 NT_API NTSTATUS CiQueryMr(IB_MR* pMr, SIZE_T AttrSize, ib_mr_attr_t* pAttr,
                           struct _CI_UDATA* pUserData, IRP* pIrp);
 
@@ -140,9 +142,9 @@ NT_API NTSTATUS CiQueryMr(IB_MR* pMr, SIZE_T AttrSize, ib_mr_attr_t* pAttr,
    if it were deregistered and registered again in one step; what opts does not name stays.
    pMr->LKey and pMr->RKey are the keys from the completion on, which may be the same. A failure
    changes nothing, except where its status says so.
-   Ownership: until the completion the caller neither calls another verb of the region nor posts
-   work requests that use it; outstanding ones see it as before or as after the change. The region
-   counts as created with the new domain.
+   Ownership: until the completion the caller posts no work requests that use the region;
+   outstanding ones see it as before or as after the change. The region counts as created with the
+   new domain. Other changes and queries of the region wait for the end of this one.
    STATUS_SUCCESS. STATUS_DEVICE_BUSY: a memory window is bound to it, or a region shares its pages.
    STATUS_INVALID_PARAMETER: also opts that are 0 or unknown, a domain of another channel adapter,
    and a range that CiRegisterMr refuses. STATUS_INVALID_DEVICE_REQUEST: the region is one of

@@ -26,7 +26,7 @@ NTSTATUS mr_object::begin_change(const ib_mr_mod_t* wanted) {
     return status;
 }
 
-// Both domains count the region during the change.
+// Both domains count the region during the change. A query has no next domain.
 void mr_object::on_changed(const parameters& with, NTSTATUS status) {
     pd_object* next = std::exchange(next_pd_, nullptr);
     if (next == nullptr) return;

@@ -23,12 +23,13 @@ struct mr_object final : child_object<mr_object, HCA_MR, pd_object> {
 
     explicit mr_object(event_channel* channels) : child_object(channels) {}
     void set_up(const create_parameters& wanted, event_channel*) {
+        shared.Device = shared.Pd->Ca->Device;
         shared.MaxPages = wanted.count;
         if (wanted.attributes != nullptr)
             shared.Create = *static_cast<const ib_mr_create_t*>(wanted.attributes);
     }
 
-    turn_queue* turns() override { return &turns_; } // of CiModifyMr
+    turn_queue* turns() override { return &turns_; } // of CiModifyMr and CiQueryMr
     /// Checks a change, just before the driver executes it. A new domain then counts the region.
     NTSTATUS begin_change(const ib_mr_mod_t* wanted);
     void on_changed(const parameters& with, NTSTATUS status) override;

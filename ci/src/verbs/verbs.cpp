@@ -22,7 +22,7 @@ DEVICE_OBJECT* fdo_of(IB_MAD_AGENT* agent) {
     return reinterpret_cast<HCA_MAD_AGENT*>(agent)->Ca->Device;
 }
 DEVICE_OBJECT* fdo_of(IB_PD* pd) { return reinterpret_cast<HCA_PD*>(pd)->Ca->Device; }
-DEVICE_OBJECT* fdo_of(IB_MR* mr) { return reinterpret_cast<HCA_MR*>(mr)->Pd->Ca->Device; }
+DEVICE_OBJECT* fdo_of(IB_MR* mr) { return reinterpret_cast<HCA_MR*>(mr)->Device; }
 DEVICE_OBJECT* fdo_of(IB_MW* mw) { return reinterpret_cast<HCA_MW*>(mw)->Pd->Ca->Device; }
 DEVICE_OBJECT* fdo_of(IB_AV* av) { return reinterpret_cast<HCA_AV*>(av)->Pd->Ca->Device; }
 DEVICE_OBJECT* fdo_of(IB_QP* qp) { return reinterpret_cast<HCA_QP*>(qp)->Pd->Ca->Device; }

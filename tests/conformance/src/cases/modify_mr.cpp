@@ -163,12 +163,17 @@ void changes_race_one_after_the_other(world& here) {
     const ib_mr_mod_t range = new_range(memory.data() + 8, 64);
     const ib_mr_mod_t rights = new_rights(IB_AC_RDMA_READ);
     std::array<verb_call, 2> calls;
+    ib_mr_attr_t seen{};
+    verb_call query;
     world::together({[&] { calls[0].send(modify_mr(region, &range)); },
-                     [&] { calls[1].send(modify_mr(region, &rights)); },
-                     [&] { calls[1].cancel(); }});
+                     [&] { calls[1].send(modify_mr(region, &rights)); }, [&] { calls[1].cancel(); },
+                     [&] { query.send(query_mr(region, &seen, sizeof(seen))); }});
     if (calls[0].status() == STATUS_NOT_SUPPORTED)
         throw skipped{"CiModifyMr returns STATUS_NOT_SUPPORTED"};
     EXPECT_STATUS(calls[0].status(), STATUS_SUCCESS);
+    EXPECT_STATUS(query.status(), STATUS_SUCCESS);
+    EXPECT_EQ(seen.local_ub - seen.local_lb,
+              seen.local_lb == address_of(memory, 8) ? 64 : memory.size());
     const bool cancelled = calls[1].status() == STATUS_CANCELLED;
     const ib_mr_attr_t attr = attributes(region);
     EXPECT_EQ(attr.local_lb, address_of(memory, 8));
