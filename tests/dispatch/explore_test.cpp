@@ -200,6 +200,16 @@ TEST_F(ScheduleExplorer, FirstSeedNamed_CampaignBeginsThere) {
     EXPECT_THROW(run_exploration(options, fail), std::invalid_argument);
 }
 
+TEST_F(ScheduleExplorer, FirstSeedOfTheOptions_CampaignBeginsThere) {
+    explore_options options = counting(3);
+    options.stop_at_failure = false;
+    options.first_seed = 40;
+    const explore_summary moved = run_exploration(
+        options, [](sim_machine&) -> std::optional<std::string> { return "always"; });
+    EXPECT_EQ(moved.random.first_failure, 40u);
+    EXPECT_EQ(moved.pct.first_failure, 40u);
+}
+
 TEST_F(ScheduleExplorer, StrategyNamedForACampaignThatHasNoneOfIt_StillRuns) {
     explore_options options = counting(50);
     setenv("IRPVERBS_STRATEGY", "exhaustive", 1);

@@ -1,6 +1,7 @@
 // Pool memory is freed once, whole, under its tag, and with no live object in it.
 #include <dispatch/ke.h>
 #include <dispatch/pool.h>
+#include <dispatch/support/sanitizers.hpp>
 #include <dispatch/testing/explore.hpp>
 
 #include <support/both_machines.hpp>
@@ -9,6 +10,8 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <functional>
+#include <string>
 #include <vector>
 
 namespace irpverbs::testing {
@@ -403,6 +406,92 @@ TEST(LookasideReinitialised, Kept_IsNotReported) {
 
 // Blocks left behind by an abandoned run are no leaks of the next one, whose machine may lie at the
 // same address.
+/// The report that ends a simulated run; "" if it passes.
+std::string report_of_run(const std::function<void()>& body) {
+    const checks_scope checks{check::pool, check::locks};
+    dispatch::explore_options once;
+    once.random_runs = 1;
+    once.pct_runs = once.shrink_budget = 0;
+    const auto summary = dispatch::explore(once, [&](dispatch::sim_machine& sim) {
+        sim.spawn("user", body);
+        sim.run();
+    });
+    return summary.failure ? summary.failure->what : "";
+}
+std::string rule_of_run(const std::function<void()>& body) { return rule_in(report_of_run(body)); }
+
+void set_event(bool freed_first) {
+    auto* event = allocate<KEVENT>();
+    KeInitializeEvent(event, NotificationEvent, FALSE);
+    if (freed_first) ExFreePool(event);
+    KeSetEvent(event, IO_NO_INCREMENT, FALSE);
+    if (!freed_first) ExFreePool(event);
+}
+
+TEST(FreedMemoryUsed, Broken_IsReported) {
+    const std::string report = report_of_run([] { set_event(true); });
+    EXPECT_EQ(rule_in(report), "FreedMemoryUsed") << report;
+    for (const char* part : {"PAGE_FAULT_IN_FREED_SPECIAL_POOL (0x49520007", "an event is set that",
+                             "tag 'Test'", "stack (freed at)"})
+        EXPECT_NE(report.find(part), std::string::npos) << part << " is missing:\n" << report;
+}
+
+TEST(FreedMemoryUsed, Kept_IsNotReported) {
+    EXPECT_EQ(report_of_run([] { set_event(false); }), "");
+}
+
+TEST(FreedMemoryUsedRule, LockTimerAndWait_AreReported) {
+    EXPECT_EQ(rule_of_run([] {
+                  auto* lock = allocate<KSPIN_LOCK>();
+                  KeInitializeSpinLock(lock);
+                  ExFreePool(lock);
+                  KeAcquireSpinLockRaiseToDpc(lock);
+              }),
+              "FreedMemoryUsed");
+    EXPECT_EQ(rule_of_run([] {
+                  auto* timer = allocate<KTIMER>();
+                  KeInitializeTimer(timer);
+                  ExFreePool(timer);
+                  KeSetTimer(timer, far_away(), nullptr);
+              }),
+              "FreedMemoryUsed");
+    EXPECT_EQ(rule_of_run([] {
+                  auto* event = allocate<KEVENT>();
+                  KeInitializeEvent(event, NotificationEvent, TRUE);
+                  ExFreePool(event);
+                  KeWaitForSingleObject(event, Executive, KernelMode, FALSE, nullptr);
+              }),
+              "FreedMemoryUsed");
+}
+
+#if !IRPVERBS_ADDRESS_SANITIZER // which stops the program at the write
+TEST(FreedMemoryWritten, Broken_IsReported) {
+    EXPECT_EQ(rule_of_run([] {
+                  char* block = allocate(64);
+                  ExFreePool(block);
+                  block[40] = 1;
+              }),
+              "FreedMemoryWritten");
+}
+#endif
+
+TEST(FreedMemoryWritten, Kept_IsNotReported) {
+    EXPECT_EQ(rule_of_run([] {
+                  char* block = allocate(64);
+                  block[40] = 1;
+                  ExFreePool(block);
+              }),
+              "");
+}
+
+TEST(FreedMemory, MoreThanIsKeptBack_TheOldestIsGivenBack) {
+    EXPECT_EQ(rule_of_run([] {
+                  for (int i = 0; i < 6000; ++i)
+                      ExFreePool(allocate(512));
+              }),
+              "");
+}
+
 TEST(PoolVerifier, RunEndedByBugCheck_BlocksAreNoLeaksOfNextRun) {
     const checks_scope watched{check::pool};
     dispatch::explore_options one;

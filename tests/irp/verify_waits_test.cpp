@@ -9,16 +9,22 @@ namespace {
 using namespace irpverbs::testing;
 using irpverbs::dispatch::sim_machine;
 
-/// The rule of the failure that an exploration with the verifier on finds; "": none.
+/// The failure that an exploration with the verifier on finds; "": none.
 template <class Body>
-std::string campaign(const Body& body) {
+std::string failure_of(const Body& body) {
     const irpverbs::irp::verifier_scope verified("default");
     irpverbs::dispatch::explore_options few;
     few.random_runs = few.pct_runs = 100;
     const auto summary = run_exploration(few, body);
-    if (!summary.failure) return "";
-    const std::string rule = rule_in(summary.failure->what);
-    return rule.empty() ? summary.failure->what : rule;
+    return summary.failure ? summary.failure->what : "";
+}
+
+/// The rule of that failure, or its text if it names none.
+template <class Body>
+std::string campaign(const Body& body) {
+    const std::string failure = failure_of(body);
+    const std::string rule = rule_in(failure);
+    return rule.empty() ? failure : rule;
 }
 
 void wait_for(KEVENT& event) {
@@ -70,6 +76,31 @@ TEST(CompletionEventChecking, Broken_IsReported) {
     EXPECT_EQ(waiting_filter(mark_keep_and_wake), "CompletionEventChecking");
 }
 TEST(CompletionEventChecking, Kept_IsNotReported) { EXPECT_EQ(waiting_filter(keep_and_wake), ""); }
+
+// The commonest hang: a filter takes an IRP back and forgets it.
+TEST(HangReport, IrpThatWasTakenBack_NamesTheRoutine) {
+    const std::string report = failure_of([](sim_machine& sim) {
+        IRP* pended = nullptr;
+        lambda_driver below(pend_in(pended));
+        lambda_driver filter(below, [&](DEVICE_OBJECT*, IRP* irp) -> NTSTATUS {
+            IoMarkIrpPending(irp);
+            IoCopyCurrentIrpStackLocationToNext(irp);
+            IoSetCompletionRoutine(irp, keep, nullptr, TRUE, TRUE, TRUE);
+            IoCallDriver(below.device(), irp);
+            return STATUS_PENDING;
+        });
+        request asked(2);
+        KEVENT completed;
+        KeInitializeEvent(&completed, NotificationEvent, FALSE);
+        sim.spawn("send", [&] { asked.send(filter); });
+        sim.spawn("user", [&] { wait_for(completed); });
+        sim.spawn("complete", [&] { complete_pending(sim, pended); });
+        sim.run();
+    });
+    EXPECT_NE(report.find("took it back with STATUS_MORE_PROCESSING_REQUIRED"), std::string::npos)
+        << report;
+    EXPECT_NE(report.find("::keep("), std::string::npos) << report;
+}
 
 IRP* allocate(DEVICE_OBJECT*) {
     IRP* irp = IoAllocateIrp(1, FALSE);

@@ -52,7 +52,10 @@ void initialize(NPAGED_LOOKASIDE_LIST& list, PVOID (*allocate)(POOL_TYPE, SIZE_T
 
 // True when a fault makes the list behave as if memory were short.
 bool injects_fault(NPAGED_LOOKASIDE_LIST& list) {
-    if (verifying()) check_irql(irql_of(list.Type));
+    if (verifying()) {
+        check_freed_use(&list, "a lookaside list is used");
+        check_irql(irql_of(list.Type));
+    }
     return fault_point("pool.lookaside");
 }
 

@@ -85,9 +85,11 @@ struct number_setting {
     std::uint64_t most;
 };
 
+constexpr std::uint64_t no_number = ~std::uint64_t{0};
+
 constexpr number_setting runs_factor{"IRPVERBS_SEEDS", "a factor from 1 to 1000000", 1, 1,
                                      1'000'000};
-constexpr number_setting first_seed{"IRPVERBS_FIRST_SEED", "a seed from 0 to 10^18", 0, 0,
+constexpr number_setting first_seed{"IRPVERBS_FIRST_SEED", "a seed from 0 to 10^18", no_number, 0,
                                     1'000'000'000'000'000'000};
 
 static std::uint64_t read_number(const number_setting& which) {
@@ -115,7 +117,8 @@ void exploration::read_environment() {
     only_one_ =
         only_ == strategy::replay || (environment.seed != nullptr && only_ != strategy::exhaustive);
     const std::uint64_t factor = read_number(runs_factor);
-    first_seed_ = read_number(first_seed);
+    const std::uint64_t named = read_number(first_seed);
+    first_seed_ = named != no_number ? named : options_.first_seed;
     options_.random_runs *= factor;
     options_.pct_runs *= factor;
     options_.exhaustive_runs *= factor;

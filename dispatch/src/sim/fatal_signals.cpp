@@ -1,5 +1,7 @@
 #include "fatal_signals.hpp"
 
+#include "verify/hooks.hpp"
+
 #include <dispatch/support/verify.hpp>
 #include <dispatch/testing/schedule.hpp>
 
@@ -68,6 +70,9 @@ void write_headline(int signal, const void* address) {
                                      "\nfatal signal SIG%s at address %p inside a simulated run\n",
                                      sigabbrev_np(signal), address);
     write_text({text.data(), static_cast<std::size_t>(length)});
+    const std::uint64_t distance =
+        reinterpret_cast<std::uintptr_t>(address) - detail::freed_pattern + 0x8000;
+    if (distance < 0x10000) write_text("the address was read from freed memory\n");
 }
 
 void restore_handlers() {

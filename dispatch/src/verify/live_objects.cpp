@@ -79,6 +79,10 @@ void report_alive(const rule& which, const std::string& text, const void* object
 
 void add_live_object(processor& self, live_object_kind kind, const void* object) {
     if (!enabled(check::pool)) return;
+    static constexpr const char* uses[] = {"a timer is set", "a DPC is queued",
+                                           "a work item is queued",
+                                           "a lookaside list is initialised"};
+    check_freed_use(object, uses[static_cast<std::size_t>(kind)]);
     const call_stack since = capture_stack(1, 16);
     object_table& all = table();
     const std::lock_guard guard(all.lock);

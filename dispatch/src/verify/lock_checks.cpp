@@ -155,6 +155,7 @@ bool lock_checks_enabled() noexcept {
 }
 
 void lock_requested(processor& self, const acquisition& how, const call_stack& where) {
+    check_freed_use(how.lock, "a lock is acquired");
     verifier_state& state = verifier_state_of(self);
     const lock_identity lock = lock_registry::get().identify(how.lock, how.kind);
     check_use(self, how, lock);

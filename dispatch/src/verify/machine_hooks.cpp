@@ -1,3 +1,5 @@
+#include "hooks.hpp"
+
 #include <dispatch/machine.hpp>
 #include <dispatch/support/machine_hooks.hpp>
 
@@ -40,6 +42,7 @@ void notify_wait(const void* object) {
 }
 
 void notify_event_set(const void* event) {
+    check_freed_use(event, "an event is set");
     for (const machine_hooks* each = registered; each != nullptr; each = each->next)
         if (each->on_event_set != nullptr) each->on_event_set(event);
 }

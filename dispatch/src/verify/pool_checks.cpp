@@ -1,5 +1,6 @@
 #include "hooks.hpp"
 
+#include "freed_memory.hpp"
 #include "irql/irql_rules.hpp"
 #include "lock_registry.hpp"
 #include "pool_table.hpp"
@@ -150,7 +151,10 @@ void free_checked(void* memory, ULONG tag) {
             check_block(self, *block, tag);
         else if (enabled(check::pool) && (notify_pool_free(memory) || is_bad_address(memory)))
             return;
-        table.remove(memory, capture_stack());
+        if (std::optional<pool_block> gone = table.remove(memory, capture_stack());
+            gone && enabled(check::pool))
+            return freed_memory::get().keep(
+                {memory, gone->size, block_text(*gone), self.owner, gone->freed_at});
     }
     std::free(memory);
 }
@@ -174,10 +178,14 @@ void check_work_item_address(const WORK_QUEUE_ITEM* item) {
 
 bool pool_usage(ULONG tag, POOL_TAG_USAGE& out) { return pool_table::get().usage(tag, out); }
 
-void disown_pool_blocks(const machine& gone) { pool_table::get().disown(gone); }
+void disown_pool_blocks(const machine& gone) {
+    pool_table::get().disown(gone);
+    freed_memory::get().release(gone, false);
+}
 
 void check_pool_leaks(machine& owner) {
     if (!enabled(check::pool)) return;
+    freed_memory::get().release(owner, true);
     std::vector<pool_block> left = pool_table::get().disown(owner);
     while (!left.empty()) {
         const pool_block oldest = left.front();

@@ -24,6 +24,8 @@ bool is_recorded(processor& self, const void* lock) {
 } // namespace
 
 void wait_checks::before(const char* function) {
+    for (const KWAIT_BLOCK& each : blocks_)
+        check_freed_use(each.Object, "an object is waited for");
     check_wait_irql(self_, function, !is_poll(), timeout_ == nullptr);
     if (!is_poll()) check_wait_with_locks(self_, function);
     if (blocks_.size() == 1 && timeout_ == nullptr) notify_wait(blocks_[0].Object);

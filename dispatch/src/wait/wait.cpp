@@ -215,6 +215,8 @@ NTSTATUS wait(processor& self, ULONG count, KWAIT_BLOCK* blocks, bool all,
                                                    const char* function) {
     wait_checks checked(self, {blocks, count}, all, timeout);
     if (verifying()) checked.before(function);
+    for (ULONG i = 0; i < count; ++i)
+        require_waitable(*blocks[i].Object);
     sched_point(point::wait, blocks[0].Object);
     const NTSTATUS status = wait(self, count, blocks, all, timeout, function);
     if (verifying()) checked.after(status);
@@ -344,8 +346,8 @@ NTSTATUS KeWaitForSingleObject(PVOID Object, KWAIT_REASON, KPROCESSOR_MODE, BOOL
     processor& self = this_processor();
     KWAIT_BLOCK only{};
     only.Object = static_cast<DISPATCHER_HEADER*>(Object);
-    require_waitable(*only.Object);
     if (instrumented()) return checked_wait(self, 1, &only, false, Timeout, name);
+    require_waitable(*only.Object);
     return wait(self, 1, &only, false, Timeout, name);
 }
 

@@ -43,10 +43,11 @@ DEVICE_OBJECT& device_of(OBJECT_HEADER& object) {
 bool destroy_device(OBJECT_HEADER& object) {
     DEVICE_OBJECT& device = device_of(object);
     if (device.Deleted == 0) return false;
-    if (verifying()) check_freed_memory(&device, extension_offset + device.ExtensionSize);
+    const std::size_t size = extension_offset + device.ExtensionSize;
+    if (verifying()) check_freed_memory(&device, size);
     dereference_completion_context(device.CompletionContext);
     object.Signature = 0;
-    std::free(&device);
+    free_to_special_pool(&device, size, "device object with its extension");
     return true;
 }
 

@@ -281,7 +281,7 @@ public:
         const bool pending_returned = irp->PendingReturned != 0;
         const NTSTATUS status = run(routine, mine, context);
         if (enabled(check::io)) emit(tracker_, check_routine_state(self_, tracker_, mine));
-        return status == STATUS_MORE_PROCESSING_REQUIRED ? reclaimed(epoch)
+        return status == STATUS_MORE_PROCESSING_REQUIRED ? reclaimed(epoch, routine, mine)
                                                          : continued(mine, epoch, pending_returned);
     }
 
@@ -328,8 +328,11 @@ private:
         return status;
     }
 
-    NTSTATUS reclaimed(std::uint32_t epoch) {
+    NTSTATUS reclaimed(std::uint32_t epoch, PIO_COMPLETION_ROUTINE routine, const frame& mine) {
         const std::lock_guard guard(tracker_.lock);
+        of_.kept_by = reinterpret_cast<void*>(routine);
+        of_.kept_by_device = mine.device_number;
+        of_.kept_in_epoch = epoch;
         // In the other cases the IRP already has another owner.
         if (of_.epoch == epoch || of_.stage == stage::freed) record_reclaim(tracker_, of_);
         return STATUS_MORE_PROCESSING_REQUIRED;

@@ -17,7 +17,21 @@ namespace irpverbs::irp::verify {
 namespace {
 constexpr std::size_t ring_size = 20; // as in Driver Verifier's IRP log
 
-// The IRPs in the report of a hung or broken run.
+// The end of the IRP's path so far. A routine's own address is no return address, which is behind
+// its call.
+std::string holder_text(const record& irp) {
+    if (irp.kept_by == nullptr || irp.kept_in_epoch != irp.epoch)
+        return "stack (sent at):\n" + core::describe(irp.sent_at);
+    core::call_stack routine;
+    routine.frames[0] = static_cast<char*>(irp.kept_by) + 1;
+    routine.count = 1;
+    return "  the completion routine of " + device_text(irp.kept_by_device) +
+           " took it back with STATUS_MORE_PROCESSING_REQUIRED, and the driver neither completed "
+           "it nor sent it on:\n" +
+           core::describe(routine);
+}
+
+// The IRPs in the report of a run that hung.
 void dump_outstanding(std::string& text, void* held) {
     irp_tracker& tracker = *static_cast<irp_tracker*>(held);
     const std::lock_guard guard(tracker.lock);
@@ -26,7 +40,8 @@ void dump_outstanding(std::string& text, void* held) {
         if (each->stage == stage::sent) by_age[each->generation] = each.get();
     for (const auto& [generation, each] : by_age)
         text += "irp#" + std::to_string(generation) + " is outstanding" +
-                (each->cancel_requested ? ", and cancelled" : "") + ":\n" + each->history();
+                (each->cancel_requested ? ", and cancelled" : "") + ":\n" + each->history() +
+                holder_text(*each);
     text += endless_waits(tracker);
 }
 

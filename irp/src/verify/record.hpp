@@ -69,7 +69,11 @@ struct record {
     bool start_io = false;        // it waits in a device queue, or for StartIo
     const core::processor* sender = nullptr; // only its identity: the last sender
     const void* left_waiting = nullptr; // object of the sender's wait when a routine kept the IRP
-    bool reported = false;              // reported as lost or leaked
+    // The completion routine that took it back last, its device, and `epoch` then.
+    void* kept_by = nullptr;
+    std::uint32_t kept_by_device = 0;
+    std::uint32_t kept_in_epoch = 0;
+    bool reported = false; // reported as lost or leaked
 
     // cancel
     bool cancel_requested = false;

@@ -76,7 +76,7 @@ TEST_P(PlantedBug, Exploration_ReportsBugUnderItsRule) {
 bool left_to_the_sanitizer([[maybe_unused]] std::string_view rule) {
 #if IRPVERBS_ADDRESS_SANITIZER
     // The sanitizer stops the program at the write.
-    return rule == "WriteAfterFree" || rule == "WriteAfterSend" ||
+    return rule == "WriteAfterFree" || rule == "WriteAfterSend" || rule == "FreedMemoryWritten" ||
            rule == "MarkingInterlockedQueuedIrps";
 #else
     return false;

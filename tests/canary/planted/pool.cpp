@@ -22,6 +22,7 @@ void use_blocks() {
     if (planted("PoolLeak")) return;
     ExFreePoolWithTag(block, planted("PoolWrongTag") ? tag + 1 : tag);
     if (planted("PoolFreedTwice")) ExFreePool(block);
+    if (planted("FreedMemoryWritten")) block[8] = 1;
 }
 
 void use_timer() {
@@ -33,6 +34,7 @@ void use_timer() {
     if (planted("TimerReinitialised")) KeInitializeTimer(timer);
     if (!planted("TimerFreed")) KeCancelTimer(timer);
     ExFreePool(timer);
+    if (planted("FreedMemoryUsed")) KeSetTimer(timer, far, nullptr);
 }
 
 void use_dpc() {

@@ -98,7 +98,12 @@ NT_API void report(const finding& found);
 /// memory does not come from the pool, and its owner is about to free it.
 NT_API void check_freed_memory(const void* memory, std::size_t size);
 
-/// Reports the pool blocks that `owner`'s threads allocated and that were not freed, by tag.
+/// Frees memory of malloc that does not come from the pool; while the pool is checked, it is kept
+/// back as freed pool blocks are. `name`: "device object".
+NT_API void free_to_special_pool(void* memory, std::size_t size, const char* name);
+
+/// Reports freed memory of `owner`'s threads that was written to, and the pool blocks that they
+/// allocated and did not free, by tag.
 NT_API void check_pool_leaks(machine& owner);
 
 /// Findings reported since the process began.

@@ -27,7 +27,8 @@ namespace irpverbs::dispatch {
 /// An unreadable value of IRPVERBS_SEEDS or IRPVERBS_FIRST_SEED throws std::invalid_argument, of
 /// the others schedule_error.
 struct explore_options {
-    std::uint64_t random_runs = 1000; // seeds 0, 1, ...
+    std::uint64_t random_runs = 1000;
+    std::uint64_t first_seed = 0; // of random_runs and of pct_runs
     std::uint64_t pct_runs = 1000;
     std::uint32_t pct_depth = 3;
     /// Maximum number of schedules of a bounded-exhaustive search; 0: no such search.

@@ -1,0 +1,240 @@
+#include "script.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <map>
+
+namespace drive {
+
+const char* const script_help = R"(The script, one command a line; # begins a comment:
+  setup                     the commands below run one after the other, first
+  actor NAME                a thread of its own: all actors run at the same time
+  teardown                  the commands below run when all actors have ended
+    open FILE PATH          FILE is the script's name of it, PATH as \Device\Pipe
+    read FILE BYTES
+    write FILE "TEXT"
+    ioctl FILE CODE [in "TEXT"] [out BYTES]
+    flush FILE
+    cancel FILE             all requests of the file
+    close FILE
+    add | start | stop | remove | unplug
+                            Plug and Play of one device: AddDevice, IRP_MN_START_DEVICE, ...
+    sleep MS                of the machine's time
+  Requests wait for their completion; after a minute of the machine's time they are cancelled.
+  Each command may end in "expect STATUS[|STATUS...]" or "expect any". Without it open, add and
+  start must succeed, and others may have any status.
+)";
+
+namespace {
+
+struct word {
+    std::string text;
+    bool quoted = false;
+};
+
+class parser {
+public:
+    parser(std::string_view text, const std::string& name) : text_(text), name_(name) {}
+
+    script parse() {
+        while (next_line())
+            read_line();
+        if (made_.actors.empty() && made_.setup.empty())
+            fail("a command in 'setup' or of an 'actor' was expected");
+        return std::move(made_);
+    }
+
+private:
+    [[noreturn]] void fail(const std::string& what) const {
+        throw script_error(name_ + ':' + std::to_string(line_) + ": " + what);
+    }
+
+    bool next_line() {
+        if (position_ > text_.size() || (position_ == text_.size() && line_ != 0)) return false;
+        const std::size_t end = std::min(text_.find('\n', position_), text_.size());
+        source_ = text_.substr(position_, end - position_);
+        position_ = end + 1;
+        ++line_;
+        return true;
+    }
+
+    void read_line() {
+        split();
+        if (words_.empty()) return;
+        const std::string first = take("a command");
+        if (first == "setup") {
+            section_ = &made_.setup;
+        } else if (first == "teardown") {
+            section_ = &made_.teardown;
+        } else if (first == "actor") {
+            made_.actors.push_back({take("the name of the actor"), {}});
+            section_ = nullptr;
+        } else {
+            read_command(first);
+        }
+        if (!words_.empty()) fail("nothing more was expected than before '" + words_[0].text + "'");
+    }
+
+    // section_ is null for the last actor, whose commands move as actors are added.
+    std::vector<command>& section() {
+        if (section_ != nullptr) return *section_;
+        if (made_.actors.empty()) fail("'setup', 'actor NAME' or 'teardown' was expected first");
+        return made_.actors.back().commands;
+    }
+
+    void read_command(const std::string& name) {
+        static const std::map<std::string, verb> verbs{
+            {"open", verb::open},   {"read", verb::read},     {"write", verb::write},
+            {"ioctl", verb::ioctl}, {"flush", verb::flush},   {"cancel", verb::cancel},
+            {"close", verb::close}, {"add", verb::add},       {"start", verb::start},
+            {"stop", verb::stop},   {"remove", verb::remove}, {"unplug", verb::unplug},
+            {"sleep", verb::sleep},
+        };
+        const auto known = verbs.find(name);
+        if (known == verbs.end()) fail("'" + name + "' is no command; see irpverbs-drive --help");
+        command made{known->second, line_, trimmed(), {}, {}, 0, {}, 0, {}};
+        if (made.what <= verb::close) made.file = take("the script's name of a file");
+        read_arguments(made);
+        read_expectation(made);
+        section().push_back(std::move(made));
+    }
+
+    void read_arguments(command& made) {
+        switch (made.what) {
+        case verb::open:
+            made.path = take("the path of a device");
+            break;
+        case verb::read:
+            made.length = number("a number of bytes", max_length);
+            break;
+        case verb::write:
+            made.input = quoted();
+            break;
+        case verb::sleep:
+            made.length = number("a number of ms", max_length);
+            break;
+        case verb::ioctl:
+            made.code = number("a control code", 0xFFFFFFFF);
+            if (take_if("in")) made.input = quoted();
+            if (take_if("out")) made.length = number("a number of bytes", max_length);
+            break;
+        default:
+            break;
+        }
+    }
+
+    void read_expectation(command& made) {
+        if (!take_if("expect")) {
+            if (made.what == verb::open || made.what == verb::add || made.what == verb::start)
+                made.expected = {STATUS_SUCCESS};
+            return;
+        }
+        const std::string statuses = take("a status, or 'any'");
+        if (statuses == "any") return;
+        for (std::size_t from = 0; from <= statuses.size();) {
+            const std::size_t end = std::min(statuses.find('|', from), statuses.size());
+            made.expected.push_back(status(statuses.substr(from, end - from)));
+            from = end + 1;
+        }
+    }
+
+    NTSTATUS status(const std::string& name) const {
+        static constexpr NTSTATUS all[] = {
+#define IRPVERBS_X_STATUS(name, value, meaning) name,
+#include <dispatch/ntstatus.def>
+#undef IRPVERBS_X_STATUS
+        };
+        for (const NTSTATUS each : all)
+            if (name == NtStatusName(each)) return each;
+        fail("'" + name + "' is no status that the library names");
+    }
+
+    std::string take(const char* expected) {
+        if (words_.empty()) fail(std::string(expected) + " was expected at the end of the line");
+        std::string text = std::move(words_.front().text);
+        words_.erase(words_.begin());
+        return text;
+    }
+
+    bool take_if(const char* keyword) {
+        if (words_.empty() || words_.front().quoted || words_.front().text != keyword) return false;
+        words_.erase(words_.begin());
+        return true;
+    }
+
+    std::string quoted() {
+        if (words_.empty() || !words_.front().quoted)
+            fail("a text in quotation marks was expected");
+        return take("a text");
+    }
+
+    ULONG number(const char* expected, std::uint64_t most) {
+        const std::string text = take(expected);
+        const bool hex = text.starts_with("0x");
+        std::uint64_t value = 0;
+        const char* end = text.data() + text.size();
+        const auto read = std::from_chars(text.data() + (hex ? 2 : 0), end, value, hex ? 16 : 10);
+        if (read.ec != std::errc() || read.ptr != end || value > most)
+            fail(std::string(expected) + " was expected, up to " + std::to_string(most) +
+                 ", not '" + text + "'");
+        return static_cast<ULONG>(value);
+    }
+
+    // Words, and texts in quotation marks with \n, \" and \\.
+    void split() {
+        words_.clear();
+        for (std::size_t i = 0; i < source_.size();) {
+            if (source_[i] == '#') return;
+            if (is_blank(source_[i])) {
+                ++i;
+            } else if (source_[i] == '"') {
+                i = split_text(i + 1);
+            } else {
+                const std::size_t begin = i;
+                while (i < source_.size() && !is_blank(source_[i]) && source_[i] != '#')
+                    ++i;
+                words_.push_back({std::string(source_.substr(begin, i - begin)), false});
+            }
+        }
+    }
+
+    std::size_t split_text(std::size_t i) {
+        std::string text;
+        for (; i < source_.size() && source_[i] != '"'; ++i) {
+            if (source_[i] == '\\' && ++i == source_.size()) break;
+            const bool newline = source_[i] == 'n' && source_[i - 1] == '\\';
+            text += newline ? '\n' : source_[i];
+        }
+        if (i >= source_.size()) fail("a text without a closing quotation mark");
+        words_.push_back({std::move(text), true});
+        return i + 1;
+    }
+
+    static bool is_blank(char each) { return each == ' ' || each == '\t' || each == '\r'; }
+
+    std::string trimmed() const {
+        const std::string_view part = source_.substr(0, source_.find('#'));
+        const std::size_t begin = part.find_first_not_of(" \t\r");
+        return std::string(part.substr(begin, part.find_last_not_of(" \t\r") + 1 - begin));
+    }
+
+    static constexpr std::uint64_t max_length = 16 * 1024 * 1024;
+
+    std::string_view text_;
+    std::string name_;
+    std::string_view source_; // the present line
+    std::size_t position_ = 0;
+    int line_ = 0;
+    std::vector<word> words_; // those of the line that are left
+    std::vector<command>* section_ = nullptr;
+    script made_;
+};
+
+} // namespace
+
+script parse_script(std::string_view text, const std::string& name) {
+    return parser(text, name).parse();
+}
+
+} // namespace drive

@@ -1,0 +1,64 @@
+// Scripts of user mode: what is opened, read, written, cancelled and unplugged, by whom.
+#pragma once
+
+#include <dispatch/ntstatus.h>
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace drive {
+
+enum class verb : std::uint8_t {
+    open,
+    read,
+    write,
+    ioctl,
+    flush,
+    cancel,
+    close,
+    add,
+    start,
+    stop,
+    remove,
+    unplug,
+    sleep,
+};
+
+struct command {
+    verb what;
+    int line;
+    std::string text;               // as written
+    std::string file;               // the script's name of the file
+    std::string path;               // open
+    ULONG code = 0;                 // ioctl
+    std::string input;              // write, ioctl
+    ULONG length = 0;               // read: bytes; ioctl: of output; sleep: ms
+    std::vector<NTSTATUS> expected; // empty: any status
+};
+
+struct actor {
+    std::string name;
+    std::vector<command> commands;
+};
+
+struct script {
+    std::vector<command> setup; // one after the other, before the actors
+    std::vector<actor> actors;  // at the same time
+    std::vector<command> teardown;
+};
+
+/// "pipe.script:3: ...".
+struct script_error : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+/// Throws script_error. `name`: the file's, for errors.
+script parse_script(std::string_view text, const std::string& name);
+
+/// Text for --help.
+extern const char* const script_help;
+
+} // namespace drive

@@ -1,0 +1,219 @@
+#include "user_mode.hpp"
+
+#include <irp/file.h>
+#include <irp/testing/driver.hpp>
+#include <irp/testing/pnp.hpp>
+#include <irp/wdm.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace drive {
+
+namespace {
+
+using irpverbs::irp::pnp_device;
+
+constexpr std::int64_t ticks_of_ms = 10'000;
+constexpr std::int64_t patience = 60'000 * ticks_of_ms;
+
+std::string name_of(NTSTATUS status) {
+    const char* name = NtStatusName(status);
+    return name != nullptr ? name : std::to_string(static_cast<ULONG>(status));
+}
+
+/// An event of one request, for the wait for its completion.
+class completion {
+public:
+    completion() { ZwCreateEvent(&event_, 0, nullptr, NotificationEvent, FALSE); }
+    ~completion() { ZwClose(event_); }
+    completion(const completion&) = delete;
+    completion& operator=(const completion&) = delete;
+
+    HANDLE event() const { return event_; }
+    IO_STATUS_BLOCK* block() { return &block_; }
+
+    /// Waits for the completion. A user without patience cancels the request after a minute, and
+    /// waits on.
+    NTSTATUS result(NTSTATUS returned, HANDLE file) {
+        if (returned != STATUS_PENDING) return returned;
+        LARGE_INTEGER limit;
+        limit.QuadPart = -patience;
+        if (ZwWaitForSingleObject(event_, FALSE, &limit) == STATUS_TIMEOUT) {
+            IO_STATUS_BLOCK ignored{};
+            NtCancelIoFileEx(file, &block_, &ignored);
+            ZwWaitForSingleObject(event_, FALSE, nullptr);
+        }
+        return block_.Status;
+    }
+
+private:
+    HANDLE event_ = nullptr;
+    IO_STATUS_BLOCK block_{};
+};
+
+class world {
+public:
+    world(irpverbs::dispatch::sim_machine& machine, driver_module& module, const script& what)
+        : machine_(machine), module_(module), script_(what) {}
+
+    std::optional<std::string> play() {
+        module_.reset_variables();
+        if (const NTSTATUS status = irpverbs::irp::load_driver(module_.entry(), u"Drive", driver_);
+            !NT_SUCCESS(status))
+            return "DriverEntry returned " + name_of(status);
+        perform(script_.setup);
+        for (const actor& each : script_.actors)
+            machine_.spawn(each.name, [this, &each] { perform(each.commands); });
+        machine_.run();
+        machine_.end_delays();
+        perform(script_.teardown);
+        close_files();
+        device_.reset();
+        unload();
+        return failure_;
+    }
+
+private:
+    void fail(const std::string& what) {
+        if (!failure_) failure_ = what;
+    }
+
+    void perform(const std::vector<command>& commands) {
+        for (const command& each : commands)
+            check(each, perform(each));
+    }
+
+    void check(const command& each, NTSTATUS status) {
+        if (each.expected.empty() ||
+            std::find(each.expected.begin(), each.expected.end(), status) != each.expected.end())
+            return;
+        std::string expected;
+        for (const NTSTATUS one : each.expected)
+            expected += (expected.empty() ? "" : " or ") + name_of(one);
+        fail("line " + std::to_string(each.line) + ": " + each.text + ": " + name_of(status) +
+             ", expected was " + expected);
+    }
+
+    NTSTATUS perform(const command& each) {
+        switch (each.what) {
+        case verb::open:
+            return open(each);
+        case verb::read:
+        case verb::write:
+        case verb::ioctl:
+            return request(each);
+        case verb::flush: {
+            IO_STATUS_BLOCK ignored{};
+            return NtFlushBuffersFile(files_[each.file], &ignored);
+        }
+        case verb::cancel: {
+            IO_STATUS_BLOCK ignored{};
+            return NtCancelIoFileEx(files_[each.file], nullptr, &ignored);
+        }
+        case verb::close:
+            return NtClose(std::exchange(files_[each.file], nullptr));
+        case verb::sleep: {
+            LARGE_INTEGER time;
+            time.QuadPart = -static_cast<std::int64_t>(each.length) * ticks_of_ms;
+            return KeDelayExecutionThread(KernelMode, FALSE, &time);
+        }
+        default:
+            return plug_and_play(each.what);
+        }
+    }
+
+    NTSTATUS open(const command& each) {
+        std::u16string path(each.path.begin(), each.path.end());
+        UNICODE_STRING name{static_cast<USHORT>(path.size() * sizeof(WCHAR)),
+                            static_cast<USHORT>(path.size() * sizeof(WCHAR)),
+                            reinterpret_cast<PWSTR>(path.data())};
+        OBJECT_ATTRIBUTES attributes;
+        InitializeObjectAttributes(&attributes, &name, OBJ_CASE_INSENSITIVE, nullptr, nullptr);
+        IO_STATUS_BLOCK block{};
+        HANDLE file = nullptr;
+        const NTSTATUS status =
+            NtOpenFile(&file, GENERIC_READ | GENERIC_WRITE, &attributes, &block, 0, 0);
+        if (NT_SUCCESS(status)) files_[each.file] = file;
+        return status;
+    }
+
+    NTSTATUS request(const command& each) {
+        completion done;
+        const HANDLE file = files_[each.file];
+        std::string input = each.input;
+        std::string output(each.length, '\0');
+        LARGE_INTEGER start{};
+        if (each.what == verb::read)
+            return done.result(NtReadFile(file, done.event(), nullptr, nullptr, done.block(),
+                                          output.data(), each.length, &start, nullptr),
+                               file);
+        const auto length = static_cast<ULONG>(input.size());
+        if (each.what == verb::write)
+            return done.result(NtWriteFile(file, done.event(), nullptr, nullptr, done.block(),
+                                           input.data(), length, &start, nullptr),
+                               file);
+        const NTSTATUS sent =
+            NtDeviceIoControlFile(file, done.event(), nullptr, nullptr, done.block(), each.code,
+                                  input.empty() ? nullptr : input.data(), length,
+                                  output.empty() ? nullptr : output.data(), each.length);
+        return done.result(sent, file);
+    }
+
+    NTSTATUS plug_and_play(verb what) {
+        if (what == verb::add) {
+            device_.emplace();
+            return device_->add(driver_);
+        }
+        if (!device_) return STATUS_INVALID_DEVICE_STATE;
+        switch (what) {
+        case verb::start:
+            return device_->start();
+        case verb::stop: {
+            const NTSTATUS status = device_->query_stop();
+            return NT_SUCCESS(status) ? device_->stop() : status;
+        }
+        case verb::unplug:
+            return device_->surprise_removal();
+        default:
+            return remove();
+        }
+    }
+
+    NTSTATUS remove() {
+        if (device_->current() != pnp_device::state::surprise_removed) {
+            const NTSTATUS status = device_->query_remove();
+            if (!NT_SUCCESS(status)) return status;
+        }
+        return device_->remove();
+    }
+
+    void close_files() {
+        for (auto& [name, file] : files_)
+            if (file != nullptr) NtClose(std::exchange(file, nullptr));
+    }
+
+    void unload() {
+        if (driver_->DriverUnload == nullptr) return;
+        const NTSTATUS status = irpverbs::irp::unload_driver(driver_);
+        if (!NT_SUCCESS(status)) fail("the driver was not unloaded: " + name_of(status));
+    }
+
+    irpverbs::dispatch::sim_machine& machine_;
+    driver_module& module_;
+    const script& script_;
+    DRIVER_OBJECT* driver_ = nullptr;
+    std::optional<pnp_device> device_;
+    std::map<std::string, HANDLE> files_;
+    std::optional<std::string> failure_;
+};
+
+} // namespace
+
+std::optional<std::string> play(irpverbs::dispatch::sim_machine& machine, driver_module& driver,
+                                const script& what) {
+    return world(machine, driver, what).play();
+}
+
+} // namespace drive

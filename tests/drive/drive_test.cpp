@@ -1,0 +1,119 @@
+// irpverbs-drive as a process, as its user runs it.
+#include "../irpctl/program.hpp"
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <regex>
+#include <string>
+
+namespace {
+
+using irpverbs::testing::ended;
+using irpverbs::testing::is_one_line;
+using irpverbs::testing::run;
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
+
+std::string read_all(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// Without the folders of the build, and addresses.
+std::string without_places(std::string text) {
+    text = std::regex_replace(text, std::regex(R"(/[^ ,"<]*/(pipe|crashing))"), "$1");
+    return std::regex_replace(text, std::regex("0x[0-9a-f]{6,}"), "0x0");
+}
+
+/// DRIVE_WRITE_GOLDEN=1 writes the files anew.
+void expect_golden(const std::string& name, const std::string& text) {
+    const std::string path = GOLDEN + name;
+    if (std::getenv("DRIVE_WRITE_GOLDEN") != nullptr)
+        std::ofstream(path, std::ios::binary) << without_places(text);
+    EXPECT_EQ(without_places(text), read_all(path));
+}
+
+TEST(Drive, RightDriver_PassesInEveryForm) {
+    for (const char* form : {"text", "json", "junit"}) {
+        const ended how = run({RIGHT_DRIVER, SCRIPT, "--runs=100", "--pct=100", "--format", form});
+        EXPECT_EQ(how.status, 0) << how.out << how.err;
+        EXPECT_EQ(how.err, "");
+        expect_golden(std::string("right.") + form, how.out);
+    }
+}
+
+/// Without the frames of call stacks, which differ from build to build.
+std::string without_stacks(const std::string& text) {
+    return std::regex_replace(text, std::regex("(stack \\([^\n]*\n)(  [^\n]*\n)+"), "$1");
+}
+
+TEST(Drive, DriverWithAMistake_IsReportedUnderItsRule) {
+    const ended how = run({WRONG_DRIVER, SCRIPT});
+    expect_golden("wrong.text", without_stacks(how.out));
+    EXPECT_EQ(how.status, 1);
+    EXPECT_TRUE(has(how.out, "FAILED")) << how.out << how.err;
+    EXPECT_TRUE(has(how.out, "rule: IrpCancelField")) << how.out;
+    EXPECT_TRUE(has(how.out, "replay: IRPVERBS_STRATEGY=replay:")) << how.out;
+    EXPECT_TRUE(has(how.out, "canceller")) << how.out;
+}
+
+TEST(Drive, ReplayLine_RepeatsTheFailure) {
+    const ended found = run({WRONG_DRIVER, SCRIPT, "--format=json"});
+    std::smatch line;
+    ASSERT_TRUE(std::regex_search(found.out, line, std::regex("\"replay\":\"([^\"]*)\"")));
+    const ended again = run({WRONG_DRIVER, SCRIPT, "--format=json", "--replay", line[1]});
+    EXPECT_EQ(again.status, 1) << again.err;
+    EXPECT_TRUE(has(again.out, "\"runs\":1,")) << again.out;
+    const ended other = run({RIGHT_DRIVER, SCRIPT, "--replay", "replay:r1.EURedNGnN7yqBB"});
+    EXPECT_EQ(other.status, 1) << other.out;
+}
+
+TEST(Drive, DriverThatCrashes_IsAShrunkFailure) {
+    for (const char* form : {"text", "json", "junit"}) {
+        const ended how = run({CRASHING_DRIVER, SCRIPT, "--format", form});
+        EXPECT_EQ(how.status, 1) << how.out << how.err;
+        EXPECT_TRUE(has(how.out, "SIGSEGV")) << how.out;
+        EXPECT_TRUE(has(how.out, "after ")) << how.out;
+    }
+}
+
+TEST(Drive, Report_GoesToTheNamedFile) {
+    const std::string path = ::testing::TempDir() + "drive_report.xml";
+    const ended how =
+        run({RIGHT_DRIVER, SCRIPT, "--runs=1", "--pct=0", "--format=junit", "--output", path});
+    EXPECT_EQ(how.status, 0);
+    EXPECT_EQ(how.out, "");
+    EXPECT_TRUE(has(read_all(path), "failures=\"0\""));
+    std::remove(path.c_str());
+}
+
+TEST(Drive, NoRuns_DoNotPass) {
+    EXPECT_EQ(run({RIGHT_DRIVER, SCRIPT, "--runs=0", "--pct=0"}).status, 1);
+}
+
+TEST(Drive, Help_NamesOptionsAndCommands) {
+    const ended how = run({"--help"});
+    EXPECT_EQ(how.status, 0);
+    expect_golden("help.txt", how.out);
+}
+
+void expect_complaint(const ended& how, int status, const std::string& part) {
+    EXPECT_EQ(how.status, status) << how.err;
+    EXPECT_TRUE(is_one_line(how.err)) << how.err;
+    EXPECT_TRUE(has(how.err, part)) << how.err;
+    EXPECT_EQ(how.out, "");
+}
+
+TEST(Drive, WrongUse_IsOneLineAndItsStatus) {
+    expect_complaint(run({}), 2, "DRIVER");
+    expect_complaint(run({RIGHT_DRIVER, SCRIPT, "--runs=many"}), 2, "--runs");
+    expect_complaint(run({RIGHT_DRIVER, SCRIPT, "--format=xml"}), 2, "--format");
+    expect_complaint(run({RIGHT_DRIVER, "/nowhere.script"}), 2, "/nowhere.script");
+    expect_complaint(run({RIGHT_DRIVER, SCRIPT, "--verifier=nonsense"}), 2, "nonsense");
+    expect_complaint(run({RIGHT_DRIVER, SCRIPT, "--replay=replay:nonsense"}), 2, "replay");
+    expect_complaint(run({"/nowhere.so", SCRIPT}), 1, "/nowhere.so");
+    expect_complaint(run({SCRIPT, SCRIPT}), 1, "pipe.script");
+}
+
+} // namespace

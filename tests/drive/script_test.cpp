@@ -1,0 +1,63 @@
+// Scripts: what they mean, and the errors of wrong ones.
+#include <drive/script.hpp>
+
+#include <gtest/gtest.h>
+
+namespace {
+
+using namespace drive;
+
+std::string error_of(const char* text) {
+    try {
+        parse_script(text, "s");
+    } catch (const script_error& wrong) {
+        return wrong.what();
+    }
+    return "none";
+}
+
+TEST(DriveScript, Sections_HoldTheirCommands) {
+    const script made =
+        parse_script("setup\n open f \\Device\\X\nactor a\n read f 16 # later\n"
+                     "actor b\n write f \"a \\\"b\\\"\\n\"\n ioctl f 0x10 in \"x\" out 8\n"
+                     "teardown\n close f expect STATUS_SUCCESS|STATUS_INVALID_HANDLE",
+                     "s");
+    ASSERT_EQ(made.setup.size(), 1u);
+    EXPECT_EQ(made.setup[0].path, "\\Device\\X");
+    EXPECT_EQ(made.setup[0].expected, std::vector<NTSTATUS>{STATUS_SUCCESS});
+    ASSERT_EQ(made.actors.size(), 2u);
+    EXPECT_EQ(made.actors[0].commands[0].length, 16u);
+    EXPECT_EQ(made.actors[0].commands[0].text, "read f 16");
+    EXPECT_TRUE(made.actors[0].commands[0].expected.empty());
+    EXPECT_EQ(made.actors[1].commands[0].input, "a \"b\"\n");
+    EXPECT_EQ(made.actors[1].commands[1].code, 0x10u);
+    EXPECT_EQ(made.actors[1].commands[1].length, 8u);
+    EXPECT_EQ(made.teardown[0].expected,
+              (std::vector<NTSTATUS>{STATUS_SUCCESS, STATUS_INVALID_HANDLE}));
+}
+
+TEST(DriveScript, Mistakes_AreNamedWithTheirLine) {
+    EXPECT_EQ(error_of("read f 1"), "s:1: 'setup', 'actor NAME' or 'teardown' was expected first");
+    EXPECT_EQ(error_of("setup\n raed f 1"), "s:2: 'raed' is no command; see irpverbs-drive --help");
+    EXPECT_EQ(error_of("setup\n read f many"),
+              "s:2: a number of bytes was expected, up to 16777216, not 'many'");
+    EXPECT_EQ(error_of("setup\n read f"),
+              "s:2: a number of bytes was expected at the end of the line");
+    EXPECT_EQ(error_of("setup\n write f hello"), "s:2: a text in quotation marks was expected");
+    EXPECT_EQ(error_of("setup\n write f \"hello"), "s:2: a text without a closing quotation mark");
+    EXPECT_EQ(error_of("setup\n close f expect STATUS_LUCK"),
+              "s:2: 'STATUS_LUCK' is no status that the library names");
+    EXPECT_EQ(error_of("setup\n close f g"), "s:2: nothing more was expected than before 'g'");
+    EXPECT_EQ(error_of("actor"), "s:1: the name of the actor was expected at the end of the line");
+    EXPECT_EQ(error_of("# nothing\n"), "s:1: a command in 'setup' or of an 'actor' was expected");
+}
+
+TEST(DriveScript, AnyBytes_AreAScriptOrAnError) {
+    std::string text = "setup\n write f \"\\";
+    for (int each = 0; each < 256; ++each) {
+        text += static_cast<char>(each);
+        EXPECT_NE(error_of(text.c_str()), "");
+    }
+}
+
+} // namespace
