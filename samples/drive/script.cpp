@@ -185,7 +185,10 @@ private:
     void split() {
         words_.clear();
         for (std::size_t i = 0; i < source_.size();) {
-            if (source_[i] == '#') return;
+            if (source_[i] == '#') {
+                source_ = source_.substr(0, i);
+                return;
+            }
             if (is_blank(source_[i])) {
                 ++i;
             } else if (source_[i] == '"') {
@@ -214,16 +217,15 @@ private:
     static bool is_blank(char each) { return each == ' ' || each == '\t' || each == '\r'; }
 
     std::string trimmed() const {
-        const std::string_view part = source_.substr(0, source_.find('#'));
-        const std::size_t begin = part.find_first_not_of(" \t\r");
-        return std::string(part.substr(begin, part.find_last_not_of(" \t\r") + 1 - begin));
+        const std::size_t begin = source_.find_first_not_of(" \t\r");
+        return std::string(source_.substr(begin, source_.find_last_not_of(" \t\r") + 1 - begin));
     }
 
     static constexpr std::uint64_t max_length = 16 * 1024 * 1024;
 
     std::string_view text_;
     std::string name_;
-    std::string_view source_; // the present line
+    std::string_view source_; // the present line, without its comment
     std::size_t position_ = 0;
     int line_ = 0;
     std::vector<word> words_; // those of the line that are left

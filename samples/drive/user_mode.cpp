@@ -60,6 +60,7 @@ public:
 
     std::optional<std::string> play() {
         module_.reset_variables();
+        KeInitializeMutex(&manager_, 0);
         if (const NTSTATUS status = irpverbs::irp::load_driver(module_.entry(), u"Drive", driver_);
             !NT_SUCCESS(status))
             return "DriverEntry returned " + name_of(status);
@@ -161,7 +162,15 @@ private:
         return done.result(sent, file);
     }
 
+    // The Plug and Play manager sends one request of a device at a time.
     NTSTATUS plug_and_play(verb what) {
+        KeWaitForSingleObject(&manager_, Executive, KernelMode, FALSE, nullptr);
+        const NTSTATUS status = send_plug_and_play(what);
+        KeReleaseMutex(&manager_, FALSE);
+        return status;
+    }
+
+    NTSTATUS send_plug_and_play(verb what) {
         if (what == verb::add) {
             device_.emplace();
             return device_->add(driver_);
@@ -205,6 +214,7 @@ private:
     const script& script_;
     DRIVER_OBJECT* driver_ = nullptr;
     std::optional<pnp_device> device_;
+    KMUTEX manager_{};
     std::map<std::string, HANDLE> files_;
     std::optional<std::string> failure_;
 };

@@ -78,6 +78,14 @@ TEST(Drive, DriverThatCrashes_IsAShrunkFailure) {
     }
 }
 
+TEST(Drive, PlugAndPlay_IsSentToOneDeviceOneRequestAtATime) {
+    const ended how = run({PLUGGED_DRIVER, PLUGGED_SCRIPT, "--runs=300", "--pct=300"});
+    EXPECT_EQ(how.status, 0) << how.out << how.err;
+    const ended other = run({RIGHT_DRIVER, PLUGGED_SCRIPT});
+    EXPECT_EQ(other.status, 1);
+    EXPECT_TRUE(has(other.out, "add: STATUS_INVALID_DEVICE_REQUEST")) << other.out;
+}
+
 TEST(Drive, Report_GoesToTheNamedFile) {
     const std::string path = ::testing::TempDir() + "drive_report.xml";
     const ended how =

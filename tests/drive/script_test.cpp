@@ -19,7 +19,7 @@ std::string error_of(const char* text) {
 TEST(DriveScript, Sections_HoldTheirCommands) {
     const script made =
         parse_script("setup\n open f \\Device\\X\nactor a\n read f 16 # later\n"
-                     "actor b\n write f \"a \\\"b\\\"\\n\"\n ioctl f 0x10 in \"x\" out 8\n"
+                     "actor b\n write f \"a \\\"b\\\" # c\\n\" # d\n ioctl f 0x10 in \"x\" out 8\n"
                      "teardown\n close f expect STATUS_SUCCESS|STATUS_INVALID_HANDLE",
                      "s");
     ASSERT_EQ(made.setup.size(), 1u);
@@ -29,7 +29,8 @@ TEST(DriveScript, Sections_HoldTheirCommands) {
     EXPECT_EQ(made.actors[0].commands[0].length, 16u);
     EXPECT_EQ(made.actors[0].commands[0].text, "read f 16");
     EXPECT_TRUE(made.actors[0].commands[0].expected.empty());
-    EXPECT_EQ(made.actors[1].commands[0].input, "a \"b\"\n");
+    EXPECT_EQ(made.actors[1].commands[0].input, "a \"b\" # c\n");
+    EXPECT_EQ(made.actors[1].commands[0].text, "write f \"a \\\"b\\\" # c\\n\"");
     EXPECT_EQ(made.actors[1].commands[1].code, 0x10u);
     EXPECT_EQ(made.actors[1].commands[1].length, 8u);
     EXPECT_EQ(made.teardown[0].expected,
