@@ -25,13 +25,14 @@ namespace dispatch = irpverbs::dispatch;
 
 constexpr int failed = 1;
 constexpr int usage = 2;
-constexpr std::uint64_t slice = 500; // runs between two lines of progress
 
 struct options {
     std::string driver;
     std::string script;
-    std::uint64_t random_runs = 1000;
-    std::uint64_t pct_runs = 1000;
+    std::uint32_t seconds = 5;
+    bool by_numbers = false; // instead of `seconds`
+    std::uint64_t random_runs = 0;
+    std::uint64_t pct_runs = 0;
     std::uint64_t exhaustive_runs = 0;
     std::string verifier = "default";
     bool faults = false;
@@ -51,13 +52,19 @@ void parse(CLI::App& app, options& chosen) {
     app.add_option("DRIVER", chosen.driver, "The driver: a shared object with a DriverEntry")
         ->required();
     app.add_option("SCRIPT", chosen.script, "What user mode does")->required();
-    app.add_option("--runs", chosen.random_runs, "Schedules drawn at random")
-        ->capture_default_str();
-    app.add_option("--pct", chosen.pct_runs, "Schedules of probabilistic concurrency testing")
-        ->capture_default_str();
-    app.add_option("--exhaustive", chosen.exhaustive_runs,
-                   "Schedules of a search of all, at most; 0: no such search")
-        ->capture_default_str();
+    CLI::Option* const seconds =
+        app.add_option("--seconds", chosen.seconds,
+                       "Time for all schedules with 0, 1 and 2 preemptions, then random ones")
+            ->check(CLI::Range(1, 1'000'000))
+            ->capture_default_str();
+    const auto by_number = [&](const char* name, std::uint64_t& runs, const char* what) {
+        app.add_option(name, runs, what)->excludes(seconds);
+    };
+    by_number("--runs", chosen.random_runs, "Instead of --seconds: schedules drawn at random");
+    by_number("--pct", chosen.pct_runs,
+              "Instead of --seconds: schedules of probabilistic concurrency testing");
+    by_number("--exhaustive", chosen.exhaustive_runs,
+              "Instead of --seconds: schedules of a search of all, at most");
     app.add_option("--verifier", chosen.verifier, "Checks, as of IRPVERBS_VERIFIER")
         ->capture_default_str();
     app.add_flag("--faults", chosen.faults, "Let allocations and other calls fail by chance");
@@ -81,90 +88,37 @@ std::string contents_of(const std::string& path) {
     return text;
 }
 
+/// A line that is written over and over, when stderr is a terminal.
 class progress {
 public:
-    explicit progress(std::uint64_t all) : all_(all), shown_(isatty(STDERR_FILENO) != 0) {}
+    progress() : shown_(isatty(STDERR_FILENO) != 0) {}
     ~progress() {
         if (shown_) std::fputs("\r\033[K", stderr);
     }
     progress(const progress&) = delete;
     progress& operator=(const progress&) = delete;
 
-    void show(std::uint64_t done) const {
+    void show(std::uint64_t runs) const {
         if (shown_)
-            std::fprintf(stderr, "\r%llu of %llu schedules\033[K",
-                         static_cast<unsigned long long>(done),
-                         static_cast<unsigned long long>(all_));
+            std::fprintf(stderr, "\r%llu schedules\033[K", static_cast<unsigned long long>(runs));
     }
 
 private:
-    std::uint64_t all_;
     bool shown_;
 };
 
-void add(dispatch::explore_summary::counts& sum, const dispatch::explore_summary::counts& part) {
-    sum.runs += part.runs;
-    sum.failures += part.failures;
-    if (!sum.first_failure) sum.first_failure = part.first_failure;
+dispatch::explore_options campaign_of(const options& chosen, const progress& line) {
+    dispatch::explore_options how;
+    how.random_runs = chosen.random_runs;
+    how.pct_runs = chosen.pct_runs;
+    how.exhaustive_runs = chosen.exhaustive_runs;
+    how.budget_ms = chosen.by_numbers ? 0 : chosen.seconds * 1000;
+    how.machine.faults = chosen.faults;
+    how.own_process = !chosen.one_process;
+    how.run_command = "irpverbs-drive " + chosen.driver + ' ' + chosen.script;
+    how.progress = [&line](std::uint64_t runs) { line.show(runs); };
+    return how;
 }
-
-void add(dispatch::explore_summary& sum, dispatch::explore_summary part) {
-    add(sum.random, part.random);
-    add(sum.pct, part.pct);
-    add(sum.exhaustive, part.exhaustive);
-    sum.exhausted = sum.exhausted || part.exhausted;
-    sum.distinct += part.distinct;
-    if (!sum.failure) sum.failure = std::move(part.failure);
-}
-
-/// A campaign in slices of some runs, until one fails.
-class campaign {
-public:
-    campaign(const options& chosen, drive::driver_module& driver, const drive::script& script)
-        : chosen_(chosen), driver_(driver), script_(script) {}
-
-    dispatch::explore_summary run() {
-        if (!chosen_.replay.empty() || std::getenv("IRPVERBS_STRATEGY") != nullptr ||
-            std::getenv("IRPVERBS_SEED") != nullptr) {
-            explore(chosen_.random_runs, chosen_.pct_runs, chosen_.exhaustive_runs, 0);
-            return std::move(sum_);
-        }
-        const progress line(chosen_.random_runs + chosen_.pct_runs + chosen_.exhaustive_runs);
-        for (std::uint64_t seed = 0; seed < chosen_.random_runs && !sum_.failure; seed += slice) {
-            line.show(sum_.runs());
-            explore(std::min(slice, chosen_.random_runs - seed), 0, 0, seed);
-        }
-        for (std::uint64_t seed = 0; seed < chosen_.pct_runs && !sum_.failure; seed += slice) {
-            line.show(sum_.runs());
-            explore(0, std::min(slice, chosen_.pct_runs - seed), 0, seed);
-        }
-        line.show(sum_.runs());
-        if (chosen_.exhaustive_runs != 0 && !sum_.failure)
-            explore(0, 0, chosen_.exhaustive_runs, 0);
-        return std::move(sum_);
-    }
-
-private:
-    void explore(std::uint64_t random, std::uint64_t pct, std::uint64_t exhaustive,
-                 std::uint64_t first_seed) {
-        dispatch::explore_options how;
-        how.random_runs = random;
-        how.pct_runs = pct;
-        how.exhaustive_runs = exhaustive;
-        how.first_seed = first_seed;
-        how.machine.faults = chosen_.faults;
-        how.own_process = !chosen_.one_process;
-        how.run_command = "irpverbs-drive " + chosen_.driver + ' ' + chosen_.script;
-        add(sum_, dispatch::explore(how, [this](dispatch::sim_machine& machine) {
-                return drive::play(machine, driver_, script_);
-            }));
-    }
-
-    const options& chosen_;
-    drive::driver_module& driver_;
-    const drive::script& script_;
-    dispatch::explore_summary sum_;
-};
 
 // A report's line may be given whole: "IRPVERBS_STRATEGY=replay:...".
 void set_replay(const std::string& line) {
@@ -194,7 +148,14 @@ int drive_it(const options& chosen) {
     set_replay(chosen.replay);
     const irpverbs::irp::campaign_verifier verified(chosen.verifier);
     drive::driver_module driver(chosen.driver);
-    drive::result found{chosen.driver, chosen.script, campaign(chosen, driver, script).run()};
+    drive::result found{chosen.driver, chosen.script, {}};
+    {
+        const progress line;
+        found.summary =
+            dispatch::explore(campaign_of(chosen, line), [&](dispatch::sim_machine& machine) {
+                return drive::play(machine, driver, script);
+            });
+    }
     write(drive::written_as(chosen.form(), found), chosen.output);
     return found.summary.passed() ? 0 : failed;
 }
@@ -214,6 +175,8 @@ int main(int argc, char** argv) try {
     parse(app, chosen);
     try {
         app.parse(argc, argv);
+        for (const char* name : {"--runs", "--pct", "--exhaustive"})
+            chosen.by_numbers = chosen.by_numbers || app.count(name) != 0;
     } catch (const CLI::ParseError& wrong) {
         if (wrong.get_exit_code() == 0) return app.exit(wrong);
         return complain(usage, (std::string(wrong.what()) + "; see irpverbs-drive --help").c_str());

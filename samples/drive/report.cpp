@@ -33,10 +33,15 @@ json::object json_of(const explore_failure& failure) {
 
 std::string json_of(const result& what) {
     const explore_summary& found = what.summary;
-    json::object made{{"driver", what.driver},           {"script", what.script},
-                      {"passed", found.passed()},        {"random", json_of(found.random)},
-                      {"pct", json_of(found.pct)},       {"exhaustive", json_of(found.exhaustive)},
-                      {"all_schedules", found.exhausted}};
+    json::object made{{"driver", what.driver},
+                      {"script", what.script},
+                      {"passed", found.passed()},
+                      {"random", json_of(found.random)},
+                      {"pct", json_of(found.pct)},
+                      {"exhaustive", json_of(found.exhaustive)},
+                      {"all_schedules", found.exhausted && !found.preemptions}};
+    if (found.exhausted && found.preemptions)
+        made["all_schedules_with_preemptions_up_to"] = *found.preemptions;
     if (found.failure) made["failure"] = json_of(*found.failure);
     return json::serialize(made) + '\n';
 }

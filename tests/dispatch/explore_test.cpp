@@ -127,6 +127,56 @@ TEST_F(ScheduleExplorer, ExhaustiveWithPreemptionBound_FindsRacesWithinBound) {
     }
 }
 
+constexpr std::uint32_t an_hour = 3'600'000; // ms: longer than any test
+
+TEST_F(ScheduleExplorer, Budget_TriesFewPreemptionsFirst) {
+    for (const bool own_process : {false, true}) {
+        explore_options options;
+        options.budget_ms = an_hour;
+        options.own_process = own_process;
+        const explore_summary summary = expect_found(options, lost_update);
+        EXPECT_EQ(summary.exhaustive.failures, 1u) << summary.text();
+        EXPECT_EQ(summary.random.runs + summary.pct.runs, 0u);
+        EXPECT_TRUE(summary.exhausted);
+        EXPECT_EQ(summary.preemptions, 0u);
+    }
+}
+
+// The program fails after so many runs, so that the test does not depend on a clock.
+TEST_F(ScheduleExplorer, Budget_EndsWithRandomAndPctRunsInTurn) {
+    explore_options options;
+    options.budget_ms = an_hour;
+    options.shrink_budget = 0;
+    std::uint64_t runs = 0;
+    std::uint64_t seen = 0;
+    options.progress = [&](std::uint64_t so_far) { seen = so_far; };
+    const explore_summary summary =
+        expect_found(options, [&](sim_machine& machine) -> std::optional<std::string> {
+            for (const char* name : {"one", "two"})
+                machine.spawn(name, [] { step(); });
+            machine.run();
+            return ++runs > 2000 ? std::optional<std::string>("enough") : std::nullopt;
+        });
+    EXPECT_TRUE(summary.exhausted);
+    EXPECT_EQ(summary.preemptions, 2u);
+    EXPECT_GT(summary.random.runs, 500u);
+    EXPECT_GT(summary.pct.runs, 500u);
+    EXPECT_LE(summary.random.runs - summary.pct.runs, 64u);
+    EXPECT_GT(seen, 1000u);
+    EXPECT_NE(summary.text().find("(all with at most 2 preemptions)"), std::string::npos)
+        << summary.text();
+}
+
+TEST_F(ScheduleExplorer, BudgetThatIsOver_EndsTheCampaign) {
+    explore_options options;
+    options.budget_ms = 1;
+    const explore_summary summary = expect_explored(options, [](sim_machine& machine) {
+        machine.spawn("one", step);
+        machine.run();
+    });
+    EXPECT_GT(summary.runs(), 0u);
+}
+
 // Tests that a reported failure is about minimal: one preemption, which the report names.
 TEST_F(ScheduleExplorer, FoundFailure_IsShrunkAndReported) {
     explore_options options = counting(500);

@@ -70,6 +70,13 @@ TEST(IrpExplore, RightProgram_PassesWithCounts) {
     EXPECT_EQ(found.status, STATUS_SUCCESS) << found.report;
     EXPECT_GT(found.summary.Runs, 200u);
     EXPECT_TRUE(found.summary.Exhausted);
+    EXPECT_EQ(found.summary.Preemptions, IRP_EXPLORE_ANY_NUMBER);
+}
+
+TEST(IrpExplore, NoTimeAndNoRuns_DoesNotPass) {
+    IRP_EXPLORE_OPTIONS options = irp::explore_initialize();
+    options.Seconds = 0;
+    EXPECT_EQ(explored(add_twice, nullptr, options).status, STATUS_UNSUCCESSFUL);
 }
 
 void free_twice(void*) {

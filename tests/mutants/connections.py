@@ -77,5 +77,5 @@ MISTAKES = [
 ROWS = [(name, "*", file, changes) for name, file, changes in MISTAKES]
 
 
-def arguments_of(_):
-    return ["--gtest_brief=1", "--gtest_fail_fast", "--gtest_filter=-*Capture*:*Exchange*:*/Real"]
+def runs_of(_):
+    return [["--gtest_brief=1", "--gtest_fail_fast", "--gtest_filter=-*Capture*:*Exchange*:*/Real"]]

@@ -95,5 +95,5 @@ ROWS = [
 ]
 
 
-def arguments_of(campaign):
-    return [campaign]
+def runs_of(campaign):
+    return [[campaign]]

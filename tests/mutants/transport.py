@@ -253,5 +253,10 @@ ROWS = [(name, "*", file, changes, *([SOURCES] if file.endswith(".hpp") else [])
         for name, file, changes in MISTAKES]
 
 
-def arguments_of(_):
-    return ["--gtest_brief=1", "--gtest_fail_fast", "--gtest_filter=-Dissection*"]
+# The campaigns take seconds; most mistakes are found without them.
+CAMPAIGNS = "*WithFaults*:*RandomProgram*:HostilePackets*:*/HostilePackets*"
+
+
+def runs_of(_):
+    return [["--gtest_brief=1", "--gtest_fail_fast", "--gtest_filter=" + chosen]
+            for chosen in (f"-Dissection*:{CAMPAIGNS}", CAMPAIGNS)]

@@ -1,17 +1,12 @@
-#include "child_runs.hpp"
-#include "explored_run.hpp"
-#include "fatal_signals.hpp"
+#include "exploration.hpp"
 
-#include <dispatch/testing/explore.hpp>
 #include <dispatch/testing/probe.hpp>
-#include <dispatch/testing/schedule.hpp>
 #include <dispatch/testing/shrink.hpp>
 
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
-#include <functional>
 
 namespace irpverbs::dispatch {
 
@@ -21,61 +16,6 @@ constexpr std::uint64_t repeat_interval = 64;
 constexpr std::uint64_t calibration_runs = 8;
 constexpr std::uint64_t runs_of_a_child = 256;
 constexpr const char* misfit = "replay line does not fit";
-
-class exploration {
-public:
-    exploration(const explore_options& options, const detail::explore_program& what)
-        : options_(options), program_(what) {}
-
-    explore_summary run();
-    explore_summary run_input(std::span<const std::uint8_t> input);
-
-private:
-    void read_environment();
-    void assign_runs(strategy named);
-    void run_one(const schedule_options& which);
-    void run_random();
-    void run_pct();
-    void run_exhaustive();
-    std::uint32_t expected_steps();
-    run_result run_with(choices& source) const {
-        const fatal_signals::run under_way(source);
-        return explored_run(program_, source, options_.machine).run();
-    }
-    /// Makes a run, in a child process if the campaign has them.
-    run_result make_run(const std::function<run_result()>& make) const {
-        return options_.own_process ? run_in_child(options_.process_time_ms, make) : make();
-    }
-    run_result run_by(choices& source) const {
-        return make_run([&] { return run_with(source); });
-    }
-    /// False: no more runs are needed.
-    bool record_run(const run_result& run, explore_summary::counts& counts, std::uint64_t number,
-                    std::string found_by);
-    void record_passed(const passed_runs& passed, explore_summary::counts& counts);
-    template <class Choices>
-    run_result run_seed(Choices& source, std::uint64_t seed) const;
-    template <class Choices>
-    void run_seeds_in_children(Choices& source, schedule_options named, std::uint64_t runs,
-                               explore_summary::counts& counts);
-    void run_exhaustive_in_child();
-    template <class Choices>
-    void run_seeds(Choices& source, schedule_options named, std::uint64_t runs,
-                   explore_summary::counts& counts);
-    void report_failure(const run_result& run, std::string found_by);
-    void shrink_failure();
-    explore_summary store_result();
-
-    explore_options options_;
-    const detail::explore_program& program_;
-    schedule_options named_; // set by the environment
-    bool only_one_ = false;
-    std::optional<strategy> only_;
-    std::uint64_t first_seed_ = 0;
-    explore_summary summary_;
-    std::vector<std::uint64_t> hashes_;
-    std::string failure_kind_;
-};
 
 struct number_setting {
     const char* name;
@@ -122,6 +62,8 @@ void exploration::read_environment() {
     options_.random_runs *= factor;
     options_.pct_runs *= factor;
     options_.exhaustive_runs *= factor;
+    options_.budget_ms =
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(options_.budget_ms * factor, 1u << 31));
     if (only_) assign_runs(*only_);
 }
 
@@ -147,16 +89,21 @@ explore_summary exploration::run() {
     if (only_one_) {
         run_one(named_);
     } else {
-        const auto wanted = [this](strategy each) { return !only_ || only_ == each; };
-        const auto go_on = [this] { return !summary_.failure || !options_.stop_at_failure; };
-        if (wanted(strategy::random)) run_random();
-        if (wanted(strategy::pct) && go_on()) run_pct();
-        if (wanted(strategy::exhaustive) && go_on()) run_exhaustive();
+        if (options_.budget_ms != 0)
+            run_by_time();
+        else
+            run_by_numbers();
         for (std::size_t i = 0; i < hits.size() && !summary_.failure; ++i)
             if (probe::hits(options_.required_probes[i]) == hits[i])
                 summary_.missed_probes.push_back(options_.required_probes[i]);
     }
     return store_result();
+}
+
+void exploration::run_by_numbers() {
+    if (wants(strategy::random)) run_random(first_seed_, options_.random_runs);
+    if (wants(strategy::pct) && goes_on()) run_pct(first_seed_, options_.pct_runs);
+    if (wants(strategy::exhaustive) && goes_on()) run_exhaustive();
 }
 
 explore_summary exploration::run_input(std::span<const std::uint8_t> input) {
@@ -198,20 +145,22 @@ void exploration::run_one(const schedule_options& which) {
     record_run(run, counts, chosen.seed, replay_line(chosen));
 }
 
-void exploration::run_random() {
+void exploration::run_random(std::uint64_t from, std::uint64_t runs) {
     random_choices source(0);
     schedule_options named;
     named.strategy = strategy::random;
-    run_seeds(source, named, options_.random_runs, summary_.random);
+    named.seed = from;
+    run_seeds(source, named, runs, summary_.random);
 }
 
-void exploration::run_pct() {
-    if (options_.pct_runs == 0) return;
+void exploration::run_pct(std::uint64_t from, std::uint64_t runs) {
+    if (runs == 0) return;
+    if (named_.expected_steps == 0) named_.expected_steps = expected_steps();
     schedule_options named = named_;
     named.strategy = strategy::pct;
-    if (named.expected_steps == 0) named.expected_steps = expected_steps();
+    named.seed = from;
     pct_choices source(0, named.depth, named.expected_steps);
-    run_seeds(source, named, options_.pct_runs, summary_.pct);
+    run_seeds(source, named, runs, summary_.pct);
 }
 
 // Returns the length of a run for PCT: the longest of a few runs.
@@ -242,19 +191,17 @@ template <class Choices>
 void exploration::run_seeds(Choices& source, schedule_options named, std::uint64_t runs,
                             explore_summary::counts& counts) {
     if (options_.own_process) return run_seeds_in_children(source, named, runs, counts);
-    const std::uint64_t end = first_seed_ + runs;
-    for (std::uint64_t seed = first_seed_; seed < end; ++seed) {
-        named.seed = seed;
-        if (!record_run(run_seed(source, seed), counts, seed, replay_line(named))) return;
-    }
+    for (const std::uint64_t end = named.seed + runs; named.seed < end; ++named.seed)
+        if (!record_run(run_seed(source, named.seed), counts, named.seed, replay_line(named)))
+            return;
 }
 
 // A child makes runs until one fails, or ends the child; the next begins behind that one.
 template <class Choices>
 void exploration::run_seeds_in_children(Choices& source, schedule_options named, std::uint64_t runs,
                                         explore_summary::counts& counts) {
-    const std::uint64_t end = first_seed_ + runs;
-    for (std::uint64_t seed = first_seed_; seed < end;) {
+    const std::uint64_t end = named.seed + runs;
+    for (std::uint64_t seed = named.seed; seed < end;) {
         passed_runs passed(std::min(runs_of_a_child, end - seed));
         const run_result last = run_in_child(options_.process_time_ms, [&] {
             while (!passed.full()) {
@@ -272,46 +219,23 @@ void exploration::run_seeds_in_children(Choices& source, schedule_options named,
     }
 }
 
-void exploration::run_exhaustive_in_child() {
-    passed_runs passed(options_.exhaustive_runs);
-    const run_result last = run_in_child(options_.process_time_ms, [&] {
-        exhaustive_choices source(named_.preemption_bound);
-        while (!passed.full()) {
-            run_result run = run_with(source);
-            if (run.failure) return run;
-            passed.add(run.hash);
-            if (source.next()) continue;
-            passed.set_all();
-            break;
-        }
-        return run_result{};
-    });
-    record_passed(passed, summary_.exhaustive);
-    summary_.exhausted = passed.all();
-    if (last.failure) record_run(last, summary_.exhaustive, passed.size(), "");
-}
-
 void exploration::record_passed(const passed_runs& passed, explore_summary::counts& counts) {
     counts.runs += passed.size();
     hashes_.insert(hashes_.end(), passed.hashes().begin(), passed.hashes().end());
+    show_progress();
 }
 
-void exploration::run_exhaustive() {
-    if (options_.exhaustive_runs == 0) return;
-    if (options_.own_process) return run_exhaustive_in_child();
-    exhaustive_choices source(named_.preemption_bound);
-    for (std::uint64_t number = 0; number < options_.exhaustive_runs; ++number) {
-        if (!record_run(run_with(source), summary_.exhaustive, number, "")) return;
-        if (source.next()) continue;
-        summary_.exhausted = true;
-        return;
-    }
+void exploration::show_progress() {
+    if (!options_.progress || summary_.runs() < shown_ + runs_of_a_child) return;
+    shown_ = summary_.runs();
+    options_.progress(shown_);
 }
 
 bool exploration::record_run(const run_result& run, explore_summary::counts& counts,
                              std::uint64_t number, std::string found_by) {
     ++counts.runs;
     hashes_.push_back(run.hash);
+    show_progress();
     if (!run.failure) return true;
     ++counts.failures;
     if (!counts.first_failure) counts.first_failure = number;
@@ -397,7 +321,9 @@ std::string explore_summary::text() const {
     append(text, "random", random);
     append(text, "pct", pct);
     append(text, "exhaustive", exhaustive);
-    if (exhausted) text += " (all)";
+    if (exhausted)
+        text += preemptions ? " (all with at most " + std::to_string(*preemptions) + " preemptions)"
+                            : " (all)";
     text += text.empty() ? "no run was made" : ": " + std::to_string(distinct) + " distinct";
     for (const std::string_view name : missed_probes)
         text += "\nprobe never hit: " + std::string(name);

@@ -5,6 +5,7 @@
 #include <dispatch/support/processor.hpp>
 #include <dispatch/testing/schedule.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <new>
@@ -26,11 +27,15 @@ namespace {
 // The failure of the run that this thread makes.
 thread_local std::optional<std::string> failure_of_run;
 
+constexpr ULONG longest_campaign = 1'000'000; // seconds
+
 dispatch::explore_options options_of(const IRP_EXPLORE_OPTIONS& chosen) {
     dispatch::explore_options options;
     options.random_runs = chosen.RandomRuns;
     options.pct_runs = chosen.PctRuns;
     options.exhaustive_runs = chosen.ExhaustiveRuns;
+    if ((chosen.RandomRuns | chosen.PctRuns | chosen.ExhaustiveRuns) == 0)
+        options.budget_ms = std::min(chosen.Seconds, longest_campaign) * 1000;
     options.first_seed = chosen.FirstSeed;
     options.own_process = chosen.OwnProcess != FALSE;
     options.machine.faults = chosen.Faults != FALSE;
@@ -61,7 +66,7 @@ extern "C" {
 void IrpExploreInitialize(PIRP_EXPLORE_OPTIONS Options) noexcept {
     *Options = {};
     Options->Size = sizeof *Options;
-    Options->RandomRuns = Options->PctRuns = 1000;
+    Options->Seconds = 5;
 }
 
 NTSTATUS IrpExplore(const IRP_EXPLORE_OPTIONS* Options, PIRP_EXPLORE_ROUTINE Body, PVOID Context,
@@ -83,7 +88,8 @@ NTSTATUS IrpExplore(const IRP_EXPLORE_OPTIONS* Options, PIRP_EXPLORE_ROUTINE Bod
     if (Summary != nullptr)
         *Summary = {found.runs(),
                     found.random.failures + found.pct.failures + found.exhaustive.failures,
-                    static_cast<BOOLEAN>(found.exhausted)};
+                    static_cast<BOOLEAN>(found.exhausted),
+                    found.preemptions.value_or(IRP_EXPLORE_ANY_NUMBER)};
     write_report(found.text(), Report, Size);
     return found.passed() ? STATUS_SUCCESS : STATUS_UNSUCCESSFUL;
 } catch (const std::bad_alloc&) {

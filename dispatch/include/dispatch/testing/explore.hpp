@@ -6,6 +6,7 @@
 #include <dispatch/machine.hpp>
 #include <dispatch/testing/choices.hpp>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -17,7 +18,7 @@
 namespace irpverbs::dispatch {
 
 /// The runs of a campaign. The environment overrides them:
-///   IRPVERBS_SEEDS=N               N times as many runs
+///   IRPVERBS_SEEDS=N               N times as many runs, or N times the time
 ///   IRPVERBS_FIRST_SEED=N          seeds from N on, for campaigns side by side
 ///   IRPVERBS_STRATEGY=...          only that strategy (see schedule_environment); when the
 ///                                  campaign has no runs of it, the runs of the others. replay:
@@ -35,6 +36,12 @@ struct explore_options {
     std::uint64_t exhaustive_runs = 0;
     /// Maximum number of preemptions in one schedule of that search; none: no limit.
     std::optional<std::uint32_t> preemption_bound;
+    /// Not 0: the campaign lasts so many ms, whatever the numbers of runs above. The first half is
+    /// at most for searches of all schedules with 0, 1 and 2 preemptions, which show most mistakes
+    /// and the shortest; random and PCT runs follow in turn until the end.
+    std::uint32_t budget_ms = 0;
+    /// Is called from time to time with the number of runs so far.
+    std::function<void(std::uint64_t runs)> progress;
     /// Probes that some run must hit, else the campaign fails: see IRPVERBS_PROBE. Not required of
     /// a single run.
     std::vector<std::string_view> required_probes;
@@ -80,8 +87,9 @@ struct explore_summary {
     counts random;
     counts pct;
     counts exhaustive;
-    /// True: every schedule within the bounds was run.
+    /// True: every schedule with at most `preemptions` of them was run.
     bool exhausted = false;
+    std::optional<std::uint32_t> preemptions; // none: any number
     /// Number of runs with distinct events.
     std::uint64_t distinct = 0;
     std::vector<std::string_view> missed_probes;
@@ -91,7 +99,8 @@ struct explore_summary {
     std::uint64_t runs() const { return random.runs + pct.runs + exhaustive.runs; }
     /// True: at least one run was made, none failed, and every required probe was hit.
     bool passed() const { return runs() != 0 && !failure && missed_probes.empty(); }
-    /// "random 1000, pct 1000, exhaustive 462 (all): 731 distinct", or the failure's report.
+    /// "random 1000, pct 1000, exhaustive 462 (all with at most 2 preemptions): 731 distinct", or
+    /// the failure's report.
     NT_API std::string text() const;
 };
 

@@ -9,10 +9,11 @@
 NT_EXTERN_C_BEGIN
 
 typedef struct _IRP_EXPLORE_OPTIONS {
-    ULONG Size; /* sizeof(IRP_EXPLORE_OPTIONS) */
+    ULONG Size;    /* sizeof(IRP_EXPLORE_OPTIONS) */
+    ULONG Seconds; /* the time of the campaign, unless one of the next three is not 0 */
     ULONG64 RandomRuns;
     ULONG64 PctRuns;
-    ULONG64 ExhaustiveRuns; /* at most so many schedules of a search of all; 0: no such search */
+    ULONG64 ExhaustiveRuns; /* at most so many schedules of a search of all */
     ULONG64 FirstSeed;
     BOOLEAN OwnProcess;     /* TRUE: in child processes, where a crash is a failure like others */
     BOOLEAN Faults;         /* TRUE: allocations and other calls fail by chance */
@@ -20,16 +21,20 @@ typedef struct _IRP_EXPLORE_OPTIONS {
     const CHAR* RunCommand; /* NULL, or the text that follows the replay line */
 } IRP_EXPLORE_OPTIONS, *PIRP_EXPLORE_OPTIONS;
 
+#define IRP_EXPLORE_ANY_NUMBER 0xFFFFFFFFu
+
 typedef struct _IRP_EXPLORE_SUMMARY {
     ULONG64 Runs;
     ULONG64 Failures;  /* 1 at most: the campaign ends at the first */
-    BOOLEAN Exhausted; /* every schedule was run */
+    BOOLEAN Exhausted; /* every schedule was run; in a campaign by time, only those with at most
+                          Preemptions of them */
+    ULONG Preemptions; /* IRP_EXPLORE_ANY_NUMBER, where there was no limit */
 } IRP_EXPLORE_SUMMARY, *PIRP_EXPLORE_SUMMARY;
 
 typedef void IRP_EXPLORE_ROUTINE(PVOID Context);
 typedef IRP_EXPLORE_ROUTINE* PIRP_EXPLORE_ROUTINE;
 
-/* Sets the defaults: 1000 random and 1000 PCT runs, no search of all, in the calling process. */
+/* Sets the defaults: five seconds, in the calling process. */
 NT_API void IrpExploreInitialize(PIRP_EXPLORE_OPTIONS Options) NT_NOEXCEPT;
 
 /* Calls Body once a schedule, on a thread of a fresh simulated machine. Body builds its world,

@@ -1,0 +1,72 @@
+// Searches of all schedules, and the campaign that is bounded by time.
+#include "exploration.hpp"
+
+namespace irpverbs::dispatch::sim {
+
+namespace {
+
+constexpr std::uint32_t most_preemptions = 2;
+constexpr std::uint64_t most_schedules = 1u << 22; // of one search by time
+constexpr std::uint64_t seeds_of_a_turn = 64;
+
+} // namespace
+
+// Returns true if no schedule is left.
+bool exploration::search(std::optional<std::uint32_t> preemptions, std::uint64_t most,
+                         time_limit until) {
+    if (options_.own_process) return search_in_child(preemptions, most, until);
+    exhaustive_choices source(preemptions);
+    for (std::uint64_t number = 0; number < most && !is_over(until); ++number) {
+        if (!record_run(run_with(source), summary_.exhaustive, number, "")) return false;
+        if (!source.next()) return true;
+    }
+    return false;
+}
+
+bool exploration::search_in_child(std::optional<std::uint32_t> preemptions, std::uint64_t most,
+                                  time_limit until) {
+    passed_runs passed(most);
+    const run_result last = run_in_child(options_.process_time_ms, [&] {
+        exhaustive_choices source(preemptions);
+        while (!passed.full() && !is_over(until)) {
+            run_result run = run_with(source);
+            if (run.failure) return run;
+            passed.add(run.hash);
+            if (source.next()) continue;
+            passed.set_all();
+            break;
+        }
+        return run_result{};
+    });
+    record_passed(passed, summary_.exhaustive);
+    if (last.failure) record_run(last, summary_.exhaustive, passed.size(), "");
+    return passed.all();
+}
+
+void exploration::run_exhaustive() {
+    if (options_.exhaustive_runs == 0) return;
+    summary_.preemptions = named_.preemption_bound;
+    summary_.exhausted = search(named_.preemption_bound, options_.exhaustive_runs, {});
+}
+
+void exploration::search_by_preemptions(time_limit until) {
+    for (std::uint32_t preemptions = 0; preemptions <= most_preemptions; ++preemptions) {
+        if (!search(preemptions, most_schedules, until) || !goes_on()) return;
+        summary_.exhausted = true;
+        summary_.preemptions = preemptions;
+    }
+}
+
+void exploration::run_by_time() {
+    const auto begin = std::chrono::steady_clock::now();
+    const std::chrono::milliseconds whole(options_.budget_ms);
+    if (only_ == strategy::exhaustive) return search_by_preemptions(begin + whole);
+    if (!only_) search_by_preemptions(begin + whole / 2);
+    for (std::uint64_t seed = first_seed_; goes_on() && !is_over(begin + whole);
+         seed += seeds_of_a_turn) {
+        if (wants(strategy::random)) run_random(seed, seeds_of_a_turn);
+        if (wants(strategy::pct) && goes_on()) run_pct(seed, seeds_of_a_turn);
+    }
+}
+
+} // namespace irpverbs::dispatch::sim
