@@ -1,6 +1,7 @@
 """Programs of the distribution over the drop-in libibverbs."""
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -35,6 +36,13 @@ class Programs(unittest.TestCase):
 
     def test_ibv_devinfo(self):
         self.expect("ibv_devinfo.txt", "ibv_devinfo", "-v")
+
+    def test_ibv_devinfo_on_ethernet(self):
+        address = ".".join(str(part) for part in (127, 201, os.getpid() >> 8 & 255, os.getpid() & 255))
+        done = run("ibv_devinfo", "-v", hca="roce:" + address)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertRegex(done.stdout, r"link_layer:\s+Ethernet")
+        self.assertRegex(done.stdout, r"GID\[ +0\]:\s+::ffff:" + re.escape(address) + r", RoCE v2")
 
     def test_device_that_does_not_exist(self):
         done = run("ibv_devinfo", "-d", "mlx5_0")

@@ -52,6 +52,8 @@ public:
         }
     }
     const IB_PORT_ATTR* operator->() const { return attr(); }
+    /// Ports on Ethernet have RoCE version 2.
+    bool is_on_ethernet() const { return attr()->LinkLayer == IBV_LINK_LAYER_ETHERNET; }
     ibv_gid gid(std::uint32_t index) const {
         const ib_gid_t* gid = IbPortGid(attr(), index);
         ibv_gid made;
@@ -208,7 +210,7 @@ ibv_gid_entry entry_of(const port_block& port, std::uint32_t number, std::uint32
     made.gid = port.gid(index);
     made.gid_index = index;
     made.port_num = number;
-    made.gid_type = IBV_GID_TYPE_IB;
+    made.gid_type = port.is_on_ethernet() ? IBV_GID_TYPE_ROCE_V2 : IBV_GID_TYPE_IB;
     return made;
 }
 
@@ -315,7 +317,8 @@ int irpverbs_ibv_query_gid_type(ibv_context* of, std::uint8_t number, unsigned i
     port_block port;
     int error = port.read(open_device::of(of), number);
     if (error == 0 && index >= port->GidCount) error = EINVAL;
-    if (error == 0) *type = 0; // IBV_GID_TYPE_SYSFS_IB_ROCE_V1: InfiniBand
+    // ibv_gid_type_sysfs: 0 is InfiniBand or RoCE version 1, 1 is RoCE version 2.
+    if (error == 0) *type = port.is_on_ethernet() ? 1 : 0;
     return result(error);
 }
 
