@@ -16,10 +16,6 @@ namespace irpverbs::dispatch::sim {
 /// The time from which no run begins; none: no limit.
 using time_limit = std::optional<std::chrono::steady_clock::time_point>;
 
-inline bool is_over(time_limit until) {
-    return until && std::chrono::steady_clock::now() >= *until;
-}
-
 class exploration {
 public:
     exploration(const explore_options& options, const detail::explore_program& what)

@@ -9,6 +9,8 @@ constexpr std::uint32_t most_preemptions = 2;
 constexpr std::uint64_t most_schedules = 1u << 22; // of one search by time
 constexpr std::uint64_t seeds_of_a_turn = 64;
 
+bool is_over(time_limit until) { return until && std::chrono::steady_clock::now() >= *until; }
+
 } // namespace
 
 // Returns true if no schedule is left.
