@@ -262,7 +262,7 @@ const std::vector<defect>& single_slot_defects() {
          "WinOF al_cm_cep.c __cep_complete_irp",
          found_by::outcome,
          cancels_the_wrong_request,
-         {"CancelRoutineOwnsIrp", "DoubleCompletion"}},
+         {"WrongIrpCancelled", "CancelRoutineOwnsIrp", "DoubleCompletion"}},
         {"completes_without_checking_the_owner",
          "WinOF al_proxy.c __proxy_pnp_cb",
          found_by::outcome,

@@ -419,4 +419,40 @@ TEST(CancelRoutineOwnsIrp, Kept_IsNotReported) {
     expect_exhausted(options, [](sim_machine& sim) { complete_against_cancel(sim, true); });
 }
 
+// The cancel routine and the server decrement a count, and the last one completes the IRP.
+struct counted_hold {
+    LONG holds = 2;
+    void release(IRP* irp) {
+        if (InterlockedDecrement(&holds) == 0) complete(irp, STATUS_CANCELLED);
+    }
+    static inline counted_hold* current = nullptr;
+};
+
+void release_in_cancel(DEVICE_OBJECT*, IRP* irp) {
+    IoReleaseCancelSpinLock(irp->CancelIrql);
+    counted_hold::current->release(irp);
+    KeStallExecutionProcessor(0); // the routine still runs when the server completes the IRP
+}
+
+TEST(CancelRoutineOwnsIrp, HandedOverByACount_IsNotReported) {
+    const irpverbs::irp::verifier_scope verified("default");
+    explore_options options;
+    options.exhaustive_runs = 20000;
+    expect_exhausted(options, [](sim_machine& sim) {
+        counted_hold hold;
+        counted_hold::current = &hold;
+        lambda_driver driver(pend_with(release_in_cancel));
+        request asked;
+        asked.send(driver);
+        sim.spawn("cancel", [&] { IoCancelIrp(asked.irp()); });
+        sim.spawn("serve", [&] {
+            if (IoSetCancelRoutine(asked.irp(), nullptr) != nullptr)
+                complete(asked.irp(), STATUS_SUCCESS);
+            else
+                hold.release(asked.irp());
+        });
+        sim.run();
+    });
+}
+
 } // namespace

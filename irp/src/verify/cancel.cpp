@@ -186,6 +186,7 @@ public:
             const std::lock_guard guard(tracker_.lock);
             of_.cancel_routine_taken = false;
             of_.refused = nullptr;
+            of_.completed_beside_cancel = false;
         }
         if (enabled(check::cancel)) emit(tracker_, check_routine_state(self_, tracker_, mine_));
     }
@@ -271,13 +272,9 @@ pending_report* check_pended(irp_tracker& tracker, const frame& mine, NTSTATUS s
 pending_report* check_cancelled_completion(core::processor& self, irp_tracker& tracker, record& irp,
                                            const frame* context) {
     const std::string name = "irp#" + std::to_string(irp.generation);
+    // The routine may have handed the IRP over by a count; it has not if it completes the IRP, too.
     if (irp.cancel_routine_taken && irp.refused == &self && irp.canceller != &self)
-        return &tracker
-                    .violation(rule::CancelRoutineOwnsIrp, &irp,
-                               name +
-                                   " is completed by one who got NULL from IoSetCancelRoutine: its "
-                                   "cancel routine is running, and owns it")
-                    .with("cancelled at", irp.cancelled_at);
+        irp.completed_beside_cancel = true;
     const bool other = context != nullptr && context->kind == routine::cancel &&
                        context->irp != &irp && !irp.cancel_requested;
     if (other && irp.irp->IoStatus.Status == STATUS_CANCELLED)

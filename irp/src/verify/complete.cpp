@@ -24,7 +24,22 @@ bool resumed_by_originator(const record& irp) {
            needs_finalizing(*irp.irp);
 }
 
+// An IRP that its cancel routine completes after one who had got NULL from IoSetCancelRoutine.
+bool took_from_cancel_routine(const record& irp, const frame* by) {
+    return irp.completed_beside_cancel && by != nullptr && by->kind == routine::cancel &&
+           by->irp == &irp;
+}
+
 pending_report* check_first(irp_tracker& tracker, record& irp, const frame* by) {
+    if (took_from_cancel_routine(irp, by))
+        return &tracker
+                    .violation(
+                        rule::CancelRoutineOwnsIrp, &irp,
+                        completes(irp) +
+                            " was completed by one who got NULL from IoSetCancelRoutine: its "
+                            "cancel routine was running, owned it, and completes it now")
+                    .with("first completed at", irp.completed_at)
+                    .with("cancelled at", irp.cancelled_at);
     if (irp.stage == stage::freed)
         return &tracker
                     .violation(irp.completions != 0 ? rule::DoubleCompletion : rule::UseAfterFree,

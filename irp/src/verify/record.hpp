@@ -81,6 +81,7 @@ struct record {
     bool cancel_routine_taken = false;
     const core::processor* canceller = nullptr;
     const core::processor* refused = nullptr; // received NULL, since the cancel routine was taken
+    bool completed_beside_cancel = false;     // by `refused`, while the cancel routine ran
     std::uint64_t cancel_time = 0;
 
     std::vector<location_record> locations; // [0]: location 1
