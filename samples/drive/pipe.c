@@ -1,10 +1,9 @@
-/* The driver of docs/test-your-driver.md: a read waits for a write, which hands its text over. With
-   WITH_A_MISTAKE it does not look whether a request was cancelled before it waits. */
-#include <irp/wdm.h>
+/* A WDM driver: a read waits for a write, which hands its text over; a control code counts the
+   writes. docs/test-your-driver.md tests it, also with WITH_A_MISTAKE: then a read does not look
+   whether it was cancelled before it waits. */
+#include "pipe.h"
 
 #include <string.h>
-
-#define IOCTL_COUNT CTL_CODE(FILE_DEVICE_UNKNOWN, 0x800, METHOD_BUFFERED, FILE_READ_ACCESS)
 
 static WCHAR Path[] = u"\\Device\\Pipe";
 static UNICODE_STRING Name = {sizeof Path - sizeof Path[0], sizeof Path, Path};
