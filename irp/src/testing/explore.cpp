@@ -71,8 +71,8 @@ void IrpExploreInitialize(PIRP_EXPLORE_OPTIONS Options) noexcept {
 
 NTSTATUS IrpExplore(const IRP_EXPLORE_OPTIONS* Options, PIRP_EXPLORE_ROUTINE Body, PVOID Context,
                     PIRP_EXPLORE_SUMMARY Summary, CHAR* Report, SIZE_T Size) try {
-    IRP_EXPLORE_OPTIONS chosen = explore_initialize();
-    if (Options != nullptr) chosen = *Options;
+    const IRP_EXPLORE_OPTIONS defaults = explore_initialize();
+    const IRP_EXPLORE_OPTIONS& chosen = Options != nullptr ? *Options : defaults;
     if (chosen.Size != sizeof chosen || Body == nullptr) {
         write_report("IrpExplore: Size is not that of the options, or there is no Body", Report,
                      Size);
