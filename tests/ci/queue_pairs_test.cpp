@@ -175,8 +175,7 @@ void refuse_wrong_parameters(const qp_hca& hca, const open_qp& open, IB_CA* othe
     EXPECT_EQ(create([](auto& with) { with.h_rq_cq = nullptr; }), STATUS_INVALID_PARAMETER);
     EXPECT_EQ(create([&](auto& with) { with.h_rq_cq = other_cq; }), STATUS_INVALID_PARAMETER);
     EXPECT_EQ(create([](auto& with) { with.qp_type = 2; }), STATUS_INVALID_PARAMETER);
-    for (const ib_qp_type_t type :
-         {IB_QPT_QP0, IB_QPT_QP1, IB_QPT_RAW_ETHER, IB_QPT_XRC_INI, IB_QPT_XRC_TGT})
+    for (const ib_qp_type_t type : {IB_QPT_QP0, IB_QPT_QP1, IB_QPT_RAW_ETHER})
         EXPECT_EQ(create([=](auto& with) { with.qp_type = type; }), STATUS_NOT_SUPPORTED);
     EXPECT_EQ(
         verb_call([&](IRP* irp) { return CiCreateQp(open.pd, nullptr, nullptr, irp); }).status(),

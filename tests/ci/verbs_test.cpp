@@ -57,6 +57,7 @@ TEST(Verbs, Numbers_OfVerbsThatWereReleased_Stay) {
         {"CiDestroySrq", 0x91},       {"CiModifySrq", 0x92},
         {"CiQuerySrq", 0x93},         {"CiGetSrqAsyncEvent", 0x94},
         {"CiAttachMcast", 0xA0},      {"CiDetachMcast", 0xA1},
+        {"CiAllocateXrcd", 0xB0},     {"CiDeallocateXrcd", 0xB1},
     };
     std::map<std::string_view, unsigned> now;
     for (const row& each : rows)

@@ -78,7 +78,7 @@ TEST_F(RaisedEvents, SharedReceiveQueueEvent_Raised_IsReportedOnce) {
     const open_hca ca(hca.fdo());
     const destroyed_at_the_end cq{create_cq(ca, 16)};
     IB_PD* domain = allocate_pd(ca);
-    IB_SRQ* queue = create_srq(domain, {nullptr, {}, 4, 1});
+    IB_SRQ* queue = create_srq(domain, {nullptr, {}, 4, 1, nullptr, nullptr});
     for (const ibv_event_type each : {IBV_EVENT_SRQ_ERR, IBV_EVENT_SRQ_LIMIT_REACHED}) {
         verb_call waits([=](IRP* irp) { return CiGetSrqAsyncEvent(queue, irp); });
         raise_event("rxe0", "srq", 0, each);

@@ -169,6 +169,34 @@ asio::awaitable<void> use_queue_pair(ib_guid_t guid) {
 
 TEST_P(CiWrappers, QueuePairVerbs_ReturnTheirResults) { run(use_queue_pair); }
 
+asio::awaitable<void> use_xrc(ib_guid_t guid) {
+    ci::channel_adapter ca = co_await ci::open_ca(HcaFromGuid(guid));
+    ci::protection_domain pd = co_await ci::allocate_pd(ca);
+    ci::completion_queue cq = co_await ci::create_cq(ca, 8);
+    ci::xrc_domain xrcd = co_await ci::allocate_xrcd(ca);
+    ib_srq_create_t receives{};
+    receives.max_wr = receives.max_sge = 1;
+    ci::shared_receive_queue srq = co_await ci::create_srq(pd, xrcd, cq, receives);
+    EXPECT_EQ((co_await ci::query_srq(srq))->h_xrcd, static_cast<IB_XRCD*>(xrcd));
+    ci::queue_pair target = co_await ci::create_xrc_target(pd, xrcd);
+    ib_qp_create_t sends{};
+    sends.sq_depth = sends.sq_sge = 1;
+    ci::queue_pair initiator = co_await ci::create_xrc_initiator(pd, cq, sends);
+    EXPECT_EQ((co_await ci::query_qp(initiator))->qp_type, ib_qp_type_t{IB_QPT_XRC_INI});
+    EXPECT_EQ((co_await ci::query_qp(target))->h_xrcd, static_cast<IB_XRCD*>(xrcd));
+    const auto [busy] = co_await xrcd.async_close(as_tuple);
+    EXPECT_EQ(busy, code(STATUS_DEVICE_BUSY));
+    co_await ci::destroy_qp(target);
+    co_await ci::destroy_srq(srq);
+    co_await ci::deallocate_xrcd(xrcd);
+    co_await ci::destroy_qp(initiator);
+    co_await ci::destroy_cq(cq);
+    co_await ci::deallocate_pd(pd);
+    co_await ci::close_ca(ca);
+}
+
+TEST_P(CiWrappers, XrcVerbs_ReturnTheirResults) { run(use_xrc); }
+
 // The handles end in the order of a program that knows nothing of their order.
 asio::awaitable<void> drop_handles(ib_guid_t guid) {
     ci::queue_pair qp;

@@ -22,7 +22,8 @@ public:
     explicit connected_end(DEVICE_OBJECT* fdo, ib_qp_type_t type = IB_QPT_RELIABLE_CONN)
         : ca_(fdo), type_(type) {
         ib_qp_create_t wanted = small_qp(cq_, type);
-        wanted.sq_depth = wanted.rq_depth = 16;
+        wanted.sq_depth = 16;
+        if (type != IB_QPT_XRC_INI) wanted.rq_depth = 16;
         wanted.sq_max_inline = 16;
         qp = create_qp(pd_, wanted);
     }

@@ -16,7 +16,8 @@ using namespace irpverbs::testing;
 
 /// The HCA whose queue pairs share receives.
 struct shared_end {
-    explicit shared_end(DEVICE_OBJECT* fdo) : ca(fdo), srq(create_srq(pd, {this, {note}, 16, 1})) {
+    explicit shared_end(DEVICE_OBJECT* fdo)
+        : ca(fdo), srq(create_srq(pd, {this, {note}, 16, 1, nullptr, nullptr})) {
         KeInitializeSemaphore(&noted, 0, 16);
     }
     ~shared_end() {

@@ -206,13 +206,16 @@ inline NTSTATUS modify_srq(IB_SRQ* srq, const ib_srq_mod_t& change) {
     return verb_call([&](IRP* irp) { return CiModifySrq(srq, &change, nullptr, irp); }).status();
 }
 
-/// The parameters of a queue pair with small queues.
+/// The parameters of a queue pair with small queues. An XRC initiator has no receives.
 inline ib_qp_create_t small_qp(IB_CQ* cq, ib_qp_type_t type = IB_QPT_RELIABLE_CONN) {
     ib_qp_create_t wanted{};
     wanted.qp_type = type;
     wanted.h_sq_cq = wanted.h_rq_cq = cq;
     wanted.sq_depth = wanted.rq_depth = 4;
     wanted.sq_sge = wanted.rq_sge = 1;
+    if (type != IB_QPT_XRC_INI) return wanted;
+    wanted.h_rq_cq = nullptr;
+    wanted.rq_depth = wanted.rq_sge = 0;
     return wanted;
 }
 inline IB_QP* create_qp(IB_PD* pd, const ib_qp_create_t& wanted) {

@@ -1,5 +1,5 @@
 /// The channel interface in C++: an async wrapper for every verb of ci/ci.h, ci/address.h,
-/// ci/mad.h, ci/memory.h, ci/multicast.h, ci/qp.h, ci/srq.h and ci/transfer.h.
+/// ci/mad.h, ci/memory.h, ci/multicast.h, ci/qp.h, ci/srq.h, ci/transfer.h and ci/xrc.h.
 ///
 /// A wrapper has the parameters of its verb (without IRP and CI_UDATA) and, last, a completion
 /// token of Asio; the default token makes `co_await query_port(ca, 1)` of it. It completes with an
@@ -25,4 +25,5 @@
 #include <ci/reliable_datagram_verbs.hpp>
 #include <ci/srq_verbs.hpp>
 #include <ci/transfer_verbs.hpp>
+#include <ci/xrc_verbs.hpp>
 #include <irp/within.hpp>

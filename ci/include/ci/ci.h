@@ -38,6 +38,7 @@
 #include <ci/qp.h>
 #include <ci/srq.h>
 #include <ci/transfer.h>
+#include <ci/xrc.h>
 #include <irp/wdm.h>
 
 NT_EXTERN_C_BEGIN

@@ -108,6 +108,7 @@ typedef struct _ib_send_wr {
         ib_send_fast_reg_t fast_reg;
         ib_send_bind_mw_t bind_mw;
     };
+    ULONG remote_srq; /* of IB_QPT_XRC_INI: IB_SRQ.Num at the peer, with remote_ops, too */
 } ib_send_wr_t;
 
 /* A work request of a receive queue; ownership as of ib_send_wr_t. Source: IBA 11.4.1.2. */
@@ -128,10 +129,10 @@ typedef struct _ib_recv_wr {
    segments or inline bytes, no address vector, a P_Key index that does not exist, a binding has
    no window of type 2, or no region, or a fast registration has no page list.
    STATUS_INVALID_DEVICE_STATE: the state is IB_QPS_RESET, IB_QPS_INIT or IB_QPS_RTR.
-   STATUS_INVALID_DEVICE_REQUEST: the type of the queue pair has no such work request.
-   STATUS_INSUFFICIENT_RESOURCES: the queue is full. STATUS_NOT_SUPPORTED: the HCA has no such work
-   request, or its driver does not implement this call. STATUS_FILE_FORCED_CLOSED: there was a fatal
-   event. Source: IBA 11.4.1.1. */
+   STATUS_INVALID_DEVICE_REQUEST: the type of the queue pair has no such work request, or no send
+   queue. STATUS_INSUFFICIENT_RESOURCES: the queue is full. STATUS_NOT_SUPPORTED: the HCA has no
+   such work request, or its driver does not implement this call. STATUS_FILE_FORCED_CLOSED: there
+   was a fatal event. Source: IBA 11.4.1.1. */
 static inline NTSTATUS CiPostSend(IB_QP* pQp, ib_send_wr_t* pSendWr, ib_send_wr_t** ppFailed) {
     ib_send_wr_t* unused;
     const HCA_QP_POSTS* posts;

@@ -98,13 +98,22 @@ typedef struct _HCA_QP {
 
 /* A shared receive queue, as its driver sees it. Ownership: the common half's. */
 typedef struct _HCA_SRQ {
-    IB_SRQ Srq;        /* requested; CreateSrq and ModifySrq raise it to the granted numbers */
+    IB_SRQ Srq; /* requested; CreateSrq and ModifySrq raise it to the granted numbers; CreateSrq
+                   sets Num of a queue with an XRC domain */
     HCA_SRQ_POST Post; /* CreateSrq sets Queue, which then stays; see HcaSetSrqPost */
     HCA_PD* Pd;
     ib_srq_create_t Create;
     VOID* Extension; /* SrqExtensionSize bytes, zeroed */
     VOID* Reserved;
 } HCA_SRQ;
+
+/* An XRC domain, as its driver sees it. Ownership: the common half's. */
+typedef struct _HCA_XRCD {
+    IB_XRCD Xrcd;
+    HCA_CA* Ca;
+    VOID* Extension; /* XrcdExtensionSize bytes, zeroed */
+    VOID* Reserved;
+} HCA_XRCD;
 
 /* The attachment of a queue pair to a multicast group, as its driver sees it. Ownership: the common
    half's. */
@@ -217,6 +226,11 @@ typedef struct _HCA_OPERATIONS {
     NTSTATUS (*ModifyMr)(HCA_MR* Mr, const ib_mr_mod_t* Modify, CI_UDATA* UserData, PIRP Irp);
     /* DeregisterMr ends the region, too. */
     NTSTATUS (*AllocateFrmr)(HCA_MR* Mr, CI_UDATA* UserData, PIRP Irp);
+
+    /* A driver with these creates shared receive queues with XRC domains, and queue pairs of the
+       types of XRC. */
+    NTSTATUS (*AllocateXrcd)(HCA_XRCD* Xrcd, CI_UDATA* UserData, PIRP Irp);
+    NTSTATUS (*DeallocateXrcd)(HCA_XRCD* Xrcd, CI_UDATA* UserData, PIRP Irp);
 } HCA_OPERATIONS;
 
 /* Initialises a table without operations. IRQL: any. */
@@ -245,6 +259,7 @@ typedef struct _HCA_DEVICE {
     SIZE_T McastExtensionSize;
     SIZE_T SrqExtensionSize;
     SIZE_T MwExtensionSize;
+    SIZE_T XrcdExtensionSize;
 } HCA_DEVICE;
 
 /* Initialises a description without values. IRQL: any. */
@@ -392,8 +407,8 @@ static inline HCA_PD* HcaModifiedPd(const HCA_MR* Mr, const ib_mr_mod_t* Modify)
    returns STATUS_NOT_SUPPORTED, as before the first call of this. A driver may have a function for
    each state. A post that began earlier may still be inside the earlier function. After a fatal
    event posts return STATUS_FILE_FORCED_CLOSED. The caller makes one call at a time for a queue
-   pair. PostRecv has no effect with a shared receive queue: CiPostRecv returns
-   STATUS_INVALID_DEVICE_REQUEST. IRQL: any. */
+   pair. PostRecv has no effect with a shared receive queue and on a type of XRC, PostSend none
+   on IB_QPT_XRC_TGT: CiPostRecv and CiPostSend return STATUS_INVALID_DEVICE_REQUEST. IRQL: any. */
 NT_API void HcaSetQpPosts(HCA_QP* Qp, PFN_HCA_POST_SEND PostSend, PFN_HCA_POST_RECV PostRecv);
 
 /* Sets the function that CiPostSrqRecv calls with Post.Queue, as HcaSetQpPosts does. IRQL: any. */

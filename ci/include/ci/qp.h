@@ -14,6 +14,7 @@ NT_EXTERN_C_BEGIN
 
 struct _IB_CQ;
 struct _IB_SRQ;
+struct _IB_XRCD;
 
 /* Types of enumerations are numbers, since a caller may store any.
 
@@ -63,16 +64,17 @@ typedef struct _IB_QP_DISPATCH {
 typedef struct _ib_qp_create {
     VOID* qp_context;        /* for the up-calls */
     IB_QP_DISPATCH dispatch; /* its members may be NULL */
-    struct _IB_CQ* h_sq_cq;
-    struct _IB_CQ* h_rq_cq;
-    struct _IB_SRQ* h_srq; /* NULL: it has a receive queue; else rq_depth and rq_sge are 0 */
+    struct _IB_CQ* h_sq_cq;  /* NULL: it has no send queue (IB_QPT_XRC_TGT) */
+    struct _IB_CQ* h_rq_cq;  /* NULL: it has no receive queue (IB_QPT_XRC_INI and _TGT) */
+    struct _IB_SRQ* h_srq;   /* NULL: it has a receive queue; else rq_depth and rq_sge are 0 */
     ib_qp_type_t qp_type;
     ULONG sq_depth; /* work requests, at least */
     ULONG rq_depth;
     ULONG sq_sge; /* data segments of a work request, at least */
     ULONG rq_sge;
-    ULONG sq_max_inline; /* bytes, at least */
-    BOOLEAN sq_signaled; /* every send generates a completion */
+    ULONG sq_max_inline;     /* bytes, at least */
+    BOOLEAN sq_signaled;     /* every send generates a completion */
+    struct _IB_XRCD* h_xrcd; /* of IB_QPT_XRC_TGT; otherwise NULL */
 } ib_qp_create_t;
 
 /* A queue pair. The numbers below are granted: at least those that were requested. */
@@ -173,16 +175,19 @@ typedef struct _ib_qp_attr {
     UCHAR retry_cnt;
     UCHAR rnr_retry_cnt;
     BOOLEAN sq_signaled;
+    struct _IB_XRCD* h_xrcd;
 } ib_qp_attr_t;
 
 /* Creates a queue pair in the state IB_QPS_RESET.
    Ownership: the IB_QP is the caller's until CiDestroyQp completes. It counts as created with the
-   protection domain, both completion queues, which may be one, and the shared receive queue.
+   protection domain, both completion queues, which may be one, the shared receive queue and the XRC
+   domain.
    STATUS_SUCCESS: Information is the IB_QP*. STATUS_INVALID_PARAMETER: also a completion queue that
    is NULL or of another IB_CA, a shared receive queue of another IB_CA or together with a receive
    queue, an unknown type, or more work requests, data segments or inline bytes than the HCA
-   supports. STATUS_NOT_SUPPORTED: also a type that the HCA does not support, or that clients do not
-   own. STATUS_INSUFFICIENT_RESOURCES: also IB_CA_ATTR.MaxQps queue pairs exist. */
+   supports; of the types of XRC a queue, completion queue or domain that the type does not have, or
+   none that it has. STATUS_NOT_SUPPORTED: also a type that the HCA does not support, or that
+   clients do not own. STATUS_INSUFFICIENT_RESOURCES: also IB_CA_ATTR.MaxQps queue pairs exist. */
 NT_API NTSTATUS CiCreateQp(IB_PD* pPd, const ib_qp_create_t* pCreate, struct _CI_UDATA* pUserData,
                            IRP* pIrp);
 

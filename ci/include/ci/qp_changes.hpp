@@ -5,6 +5,16 @@
 
 namespace irpverbs::ci {
 
+/// True of a type whose queue pair has a responder that acknowledges.
+inline bool acknowledges(ib_qp_type_t type) noexcept {
+    return type == IB_QPT_RELIABLE_CONN || type == IB_QPT_XRC_TGT;
+}
+
+/// True of a type whose queue pair has a requester that waits for acknowledgements.
+inline bool requests_reliably(ib_qp_type_t type) noexcept {
+    return type == IB_QPT_RELIABLE_CONN || type == IB_QPT_XRC_INI;
+}
+
 /// A change to a state without attributes: IB_QPS_RESET, IB_QPS_ERROR, IB_QPS_SQD, and IB_QPS_RTS
 /// from IB_QPS_SQD or IB_QPS_SQERR.
 inline ib_qp_mod_t to_state(ib_qp_state_t state) noexcept {
@@ -40,7 +50,7 @@ struct rtr_attributes {
     ib_qpn_t dest_qp = 0;
     ULONG rq_psn = 0;
     IB_MTU path_mtu = IB_MTU_1024;
-    UCHAR resp_res = 1;         ///< RC, like the next
+    UCHAR resp_res = 1;         ///< RC and XRC targets, like the next
     UCHAR rnr_nak_timeout = 12; ///< 0.64 ms
 };
 
@@ -49,7 +59,7 @@ inline ib_qp_mod_t to_rtr(ib_qp_type_t type, const rtr_attributes& with = {}) no
     ib_qp_mod_t change = to_state(IB_QPS_RTR);
     if (type == IB_QPT_UNRELIABLE_DGRM) return change;
     change.opts |= IB_MOD_QP_PRIMARY_AV | IB_MOD_QP_PATH_MTU | IB_MOD_QP_DEST_QP | IB_MOD_QP_RQ_PSN;
-    if (type == IB_QPT_RELIABLE_CONN) change.opts |= IB_MOD_QP_RESP_RES | IB_MOD_QP_RNR_NAK_TIMEOUT;
+    if (acknowledges(type)) change.opts |= IB_MOD_QP_RESP_RES | IB_MOD_QP_RNR_NAK_TIMEOUT;
     change.primary_av = with.av;
     change.path_mtu = static_cast<UCHAR>(with.path_mtu);
     change.dest_qp = with.dest_qp;
@@ -62,8 +72,8 @@ inline ib_qp_mod_t to_rtr(ib_qp_type_t type, const rtr_attributes& with = {}) no
 /// The attributes of the transition to IB_QPS_RTS.
 struct rts_attributes {
     ULONG sq_psn = 0;
-    UCHAR init_depth = 1;         ///< RC, like the others
-    UCHAR local_ack_timeout = 14; ///< 67 ms
+    UCHAR init_depth = 1;         ///< RC and XRC initiators, like the last two
+    UCHAR local_ack_timeout = 14; ///< RC and XRC; 67 ms
     UCHAR retry_cnt = 7;
     UCHAR rnr_retry_cnt = 7;
 };
@@ -72,9 +82,9 @@ struct rts_attributes {
 inline ib_qp_mod_t to_rts(ib_qp_type_t type, const rts_attributes& with = {}) noexcept {
     ib_qp_mod_t change = to_state(IB_QPS_RTS);
     change.opts |= IB_MOD_QP_SQ_PSN;
-    if (type == IB_QPT_RELIABLE_CONN)
-        change.opts |= IB_MOD_QP_INIT_DEPTH | IB_MOD_QP_LOCAL_ACK_TIMEOUT | IB_MOD_QP_RETRY_CNT |
-                       IB_MOD_QP_RNR_RETRY_CNT;
+    if (acknowledges(type) || requests_reliably(type)) change.opts |= IB_MOD_QP_LOCAL_ACK_TIMEOUT;
+    if (requests_reliably(type))
+        change.opts |= IB_MOD_QP_INIT_DEPTH | IB_MOD_QP_RETRY_CNT | IB_MOD_QP_RNR_RETRY_CNT;
     change.sq_psn = with.sq_psn;
     change.init_depth = with.init_depth;
     change.local_ack_timeout = with.local_ack_timeout;

@@ -47,7 +47,10 @@ template <>
 inline constexpr std::array gaps_of<ib_qp_attr_t>{
     BETWEEN(ib_qp_attr_t, alternate_pkey_index, primary_av),
     BETWEEN(ib_qp_attr_t, primary_av.grh_valid, alternate_av),
-    BETWEEN(ib_qp_attr_t, alternate_av.grh_valid, primary_port), BEHIND(ib_qp_attr_t, sq_signaled)};
+    BETWEEN(ib_qp_attr_t, alternate_av.grh_valid, primary_port),
+    BETWEEN(ib_qp_attr_t, sq_signaled, h_xrcd)};
+template <>
+inline constexpr std::array gaps_of<ib_srq_attr_t>{BEHIND(ib_srq_attr_t, num)};
 template <>
 inline constexpr std::array gaps_of<IB_MCAST>{BEHIND(IB_MCAST, Lid)};
 template <>

@@ -57,6 +57,7 @@ void read_target(const wire::send_work& from, const HCA_QP& qp, directory& names
         made.bind_mw.rkey = from.rkey;
         made.bind_mw.access_flags = from.access;
     } else if (from.type != WR_FAST_REG_MR) {
+        made.remote_srq = from.remote_qp;
         made.remote_ops.vaddr = from.address;
         made.remote_ops.atomic1 = from.first;
         made.remote_ops.atomic2 = from.second;

@@ -37,11 +37,12 @@ void write_binding(const ib_send_bind_mw_t& what, directory& names, wire::send_w
     made.access = what.access_flags;
 }
 
-void write_remote(const ib_send_remote_ops_t& what, wire::send_work& made) {
-    made.address = what.vaddr;
-    made.first = what.atomic1;
-    made.second = what.atomic2;
-    made.rkey = what.rkey;
+void write_remote(const ib_send_wr_t& what, wire::send_work& made) {
+    made.remote_qp = what.remote_srq;
+    made.address = what.remote_ops.vaddr;
+    made.first = what.remote_ops.atomic1;
+    made.second = what.remote_ops.atomic2;
+    made.rkey = what.remote_ops.rkey;
 }
 
 } // namespace
@@ -95,7 +96,7 @@ bool post_writer::add(const ib_send_wr_t& what, bool of_datagrams, directory& na
     else if (what.wr_type == WR_BIND_MW)
         write_binding(what.bind_mw, names, made);
     else
-        write_remote(what.remote_ops, made);
+        write_remote(what, made);
     put(&made, sizeof(made));
     put_segments(what.ds_array, made.segments);
     if (data != 0) put_inline(what.ds_array, made.segments);

@@ -34,6 +34,8 @@ constexpr object_type block_of() {
         return block_qp;
     else if constexpr (std::is_same_v<Object, IB_SRQ>)
         return block_srq;
+    else if constexpr (std::is_same_v<Object, IB_XRCD>)
+        return block_xrcd;
     else
         static_assert(!sizeof(Object), "the type of an object");
 }
@@ -65,6 +67,8 @@ bool for_objects(Value& value, const Each& each) {
     if constexpr (requires { value.h_sq_cq; }) visit(value.h_sq_cq);
     if constexpr (requires { value.h_rq_cq; }) visit(value.h_rq_cq);
     if constexpr (requires { value.h_srq; }) visit(value.h_srq);
+    if constexpr (requires { value.h_cq; }) visit(value.h_cq);
+    if constexpr (requires { value.h_xrcd; }) visit(value.h_xrcd);
     return good;
 }
 
@@ -121,6 +125,8 @@ auto granted_by(Shared& shared) {
         return &shared.Srq;
     else if constexpr (std::is_same_v<Shared, HCA_MCAST>)
         return &shared.Mcast;
+    else if constexpr (std::is_same_v<Shared, HCA_XRCD>)
+        return &shared.Xrcd;
     else
         static_assert(!sizeof(Shared), "the members that the HCA sets");
 }

@@ -19,6 +19,19 @@ void report(object& of, unsigned channel, IB_ASYNC_EVENT event) {
     of.dereference();
 }
 
+struct event_range {
+    IB_ASYNC_EVENT first;
+    IB_ASYNC_EVENT last;
+};
+
+// Events of shared receive queues lie between those of queue pairs.
+event_range qp_events_around(ULONG code) {
+    if (code <= ULONG{IB_AE_SQ_DRAINED}) return {IB_AE_PATH_MIGRATED, IB_AE_SQ_DRAINED};
+    if (code >= ULONG{IB_AE_XRC_DOMAIN_FATAL})
+        return {IB_AE_XRC_DOMAIN_FATAL, IB_AE_INVALID_XRCETH};
+    return {IB_AE_LAST_WQE_REACHED, IB_AE_PATH_MIGRATION_ERROR};
+}
+
 } // namespace
 
 extern "C" {
@@ -68,17 +81,16 @@ void HcaReportCqEvent(HCA_CQ* Cq, IB_ASYNC_EVENT Event) {
 }
 
 void HcaReportQpEvent(HCA_QP* Qp, IB_ASYNC_EVENT Event) {
-    // IB_AE_SRQ_LIMIT_REACHED lies between those of queue pairs.
-    const bool is_early = std::bit_cast<ULONG>(Event) <= ULONG{IB_AE_SQ_DRAINED};
-    check_reported_event(device_of(Qp->Pd->Ca->Device), "HcaReportQpEvent",
-                         std::bit_cast<ULONG>(Event),
-                         is_early ? IB_AE_PATH_MIGRATED : IB_AE_LAST_WQE_REACHED,
-                         is_early ? IB_AE_SQ_DRAINED : IB_AE_PATH_MIGRATION_ERROR);
+    const ULONG code = std::bit_cast<ULONG>(Event);
+    const event_range known = qp_events_around(code);
+    check_reported_event(device_of(Qp->Pd->Ca->Device), "HcaReportQpEvent", code, known.first,
+                         known.last);
     report(qp_object::of(Qp), qp_object::async_channel, Event);
 }
 
 void HcaSetQpPosts(HCA_QP* Qp, PFN_HCA_POST_SEND PostSend, PFN_HCA_POST_RECV PostRecv) {
-    if (Qp->Create.h_srq != nullptr) PostRecv = refuse_receives;
+    if (Qp->Create.h_sq_cq == nullptr) PostSend = refuse_sends;
+    if (!has_receive_queue(Qp->Create)) PostRecv = refuse_receives;
     qp_object::of(Qp).posts.set(PostSend, PostRecv, device_of(Qp->Pd->Ca->Device).failed);
 }
 

@@ -36,6 +36,8 @@ struct child_object : object {
     static Object& of(void* shared) {
         return static_cast<Object&>(object_in(static_cast<Shared*>(shared)->Reserved));
     }
+    /// Null for null.
+    static object* find(void* shared) { return shared != nullptr ? &of(shared) : nullptr; }
     static Parent& parent_of(hca_device&, void* parent) { return Parent::of(parent); }
     Parent& parent() const { return Parent::of(parent_of_shared(shared)); }
     hca_device& device() const { return parent().device(); }

@@ -37,6 +37,16 @@ private:
     const unsigned channel_;
 };
 
+// The operations of a driver that has none.
+const HCA_OPERATIONS& absent_operations() {
+    static const HCA_OPERATIONS all = [] {
+        HCA_OPERATIONS none{};
+        complete_operations(none);
+        return none;
+    }();
+    return all;
+}
+
 } // namespace
 
 // The notifications of an event to some of the CAs, as many as one acquisition of the lock
@@ -67,12 +77,11 @@ void hca_device::remove_child() {
 }
 
 bool hca_device::agents_have_qps() const {
-    static const auto not_supported = [] {
-        HCA_OPERATIONS none{};
-        complete_operations(none);
-        return none.ModifyMadAgent;
-    }();
-    return operations.ModifyMadAgent != not_supported;
+    return operations.ModifyMadAgent != absent_operations().ModifyMadAgent;
+}
+
+bool hca_device::has_xrc() const {
+    return operations.AllocateXrcd != absent_operations().AllocateXrcd;
 }
 
 bool hca_device::refuse_opens() {

@@ -71,6 +71,8 @@ struct hca_device {
     }
     /// MAD agents may have queue pairs of their own.
     bool agents_have_qps() const;
+    /// True if the driver has XRC domains.
+    bool has_xrc() const;
 
     /// The device as the parent of the CAs that are opened: see `object`.
     static bool try_reference() { return true; }

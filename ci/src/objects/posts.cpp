@@ -29,9 +29,12 @@ void qp_posts::set(PFN_HCA_POST_SEND send, PFN_HCA_POST_RECV receive,
 
 void qp_posts::refuse() { store(fail<STATUS_FILE_FORCED_CLOSED>, fail<STATUS_FILE_FORCED_CLOSED>); }
 
-NTSTATUS refuse_receives(VOID*, ib_recv_wr_t* first, ib_recv_wr_t** failed) {
-    *failed = first;
-    return STATUS_INVALID_DEVICE_REQUEST;
+NTSTATUS refuse_sends(VOID* queue, ib_send_wr_t* first, ib_send_wr_t** failed) {
+    return fail<STATUS_INVALID_DEVICE_REQUEST>(queue, first, failed);
+}
+
+NTSTATUS refuse_receives(VOID* queue, ib_recv_wr_t* first, ib_recv_wr_t** failed) {
+    return fail<STATUS_INVALID_DEVICE_REQUEST>(queue, first, failed);
 }
 
 void srq_post::store(PFN_HCA_POST_RECV receive) {

@@ -35,8 +35,9 @@ private:
     HCA_QP_POSTS& functions_;
 };
 
-/// PFN_HCA_POST_RECV of queue pairs with a shared receive queue.
-NTSTATUS refuse_receives(VOID*, ib_recv_wr_t* first, ib_recv_wr_t** failed);
+/// The posts to a queue that a queue pair does not have.
+NTSTATUS refuse_sends(VOID* queue, ib_send_wr_t* first, ib_send_wr_t** failed);
+NTSTATUS refuse_receives(VOID* queue, ib_recv_wr_t* first, ib_recv_wr_t** failed);
 
 class srq_post final : public posts {
 public:

@@ -1,6 +1,7 @@
 #include "qp_object.hpp"
 
 #include "srq_object.hpp"
+#include "xrcd_object.hpp"
 
 #include <dispatch/support/spin_lock.hpp>
 
@@ -8,15 +9,13 @@ namespace irpverbs::ci {
 
 namespace {
 
-cq_object& cq_of(IB_CQ* cq) { return cq_object::of(reinterpret_cast<HCA_CQ*>(cq)); }
-object* cq_in(IB_CQ* cq) { return cq != nullptr ? &cq_of(cq) : nullptr; }
+cq_object& cq_of(IB_CQ* cq) { return cq_object::of(cq); }
 
-object* srq_in(IB_SRQ* srq) {
-    return srq != nullptr ? &srq_object::of(reinterpret_cast<HCA_SRQ*>(srq)) : nullptr;
-}
-
+// No type has both a shared receive queue and an XRC domain.
 used_objects used_of(const ib_qp_create_t& create) {
-    return {{cq_in(create.h_sq_cq), cq_in(create.h_rq_cq), srq_in(create.h_srq)}};
+    object* const domain = xrcd_object::find(create.h_xrcd);
+    return {{cq_object::find(create.h_sq_cq), cq_object::find(create.h_rq_cq),
+             domain != nullptr ? domain : srq_object::find(create.h_srq)}};
 }
 
 } // namespace
@@ -44,7 +43,7 @@ void qp_object::tear_down() {
 
 void qp_object::abandon_transfers() {
     for (IB_CQ* each : {shared.Create.h_sq_cq, shared.Create.h_rq_cq})
-        if (cq_of(each).has_transfers()) cq_of(each).work.abandon(*this);
+        if (each != nullptr && cq_of(each).has_transfers()) cq_of(each).work.abandon(*this);
 }
 
 void qp_object::on_changed(const parameters&, NTSTATUS) {
@@ -62,6 +61,7 @@ NTSTATUS qp_object::start(cq_object& completions, IRP* irp, Post post, const Req
 }
 
 NTSTATUS qp_object::start_send(IRP* irp, const ib_send_wr_t& request) {
+    if (shared.Create.h_sq_cq == nullptr) return complete(irp, STATUS_INVALID_DEVICE_REQUEST, 0);
     ib_send_wr_t signaled = request;
     signaled.send_opt |= IB_SEND_OPT_SIGNALED;
     const auto post = __atomic_load_n(&shared.Posts.PostSend, __ATOMIC_RELAXED);
@@ -70,7 +70,7 @@ NTSTATUS qp_object::start_send(IRP* irp, const ib_send_wr_t& request) {
 
 // The completion queue does not become a transfer queue by a mistake.
 NTSTATUS qp_object::start_receive(IRP* irp, const ib_recv_wr_t& request) {
-    if (shared.Create.h_srq != nullptr) return complete(irp, STATUS_INVALID_DEVICE_REQUEST, 0);
+    if (!has_receive_queue(shared.Create)) return complete(irp, STATUS_INVALID_DEVICE_REQUEST, 0);
     const auto post = __atomic_load_n(&shared.Posts.PostRecv, __ATOMIC_RELAXED);
     return start(cq_of(shared.Create.h_rq_cq), irp, post, request);
 }

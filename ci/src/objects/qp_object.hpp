@@ -8,6 +8,11 @@
 
 namespace irpverbs::ci {
 
+/// True if work requests are posted to the queue pair itself.
+inline bool has_receive_queue(const ib_qp_create_t& of) {
+    return of.h_rq_cq != nullptr && of.h_srq == nullptr;
+}
+
 struct qp_object final : child_object<qp_object, HCA_QP, pd_object> {
     static constexpr const char* name = "qp";
     static constexpr unsigned async_channel = 0;

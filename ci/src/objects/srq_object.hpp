@@ -13,6 +13,9 @@ struct srq_object final : child_object<srq_object, HCA_SRQ, pd_object> {
     static constexpr unsigned channel_count = 1;
     static SIZE_T extension_size(const HCA_DEVICE& of) { return of.SrqExtensionSize; }
 
+    static used_objects used_by(const create_parameters& wanted);
+    used_objects used() const;
+
     explicit srq_object(event_channel* channels) : child_object(channels) {}
     void set_up(const create_parameters& wanted, event_channel* channels);
     void tear_down();

@@ -22,11 +22,36 @@ bool is_of(const HCA_CA* ca, IB_CQ* cq) {
     return cq != nullptr && reinterpret_cast<HCA_CQ*>(cq)->Ca == ca;
 }
 
+bool is_of(const HCA_CA* ca, IB_XRCD* xrcd) {
+    return xrcd != nullptr && reinterpret_cast<HCA_XRCD*>(xrcd)->Ca == ca;
+}
+
+bool has_own_receives(const ib_qp_create_t& create) {
+    return create.rq_depth != 0 || create.rq_sge != 0;
+}
+
 // A queue pair has a receive queue of its own, or a shared one of the same channel adapter.
 bool has_good_receives(const HCA_PD& pd, const ib_qp_create_t& create) {
     if (create.h_srq == nullptr) return true;
-    return create.rq_depth == 0 && create.rq_sge == 0 &&
-           reinterpret_cast<HCA_SRQ*>(create.h_srq)->Pd->Ca == pd.Ca;
+    return !has_own_receives(create) && reinterpret_cast<HCA_SRQ*>(create.h_srq)->Pd->Ca == pd.Ca;
+}
+
+bool has_sends(const ib_qp_create_t& create) {
+    return create.sq_depth != 0 || create.sq_sge != 0 || create.sq_max_inline != 0;
+}
+
+bool has_receives(const ib_qp_create_t& create) {
+    return create.h_rq_cq != nullptr || create.h_srq != nullptr || has_own_receives(create);
+}
+
+// Source: IBA annex A14 (the queues of each type).
+bool has_good_queues(const HCA_PD& pd, const ib_qp_create_t& create) {
+    if (create.qp_type == IB_QPT_XRC_TGT)
+        return !has_sends(create) && create.h_sq_cq == nullptr && !has_receives(create) &&
+               is_of(pd.Ca, create.h_xrcd);
+    if (create.h_xrcd != nullptr || !is_of(pd.Ca, create.h_sq_cq)) return false;
+    if (create.qp_type == IB_QPT_XRC_INI) return !has_receives(create);
+    return is_of(pd.Ca, create.h_rq_cq) && has_good_receives(pd, create);
 }
 
 } // namespace
@@ -60,29 +85,32 @@ bool is_way(const ib_av_attr_t& address, ULONG port_count) {
            (address.grh_valid == FALSE || address.grh.flow_label <= max_flow_label);
 }
 
-// XRC domains do not exist yet.
-NTSTATUS check_queue_pair(HCA_PD& pd, const ib_qp_create_t& create) {
+NTSTATUS check_queue_pair(const HCA_PD& pd, const ib_qp_create_t& create, bool has_xrc) {
     switch (create.qp_type) {
     case IB_QPT_RELIABLE_CONN:
     case IB_QPT_UNRELIABLE_CONN:
     case IB_QPT_UNRELIABLE_DGRM:
         break;
+    case IB_QPT_XRC_INI:
+    case IB_QPT_XRC_TGT:
+        if (has_xrc) break;
+        return STATUS_NOT_SUPPORTED;
     case IB_QPT_QP0:
     case IB_QPT_QP1:
     case IB_QPT_RAW_ETHER:
-    case IB_QPT_XRC_INI:
-    case IB_QPT_XRC_TGT:
         return STATUS_NOT_SUPPORTED;
     default:
         return STATUS_INVALID_PARAMETER;
     }
-    if (!is_of(pd.Ca, create.h_sq_cq) || !is_of(pd.Ca, create.h_rq_cq))
-        return STATUS_INVALID_PARAMETER;
-    return has_good_receives(pd, create) ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER;
+    return has_good_queues(pd, create) ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER;
 }
 
-NTSTATUS check_shared_queue(const ib_srq_create_t& create) {
-    return create.max_wr != 0 ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER;
+NTSTATUS check_shared_queue(const HCA_PD& pd, const ib_srq_create_t& create, bool has_xrc) {
+    if (create.max_wr == 0) return STATUS_INVALID_PARAMETER;
+    if (create.h_xrcd == nullptr && create.h_cq == nullptr) return STATUS_SUCCESS;
+    if (!has_xrc) return STATUS_NOT_SUPPORTED;
+    return is_of(pd.Ca, create.h_xrcd) && is_of(pd.Ca, create.h_cq) ? STATUS_SUCCESS
+                                                                    : STATUS_INVALID_PARAMETER;
 }
 
 NTSTATUS check_shared_queue(const ib_srq_mod_t& modify) {

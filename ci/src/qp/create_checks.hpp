@@ -8,8 +8,9 @@ namespace irpverbs::ci {
 NTSTATUS check_region(const ib_mr_create_t& create);
 /// The binding of a window to a region: rights, and the range if it has a length.
 NTSTATUS check_window(const ib_mr_create_t& region, const ib_bind_wr_t& bind);
-NTSTATUS check_queue_pair(HCA_PD& pd, const ib_qp_create_t& create);
-NTSTATUS check_shared_queue(const ib_srq_create_t& create);
+/// `has_xrc`: the driver has XRC domains.
+NTSTATUS check_queue_pair(const HCA_PD& pd, const ib_qp_create_t& create, bool has_xrc);
+NTSTATUS check_shared_queue(const HCA_PD& pd, const ib_srq_create_t& create, bool has_xrc);
 NTSTATUS check_shared_queue(const ib_srq_mod_t& modify);
 
 /// True if the fields of an address of an HCA with so many ports are in their ranges.

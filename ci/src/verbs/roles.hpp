@@ -6,6 +6,7 @@
 #include "objects/mcast_object.hpp"
 #include "objects/qp_object.hpp"
 #include "objects/srq_object.hpp"
+#include "objects/xrcd_object.hpp"
 #include "qp/create_checks.hpp"
 #include "user/user_memory.hpp"
 #include "verb.hpp"
@@ -194,11 +195,11 @@ private:
     static NTSTATUS check_value(const hca_device&, void*, const ib_gid_t& group) {
         return valid(group.gid_prefix >> 56 == 0xFF);
     }
-    static NTSTATUS check_value(const hca_device&, void* pd, const ib_qp_create_t& create) {
-        return check_queue_pair(*static_cast<HCA_PD*>(pd), create);
+    static NTSTATUS check_value(const hca_device& device, void* pd, const ib_qp_create_t& create) {
+        return check_queue_pair(*static_cast<HCA_PD*>(pd), create, device.has_xrc());
     }
-    static NTSTATUS check_value(const hca_device&, void*, const ib_srq_create_t& create) {
-        return check_shared_queue(create);
+    static NTSTATUS check_value(const hca_device& device, void* pd, const ib_srq_create_t& create) {
+        return check_shared_queue(*static_cast<HCA_PD*>(pd), create, device.has_xrc());
     }
 };
 

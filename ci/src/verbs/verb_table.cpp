@@ -5,6 +5,7 @@
 #include "objects/mcast_object.hpp"
 #include "objects/qp_object.hpp"
 #include "objects/srq_object.hpp"
+#include "objects/xrcd_object.hpp"
 #include "roles.hpp"
 #include "user/user_buffer.hpp"
 #include "verb.hpp"

@@ -30,6 +30,7 @@ DEVICE_OBJECT* fdo_of(IB_SRQ* srq) { return reinterpret_cast<HCA_SRQ*>(srq)->Pd-
 DEVICE_OBJECT* fdo_of(IB_MCAST* mcast) {
     return reinterpret_cast<HCA_MCAST*>(mcast)->Qp->Pd->Ca->Device;
 }
+DEVICE_OBJECT* fdo_of(IB_XRCD* xrcd) { return reinterpret_cast<HCA_XRCD*>(xrcd)->Ca->Device; }
 DEVICE_OBJECT* fdo_of(DEVICE_OBJECT* fdo) { return fdo; }
 
 // The IRP of a verb without an object is sent to the null device, which completes it.
@@ -269,6 +270,14 @@ NTSTATUS CiAttachMcast(IB_QP* pQp, const ib_gid_t* pMcastGid, ib_lid_t McastLid,
 
 NTSTATUS CiDetachMcast(IB_MCAST* pMcast, CI_UDATA* pUserData, IRP* pIrp) {
     return send(pMcast, pIrp, HCA_MN_DETACH_MCAST, pUserData);
+}
+
+NTSTATUS CiAllocateXrcd(IB_CA* pCa, CI_UDATA* pUserData, IRP* pIrp) {
+    return send_create(pCa, pIrp, HCA_MN_ALLOCATE_XRCD, pUserData, nullptr, nullptr);
+}
+
+NTSTATUS CiDeallocateXrcd(IB_XRCD* pXrcd, CI_UDATA* pUserData, IRP* pIrp) {
+    return send(pXrcd, pIrp, HCA_MN_DEALLOCATE_XRCD, pUserData);
 }
 
 } // extern "C"

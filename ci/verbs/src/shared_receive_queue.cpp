@@ -31,7 +31,8 @@ ibv_srq* create(ibv_pd* pd, void* srq_context, ibv_srq_attr& attr) {
     std::unique_ptr<shared_receive_queue> made(new (std::nothrow) shared_receive_queue{});
     if (made == nullptr) return nullptr;
     prepare(*made, pd, srq_context);
-    const ib_srq_create_t create{made.get(), {srq_event_occurred}, attr.max_wr, attr.max_sge};
+    const ib_srq_create_t create{made.get(),   {srq_event_occurred}, attr.max_wr,
+                                 attr.max_sge, nullptr,              nullptr};
     made->srq = own_object<IB_SRQ>(open_device::of(pd->context).ca(),
                                    call(CiCreateSrq, protection_domain::of(pd).own(), &create,
                                         static_cast<CI_UDATA*>(nullptr)));

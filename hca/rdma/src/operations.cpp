@@ -185,6 +185,8 @@ const HCA_OPERATIONS operations = {
     .BindMw = bind_mw,
     .ModifyMr = modify_mr,
     .AllocateFrmr = nullptr, // libibverbs has no fast registration
+    .AllocateXrcd = nullptr, // no device at hand has XRC
+    .DeallocateXrcd = nullptr,
 };
 
 } // namespace irpverbs::hca_rdma

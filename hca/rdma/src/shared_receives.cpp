@@ -49,7 +49,7 @@ int shared_receives::create() {
     if (const int error = failure_of(made); error != 0) return error;
     target_.queue = made;
     target_.receive_segments = attr.attr.max_sge;
-    owner_.Srq = {attr.attr.max_wr, attr.attr.max_sge};
+    owner_.Srq = {attr.attr.max_wr, attr.attr.max_sge, 0, 0};
     if (ibv_srq_attr seen{}; read(seen) == 0) owner_.Srq.MaxWr = seen.max_wr;
     return 0;
 }
@@ -82,7 +82,8 @@ NTSTATUS shared_receives::modify(const ib_srq_mod_t& change) {
 NTSTATUS shared_receives::query(ib_srq_attr_t& seen) const {
     ibv_srq_attr attr{};
     if (const int error = read(attr); error != 0) return context_.failure(error);
-    seen = {sizeof(seen), attr.max_wr, &owner_.Pd->Pd, attr.max_sge, attr.srq_limit};
+    seen = {sizeof(seen),   attr.max_wr, &owner_.Pd->Pd, attr.max_sge,
+            attr.srq_limit, nullptr,     nullptr,        0};
     return STATUS_SUCCESS;
 }
 

@@ -43,7 +43,8 @@ NTSTATUS execute_blocking(IRP* irp) {
 
 adapter::adapter(fabric& its_fabric, node& its_node)
     : fabric_(its_fabric), node_(its_node), attributes_(its_node.ports.size()), agents_(its_fabric),
-      traffic_(its_fabric, qps_), pds_(max_pds), avs_(max_avs), srqs_(max_srqs) {
+      traffic_(its_fabric, qps_), pds_(max_pds), avs_(max_avs), srqs_(max_srqs),
+      xrc_domains_(max_xrc_domains) {
     HcaInitializeCommandQueue(&dpc_commands_, HcaServeByDpc, nullptr);
     HcaInitializeCommandQueue(&worker_commands_, HcaServeByWorkItem, execute_blocking);
 }

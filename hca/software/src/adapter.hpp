@@ -9,6 +9,7 @@
 #include "port_attributes.hpp"
 #include "qp_table.hpp"
 #include "qp_traffic.hpp"
+#include "shared_receives.hpp"
 
 #include <atomic>
 #include <vector>
@@ -53,6 +54,7 @@ public:
     mad_agents& agents() { return agents_; }
     key_table& keys() { return keys_; }
     qp_table& qps() { return qps_; }
+    srq_table& xrc_srqs() { return xrc_srqs_; }
     qp_traffic& traffic() { return traffic_; }
     memory_accesses& accesses() { return accesses_; }
 
@@ -62,6 +64,7 @@ public:
     object_count& pds() { return pds_; }
     object_count& avs() { return avs_; }
     object_count& srqs() { return srqs_; }
+    object_count& xrc_domains() { return xrc_domains_; }
 
     void set_commands(HCA_SOFTWARE_COMMANDS commands) { commands_.store(commands); }
     /// HCA_OPERATIONS.Submit: executes the command in the selected way.
@@ -84,11 +87,13 @@ private:
     key_table keys_;
     std::atomic<std::uint64_t> queue_pairs_{no_queue_pair}; // created so far
     qp_table qps_;
+    srq_table xrc_srqs_;
     qp_traffic traffic_;
     memory_accesses accesses_;
     object_count pds_;
     object_count avs_;
     object_count srqs_;
+    object_count xrc_domains_;
 };
 
 /// The operations of the driver.

@@ -30,7 +30,7 @@ void fill_on_demand_paging(IB_CA_EXTENDED_ATTR& attr) {
     attr.OnDemandPaging = 1;
     attr.OnDemandUd = odp_send | odp_receive | odp_shared_receive;
     attr.OnDemandUc = attr.OnDemandUd | odp_write;
-    attr.OnDemandRc = attr.OnDemandUc | odp_read | odp_atomic;
+    attr.OnDemandRc = attr.OnDemandXrc = attr.OnDemandUc | odp_read | odp_atomic;
 }
 
 IB_CA_ATTR attributes_of(const node& from) {
@@ -46,7 +46,7 @@ IB_CA_ATTR attributes_of(const node& from) {
         IB_CA_CAP_INIT_TYPE | IB_CA_CAP_PORT_ACTIVE_EVENT | IB_CA_CAP_SYSTEM_IMAGE_GUID |
         IB_CA_CAP_CQ_RESIZE | IB_CA_CAP_UD_MULTICAST | IB_CA_CAP_CURRENT_QP_STATE_MODIFIER |
         IB_CA_CAP_ZERO_BASED_ADDRESS | IB_CA_CAP_SRQ_RESIZE | IB_CA_CAP_MEMORY_WINDOWS |
-        IB_CA_CAP_MEMORY_WINDOWS_2B;
+        IB_CA_CAP_MEMORY_WINDOWS_2B | IB_CA_CAP_XRC;
     if (from.ports[1].ethernet != nullptr)
         attr.Capabilities &=
             ~(IB_CA_CAP_SHUTDOWN_PORT | IB_CA_CAP_INIT_TYPE | IB_CA_CAP_UD_MULTICAST);
@@ -61,7 +61,8 @@ IB_CA_ATTR attributes_of(const node& from) {
     if (from.ports[1].ethernet == nullptr)
         attr.MaxMulticastGroups = attr.MaxQpsOfMulticastGroup = attr.MaxMulticastAttachments =
             max_attachments;
-    attr.MaxSrqs = max_srqs;
+    attr.MaxSrqs = attr.MaxXrcSrqs = max_srqs;
+    attr.MaxXrcDomains = max_xrc_domains;
     attr.MaxSrqWrs = max_qp_wrs;
     attr.MaxSrqSges = max_sges;
     attr.MaxMrs = max_mrs;
@@ -246,6 +247,8 @@ const HCA_OPERATIONS operations = {
     .BindMw = bind_mw,
     .ModifyMr = modify_mr,
     .AllocateFrmr = allocate_frmr,
+    .AllocateXrcd = allocate_xrcd,
+    .DeallocateXrcd = deallocate_xrcd,
 };
 
 bool is_software(const DEVICE_OBJECT* device) { return HcaDeviceOperations(device) == &operations; }

@@ -35,6 +35,7 @@ ib_qp_attr_t initial_attributes(const HCA_QP& qp) {
     made.h_sq_cq = qp.Create.h_sq_cq;
     made.h_rq_cq = qp.Create.h_rq_cq;
     made.h_srq = qp.Create.h_srq;
+    made.h_xrcd = qp.Create.h_xrcd;
     made.num = qp.Qp.Num;
     made.sq_depth = qp.Qp.SqDepth;
     made.rq_depth = qp.Qp.RqDepth;
@@ -53,6 +54,7 @@ ib_qp_attr_t reset_attributes(const ib_qp_attr_t& of) {
     made.h_sq_cq = of.h_sq_cq;
     made.h_rq_cq = of.h_rq_cq;
     made.h_srq = of.h_srq;
+    made.h_xrcd = of.h_xrcd;
     made.state = IB_QPS_RESET;
     made.apm_state = IB_APM_MIGRATED;
     made.num = of.num;

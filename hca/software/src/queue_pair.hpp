@@ -61,6 +61,7 @@ struct queue_pair final : transport::queue_pair_owner, memory_accesses::accessor
     transport::transmission transmit(const transport::packet& what) override;
     std::optional<ib_av_attr_t> find_way(const IB_AV& to) override;
     ULONG datagram_limit(const ib_av_attr_t& way) override;
+    transport::shared_receive_queue* find_receives(ULONG number) override;
     machine_time now() override;
     void set_timer(machine_time due) override;
     void complete_send(const IB_WC& entry) override;

@@ -106,6 +106,12 @@ ULONG queue_pair::datagram_limit(const ib_av_attr_t& way) {
     return hca.traffic().datagram_limit(*this, way);
 }
 
+// A shared receive queue that is destroyed waits for the locks of all queue pairs.
+transport::shared_receive_queue* queue_pair::find_receives(ULONG number) {
+    return hca.xrc_srqs().with(
+        number, [](shared_receives* found) { return found != nullptr ? &found->queue : nullptr; });
+}
+
 // A machine's timer may fire early by its resolution: the engine's clock then has the due time.
 machine_time queue_pair::now() {
     return std::max<machine_time>(KeQueryInterruptTime(), woken_until);

@@ -74,6 +74,7 @@ void queue_pair::examine_path() {
     fabric& where = hca.owner_fabric();
     leave_path();
     straight.examined = where.routes();
+    if (attr.qp_type == IB_QPT_XRC_INI) return; // it has packets only
     adapter* at = where.with_lock([&]() -> adapter* {
         port& from = own_port(*this);
         const datagram first = first_packet(from, *this);

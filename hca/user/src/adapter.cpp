@@ -24,11 +24,12 @@ NTSTATUS adapter::start(std::string& problem) {
     description.NodeGuid = served_.guid;
     description.PortCount = static_cast<UCHAR>(served_.ports);
     description.ExtensionSize = sizeof(adapter*);
-    for (SIZE_T* each : {&description.CaExtensionSize, &description.CqExtensionSize,
-                         &description.MadAgentExtensionSize, &description.PdExtensionSize,
-                         &description.MrExtensionSize, &description.QpExtensionSize,
-                         &description.AvExtensionSize, &description.McastExtensionSize,
-                         &description.SrqExtensionSize, &description.MwExtensionSize})
+    for (SIZE_T* each :
+         {&description.CaExtensionSize, &description.CqExtensionSize,
+          &description.MadAgentExtensionSize, &description.PdExtensionSize,
+          &description.MrExtensionSize, &description.QpExtensionSize, &description.AvExtensionSize,
+          &description.McastExtensionSize, &description.SrqExtensionSize,
+          &description.MwExtensionSize, &description.XrcdExtensionSize})
         *each = sizeof(user_object);
     DEVICE_OBJECT* made = nullptr;
     const NTSTATUS status = HcaCreateDevice(&description, &made);

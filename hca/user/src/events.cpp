@@ -23,7 +23,8 @@ bool is_port_event(std::uint64_t event) {
 bool is_cq_event(std::uint64_t event) { return event == IB_AE_CQ_ERROR; }
 bool is_qp_event(std::uint64_t event) {
     return (event >= IB_AE_PATH_MIGRATED && event <= IB_AE_SQ_DRAINED) ||
-           (event >= IB_AE_LAST_WQE_REACHED && event <= IB_AE_PATH_MIGRATION_ERROR);
+           (event >= IB_AE_LAST_WQE_REACHED && event <= IB_AE_PATH_MIGRATION_ERROR) ||
+           event == IB_AE_XRC_DOMAIN_FATAL || event == IB_AE_INVALID_XRCETH;
 }
 bool is_srq_event(std::uint64_t event) {
     return event == IB_AE_SRQ_LIMIT_REACHED || event == IB_AE_SRQ_FATAL;

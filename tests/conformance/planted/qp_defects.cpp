@@ -36,6 +36,7 @@ void repeats_keys(IB_MR& mr) { mr.LKey &= 0xFFu; }
 void shortens_range(ib_mr_attr_t& attr) { --attr.local_ub; }
 void forgets_the_lid(ib_av_query_t& query) { query.attr.dlid = 0; }
 void forgets_psn(ib_qp_attr_t& attr) { attr.sq_psn = 0; }
+void forgets_number(ib_srq_attr_t& attr) { attr.num = 0; }
 void is_always_reset(ib_qp_attr_t& attr) { attr.state = IB_QPS_RESET; }
 
 constexpr defect defects[] = {
@@ -79,6 +80,14 @@ constexpr defect defects[] = {
     {"accepts_any_group", "AttachMcast.WrongGroup_ReturnsInvalidParameter",
      confuses<HCA_MN_ATTACH_MCAST, STATUS_INVALID_PARAMETER, STATUS_INSUFFICIENT_RESOURCES>,
      nullptr},
+    {"deallocates_used_xrc_domains", "DeallocateXrcd.InUse_ReturnsDeviceBusy",
+     confuses<HCA_MN_DEALLOCATE_XRCD, STATUS_DEVICE_BUSY, STATUS_SUCCESS>, nullptr},
+    {"forgets_the_number_of_an_srq", "CreateSrq.OfAnXrcDomain_ParentsAreBusy",
+     spoils_block<HCA_MN_QUERY_SRQ, ib_srq_attr_t, forgets_number>, nullptr},
+    {"accepts_half_an_xrc_domain", "CreateSrq.WrongXrcDomain_IsRefused",
+     confuses<HCA_MN_CREATE_SRQ, STATUS_INVALID_PARAMETER, STATUS_INSUFFICIENT_RESOURCES>, nullptr},
+    {"accepts_any_queue_of_xrc", "CreateQp.QueuesOfOtherTypes_AreRefused",
+     confuses<HCA_MN_CREATE_QP, STATUS_INVALID_PARAMETER, STATUS_INSUFFICIENT_RESOURCES>, nullptr},
     {"flushes_nothing", "FlushQp.Success_EntersError", omits<HCA_MN_FLUSH_QP>, nullptr},
     {"reports_an_old_state", "ModifyQp.RacesWithFlush_ExecuteInTurn",
      spoils_block<HCA_MN_QUERY_QP, ib_qp_attr_t, is_always_reset>, nullptr},

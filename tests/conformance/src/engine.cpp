@@ -133,6 +133,7 @@ std::vector<const test_case*> all_cases() {
                                                    transfer_cases,
                                                    transfer_irp_cases,
                                                    multicast_cases,
+                                                   xrc_cases,
                                                    cancel_cases,
                                                    level_cases,
                                                    user_cases,

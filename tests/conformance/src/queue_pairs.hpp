@@ -117,10 +117,10 @@ private:
 class srq {
 public:
     explicit srq(IB_PD* parent, ULONG depth = 4, const IB_SRQ_DISPATCH& dispatch = {},
-                 void* context = nullptr) {
-        const ib_srq_create_t wanted{context, dispatch, depth, 1};
-        srq_ = reinterpret_cast<IB_SRQ*>(must(create_srq(parent, &wanted)));
-    }
+                 void* context = nullptr)
+        : srq(parent, {context, dispatch, depth, 1, nullptr, nullptr}) {}
+    srq(IB_PD* parent, const ib_srq_create_t& wanted)
+        : srq_(reinterpret_cast<IB_SRQ*>(must(create_srq(parent, &wanted)))) {}
     ~srq() {
         if (srq_ != nullptr) {
             EXPECT_STATUS(verb_call(destroy_srq(release())).status(), STATUS_SUCCESS);

@@ -19,7 +19,8 @@ ib_qp_create_t wanted_pair(IB_CQ* queue, ib_qp_type_t type, IB_SRQ* shared) {
     wanted.sq_sge = wanted.rq_sge = 2;
     wanted.sq_max_inline = 64;
     wanted.h_srq = shared;
-    if (shared != nullptr) wanted.rq_depth = wanted.rq_sge = 0;
+    if (shared != nullptr || type == IB_QPT_XRC_INI) wanted.rq_depth = wanted.rq_sge = 0;
+    if (type == IB_QPT_XRC_INI) wanted.h_rq_cq = nullptr;
     return wanted;
 }
 
@@ -45,10 +46,15 @@ transfer_end::transfer_end(const ca& opened, const pd& domain, ib_qp_type_t its_
       pair(domain, wanted_pair(queue, its_type, shared)), ca_(opened) {}
 
 void transfer_end::connect(const transfer_end& peer, const ci::rts_attributes& with) {
+    connect_queue_pair(ca_, pair, type, peer.pair->Num, with);
+}
+
+void connect_queue_pair(IB_CA* of, const qp& pair, ib_qp_type_t type, ib_qpn_t peer,
+                        const ci::rts_attributes& with) {
     ci::rtr_attributes path;
-    path.av = way_to_own_port(ca_);
-    path.dest_qp = peer.pair->Num;
-    path.rq_psn = first_psn;
+    path.av = way_to_own_port(of);
+    path.dest_qp = peer;
+    path.rq_psn = transfer_end::first_psn;
     path.resp_res = 4;
     path.rnr_nak_timeout = 1;
     change(pair, ci::to_init(type, {.access = IB_AC_REMOTE, .qkey = 0x1234}));
@@ -102,7 +108,9 @@ void transfer_end::post_shared_receive(IB_SRQ* to, ULONGLONG wr_id, ULONG length
     EXPECT_STATUS(status, STATUS_SUCCESS);
 }
 
-IB_WC transfer_end::next() const {
+IB_WC transfer_end::next() const { return next_completion(queue); }
+
+IB_WC next_completion(IB_CQ* queue) {
     for (;;) {
         if (const std::vector<IB_WC> found = results(queue, 1); !found.empty()) return found[0];
         verb_call event(get_comp_event(queue));

@@ -14,6 +14,7 @@ namespace irpverbs::conformance {
 class transfer_end {
 public:
     static constexpr ULONG size = 8192; // bytes of its memory
+    static constexpr ULONG first_psn = 0xFFFFF0;
 
     transfer_end(const ca& opened, const pd& domain, ib_qp_type_t type, IB_SRQ* shared = nullptr);
 
@@ -47,11 +48,16 @@ public:
     }
 
 private:
-    static constexpr ULONG first_psn = 0xFFFFF0;
-
     IB_CA* ca_;
     ib_local_ds_t segment_{};
 };
+
+/// Waits for the next completion of a queue.
+IB_WC next_completion(IB_CQ* queue);
+
+/// Connects a queue pair with one of the same HCA, over its own port.
+void connect_queue_pair(IB_CA* of, const qp& pair, ib_qp_type_t type, ib_qpn_t peer,
+                        const ci::rts_attributes& with = {.sq_psn = transfer_end::first_psn});
 
 /// Two connected queue pairs.
 struct transfer_scene {

@@ -170,6 +170,12 @@ inline verb attach_mcast(IB_QP* qp, const ib_gid_t* group, ib_lid_t lid, CI_UDAT
 inline verb detach_mcast(IB_MCAST* mcast, CI_UDATA* data = nullptr) {
     return {"CiDetachMcast", [=](IRP* irp) { return CiDetachMcast(mcast, data, irp); }};
 }
+inline verb allocate_xrcd(IB_CA* ca, CI_UDATA* data = nullptr) {
+    return {"CiAllocateXrcd", [=](IRP* irp) { return CiAllocateXrcd(ca, data, irp); }};
+}
+inline verb deallocate_xrcd(IB_XRCD* xrcd, CI_UDATA* data = nullptr) {
+    return {"CiDeallocateXrcd", [=](IRP* irp) { return CiDeallocateXrcd(xrcd, data, irp); }};
+}
 inline verb get_qp_event(IB_QP* qp) {
     return {"CiGetQpAsyncEvent", [=](IRP* irp) { return CiGetQpAsyncEvent(qp, irp); }};
 }

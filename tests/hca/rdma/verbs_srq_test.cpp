@@ -34,7 +34,7 @@ struct srq_scene {
 
     open_verbs hca;
     IB_PD* domain = allocate_pd(hca.ca);
-    IB_SRQ* srq = create_srq(domain, {nullptr, {}, 64, 2});
+    IB_SRQ* srq = create_srq(domain, {nullptr, {}, 64, 2, nullptr, nullptr});
 };
 
 class VerbsSrq : public BothMachines {
@@ -47,8 +47,8 @@ TEST_P(VerbsSrq, Create_ReportsGrantedNumbers) {
     EXPECT_EQ(scene.srq->MaxWr, 65u);
     EXPECT_EQ(scene.srq->MaxSge, 2u);
     EXPECT_EQ(scene.attributes().h_pd, scene.domain);
-    for (const ib_srq_create_t& wanted :
-         {ib_srq_create_t{nullptr, {}, 1025, 1}, ib_srq_create_t{nullptr, {}, 1, 9}})
+    for (const ib_srq_create_t& wanted : {ib_srq_create_t{nullptr, {}, 1025, 1, nullptr, nullptr},
+                                          ib_srq_create_t{nullptr, {}, 1, 9, nullptr, nullptr}})
         EXPECT_EQ(verb_call([&](IRP* irp) {
                       return CiCreateSrq(scene.domain, &wanted, nullptr, irp);
                   }).status(),
@@ -130,7 +130,7 @@ TEST_P(VerbsSrq, DestroyThatKernelRefuses_IsRepeatedAtTheEnd) {
 
 TEST_P(VerbsSrq, CancelInTheKernel_QueueIsUndone) {
     const srq_scene scene;
-    const ib_srq_create_t wanted{nullptr, {}, 4, 1};
+    const ib_srq_create_t wanted{nullptr, {}, 4, 1, nullptr, nullptr};
     kernel.verbs.hold(call::create_srq);
     verb_call pended([&](IRP* irp) { return CiCreateSrq(scene.domain, &wanted, nullptr, irp); });
     kernel.verbs.wait_for(call::create_srq);

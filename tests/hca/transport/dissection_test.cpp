@@ -56,11 +56,11 @@ private:
     std::ofstream out_;
 };
 
-TEST(Dissection, EveryOpcode_FieldsAsWritten) {
-    capture_file file;
+/// Adds a packet of each opcode in [first, end), and returns the opcodes and packet numbers.
+std::vector<std::string> add_opcodes(capture_file& file, unsigned first, unsigned end) {
     const std::vector<UCHAR> content(64, 0x5A);
     std::vector<std::string> wanted;
-    for (unsigned code = 0; code < 0x80; ++code) {
+    for (unsigned code = first; code < end; ++code) {
         packet what;
         what.opcode = static_cast<UCHAR>(code);
         if (what.row().what == operation::reserved) continue;
@@ -73,10 +73,25 @@ TEST(Dissection, EveryOpcode_FieldsAsWritten) {
         file.add(frame);
         wanted.push_back(std::to_string(code) + "," + std::to_string(what.number.value()));
     }
-    EXPECT_EQ(dissect(file.path, "-T fields -e infiniband.bth.opcode -e infiniband.bth.psn "
-                                 "-E separator=,"),
-              wanted);
+    return wanted;
+}
+
+constexpr const char* base_fields =
+    "-T fields -e infiniband.bth.opcode -e infiniband.bth.psn -E separator=,";
+
+TEST(Dissection, EveryOpcode_FieldsAsWritten) {
+    capture_file file;
+    const std::vector<std::string> wanted = add_opcodes(file, 0, 0x80);
+    EXPECT_EQ(dissect(file.path, base_fields), wanted);
     expect_no_errors(file.path, wanted.size());
+}
+
+// Wireshark 4.0 names the opcodes of XRC, and dissects no header behind the base transport header.
+TEST(Dissection, OpcodesOfXrc_BaseFieldsAsWritten) {
+    capture_file file;
+    const std::vector<std::string> wanted = add_opcodes(file, 0xA0, 0xC0);
+    EXPECT_EQ(wanted.size(), 23u);
+    EXPECT_EQ(dissect(file.path, base_fields), wanted);
 }
 
 TEST(Dissection, PacketsOfAConversation_NoErrors) {

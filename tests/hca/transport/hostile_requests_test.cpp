@@ -13,6 +13,8 @@ constexpr unsigned packets = 500;
 class hostile_peer {
 public:
     hostile_peer(std::uint64_t seed, ib_qp_type_t type) : pair_(seed, type) {
+        self().srqs = {{5, &srqs_[0]}, {6, &srqs_[1]}};
+        self().attr.h_xrcd = &domains_[0];
         pair_.connect();
         pair_.on_transmit = [this](const packet& what) { check(what); };
         pair_.drop = [](const packet&) { return true; };
@@ -29,7 +31,7 @@ public:
     void attack() {
         for (unsigned i = 0; i < packets; ++i) {
             if (self().engine->state() == IB_QPS_ERROR) self().connect();
-            if (chance().fires("receive", 4)) self().receive(i, *regions_[5], 300);
+            if (chance().fires("receive", 4)) receive(i);
             if (is_reliable() && chance().fires("request", 4)) post();
             const std::vector<UCHAR> content(4096, 0xEE);
             pair_.inject(self(), draw(content));
@@ -49,6 +51,20 @@ private:
 
     bool is_reliable() { return self().attr.qp_type == IB_QPT_RELIABLE_CONN; }
 
+    bool is_target() { return self().attr.qp_type == IB_QPT_XRC_TGT; }
+
+    void receive(unsigned id) {
+        if (is_target())
+            srqs_[0].receive(id, *regions_[5], 300);
+        else
+            self().receive(id, *regions_[5], 300);
+    }
+
+    UCHAR service() {
+        constexpr UCHAR services[] = {0x00, 0x20, 0x00, 0x60};
+        return is_target() ? UCHAR{0xA0} : services[self().attr.qp_type];
+    }
+
     // Responses of the peer answer these, or do not.
     void post() {
         constexpr ib_wr_type_t types[] = {WR_SEND, WR_RDMA_READ, WR_FETCH_ADD, WR_COMPARE_SWAP};
@@ -59,10 +75,9 @@ private:
     }
 
     packet draw(const std::vector<UCHAR>& content) {
-        constexpr UCHAR services[] = {0x00, 0x20, 0x00, 0x60};
         packet made;
-        made.opcode =
-            static_cast<UCHAR>(services[self().attr.qp_type] | chance().pick(0x20, "opcode"));
+        made.opcode = static_cast<UCHAR>(service() | chance().pick(0x20, "opcode"));
+        made.to_srq = is_target() && chance().fires("srq", 8) ? 5 + chance().pick(3, "number") : 5;
         made.datagram = {self().attr.qkey, 5};
         made.to_qp = self().attr.num;
         made.number = self().engine->expected_number() + chance().pick(4, "psn") - 1;
@@ -105,6 +120,8 @@ private:
 
     simulated_pair pair_;
     std::vector<region*> regions_;
+    IB_XRCD domains_[2]{};
+    simulated_srq srqs_[2]{{self().memory, domains_[0]}, {self().memory, domains_[1]}};
 };
 
 class HostilePackets : public testing::TestWithParam<ib_qp_type_t> {};
@@ -118,6 +135,6 @@ TEST_P(HostilePackets, OfEachProgram_TouchGrantedMemoryOnly) {
 
 INSTANTIATE_TEST_SUITE_P(On, HostilePackets,
                          testing::Values(IB_QPT_RELIABLE_CONN, IB_QPT_UNRELIABLE_CONN,
-                                         IB_QPT_UNRELIABLE_DGRM));
+                                         IB_QPT_UNRELIABLE_DGRM, IB_QPT_XRC_TGT));
 
 } // namespace

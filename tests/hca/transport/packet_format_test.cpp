@@ -32,6 +32,7 @@ packet sample(UCHAR opcode, transport::const_bytes content) {
     made.number = psn(0xABCDEF);
     made.ack_request = true;
     made.datagram = {0x11223344, 0x654321};
+    made.to_srq = 0x8899AA;
     made.rdma = {0x0102030405060708, 0x0A0B0C0D, 0x00001000};
     made.atomic = {0x1112131415161718, 0x1A1B1C1D, 0x2122232425262728, 0x3132333435363738};
     made.acknowledge = {0x61, 0x00BEEF};
@@ -87,8 +88,17 @@ TEST(PacketFormat, CompareSwap_GoldenBytes) {
     EXPECT_EQ(transport_bytes(sample(0x13, {})), golden);
 }
 
+// Source: IBA annex A14 (the header of XRC stands in front of all others).
+TEST(PacketFormat, XrcWriteOnly_GoldenBytes) {
+    const bytes content{9, 8, 7, 6};
+    const bytes golden{0xAA, 0x40, 0x80, 0x01, 0x00, 0x12, 0x34, 0x56, 0x80, 0xAB, 0xCD, 0xEF,
+                       0x00, 0x88, 0x99, 0xAA, 1,    2,    3,    4,    5,    6,    7,    8,
+                       0x0A, 0x0B, 0x0C, 0x0D, 0,    0,    0x10, 0,    9,    8,    7,    6};
+    EXPECT_EQ(transport_bytes(sample(0xAA, content)), golden);
+}
+
 TEST(PacketFormat, Opcodes_ThoseOfTheSpecification) {
-    EXPECT_EQ(known_opcodes().size(), 21u + 2 + 12 + 2);
+    EXPECT_EQ(known_opcodes().size(), 21u + 2 + 12 + 2 + 23);
     EXPECT_EQ(row_of(0x15).what, operation::reserved);
     EXPECT_EQ(row_of(0x2C).what, operation::reserved); // no reads on unreliable connections
     EXPECT_EQ(row_of(0x60).what, operation::reserved);

@@ -35,6 +35,37 @@ struct carrier_faults {
 
 class simulated_pair;
 
+/// A shared receive queue with an XRC domain.
+class simulated_srq final : public transport::xrc_owner {
+public:
+    simulated_srq(transport::memory_access& memory, const IB_XRCD& in)
+        : queue(memory, this), in_(in) {
+        EXPECT_TRUE(queue.allocate(64, 4));
+    }
+    const IB_XRCD* domain() const override { return &in_; }
+    bool complete(const IB_WC& entry) override {
+        if (received.size() == room) return false;
+        received.push_back(entry);
+        return true;
+    }
+    void report_limit() override { ++limits; }
+
+    NTSTATUS receive(ULONGLONG wr_id, const region& into, ULONG length) {
+        ib_local_ds_t segment{into.base, length, into.key};
+        ib_recv_wr_t what{nullptr, wr_id, &segment, 1};
+        ib_recv_wr_t* failed = nullptr;
+        return queue.post(&what, &failed);
+    }
+
+    transport::shared_receive_queue queue;
+    std::vector<IB_WC> received;
+    std::size_t room = 1000; // of the completion queue
+    unsigned limits = 0;
+
+private:
+    const IB_XRCD& in_;
+};
+
 /// One end of the connection.
 class simulated_end final : public transport::queue_pair_owner {
 public:
@@ -46,6 +77,10 @@ public:
     }
     ULONG datagram_limit(const ib_av_attr_t& way) override {
         return way.dlid != 0 ? 128u << attr.path_mtu : 0;
+    }
+    transport::shared_receive_queue* find_receives(ULONG number) override {
+        const auto found = srqs.find(number);
+        return found != srqs.end() ? &found->second->queue : nullptr;
     }
     machine_time now() override;
     void set_timer(machine_time due) override { timer = due; }
@@ -83,6 +118,7 @@ public:
     ib_qp_attr_t attr{};
     simulated_memory memory;
     std::unique_ptr<transport::shared_receive_queue> shared; // null: it has its own receives
+    std::map<ULONG, simulated_srq*> srqs;                    // of an XRC target, by their numbers
     std::unique_ptr<transport::queue_pair> engine;
     machine_time timer = 0;
     std::vector<IB_WC> sent;

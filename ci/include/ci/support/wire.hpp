@@ -13,7 +13,7 @@ namespace irpverbs::ci::wire {
 
 inline constexpr std::uint32_t magic = 0x56505249; // "IRPV"
 /// Grows with each change of a message or of a structure that crosses.
-inline constexpr std::uint16_t version = 2;
+inline constexpr std::uint16_t version = 3;
 
 /// Bytes of a message. A socket of the default size holds one of them.
 inline constexpr std::size_t max_message = 160 * 1024;
@@ -129,7 +129,7 @@ struct send_work {
     std::uint32_t immediate; // or the key that is made invalid
     std::uint32_t segments;
     std::uint32_t inline_size; // the sum of the lengths of the segments, or 0 without inline data
-    std::uint32_t remote_qp;
+    std::uint32_t remote_qp;   // or the number of the shared receive queue, of XRC
     std::uint32_t remote_qkey;
     std::uint32_t pkey_index;
     std::uint64_t object; // the handle of the address vector or window

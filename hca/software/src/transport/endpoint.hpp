@@ -13,17 +13,24 @@ struct endpoint {
     const ib_qp_attr_t& attr;
     memory_access& memory;
     queue_pair_owner& owner;
-    shared_receive_queue* shared_receives = nullptr; // null: the responder has a queue of its own
+    // Null: the responder has a queue of its own. An XRC target's is the one that the responder has
+    // looked up last, during one call of the engine.
+    shared_receive_queue* shared_receives = nullptr;
     ib_qp_state_t state = IB_QPS_RESET;
     bool failed = false; // it has entered an error state, and has to flush its queues
 
-    bool is_reliable() const { return attr.qp_type == IB_QPT_RELIABLE_CONN; }
+    bool is_initiator() const { return attr.qp_type == IB_QPT_XRC_INI; }
+    bool is_target() const { return attr.qp_type == IB_QPT_XRC_TGT; }
+    bool is_reliable() const {
+        return attr.qp_type == IB_QPT_RELIABLE_CONN || is_initiator() || is_target();
+    }
     bool is_datagram() const { return attr.qp_type == IB_QPT_UNRELIABLE_DGRM; }
     ULONG mtu() const { return is_datagram() ? max_mtu : 128u << attr.path_mtu; }
 
     transport::service service() const {
-        if (is_reliable()) return service::reliable_connection;
-        return is_datagram() ? service::unreliable_datagram : service::unreliable_connection;
+        if (attr.qp_type == IB_QPT_RELIABLE_CONN) return service::reliable_connection;
+        if (attr.qp_type == IB_QPT_UNRELIABLE_CONN) return service::unreliable_connection;
+        return is_datagram() ? service::unreliable_datagram : service::extended_reliable_connection;
     }
 
     bool is_draining() const { return state == IB_QPS_SQD_DRAINING || state == IB_QPS_SQD_DRAINED; }

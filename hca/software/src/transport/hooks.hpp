@@ -65,6 +65,8 @@ protected:
     ~memory_access() = default;
 };
 
+class shared_receive_queue;
+
 enum class transmission {
     sent,    // or lost
     later,   // the carrier is full: `run` must be called when it no longer is
@@ -83,6 +85,9 @@ public:
     virtual std::optional<ib_av_attr_t> find_way(const IB_AV& to) = 0;
     /// Returns the bytes that a datagram on this way has at most; 0: the port has no such way.
     virtual ULONG datagram_limit(const ib_av_attr_t& way) = 0;
+    /// Returns the shared receive queue with an XRC domain that has this number; null: there is
+    /// none. The queue stays until the engine's function returns.
+    virtual shared_receive_queue* find_receives(ULONG number) = 0;
     virtual machine_time now() = 0;
     /// Calls timer_expired at `due` or later. An earlier request may be forgotten.
     virtual void set_timer(machine_time due) = 0;

@@ -13,7 +13,7 @@ using enum payload_rule;
 constexpr std::size_t opcodes = 0x20; // of a service
 
 /// Sizes of the extension headers, by bit.
-constexpr std::array<UCHAR, 7> extension_sizes{8, 16, 28, 4, 8, 4, 4};
+constexpr std::array<UCHAR, 8> extension_sizes{8, 4, 16, 28, 4, 8, 4, 4};
 
 constexpr opcode_row row(operation what, position where, payload_rule payload,
                          unsigned extensions = 0) {
@@ -67,6 +67,21 @@ constexpr table of_unreliable_datagram = [] {
     return made;
 }();
 
+constexpr bool is_request(operation what) {
+    return what == send || what == write || what == read || what == compare_swap ||
+           what == fetch_add;
+}
+
+// Every request names a shared receive queue. Source: IBA annex A14 (XRC packets).
+constexpr table of_extended_reliable_connection = [] {
+    table made = of_reliable_connection;
+    for (opcode_row& each : made)
+        if (is_request(each.what))
+            each = row(each.what, each.where, each.payload,
+                       unsigned{each.extensions} | has_shared_receive);
+    return made;
+}();
+
 constexpr table of_no_service{};
 
 template <class Enum>
@@ -98,6 +113,8 @@ const table& table_of(service which) {
         return of_unreliable_connection;
     case service::unreliable_datagram:
         return of_unreliable_datagram;
+    case service::extended_reliable_connection:
+        return of_extended_reliable_connection;
     case service::reliable_datagram:
         break;
     }

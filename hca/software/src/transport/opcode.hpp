@@ -11,6 +11,7 @@ enum class service : UCHAR {
     unreliable_connection = 0x20,
     reliable_datagram = 0x40,
     unreliable_datagram = 0x60,
+    extended_reliable_connection = 0xA0,
 };
 inline constexpr UCHAR service_mask = 0xE0;
 
@@ -32,13 +33,14 @@ enum position : UCHAR { middle = 0, first = 1, last = 2, only = first | last };
 
 /// Extension headers, as bits, in the order in which they follow the base transport header.
 enum extension : UCHAR {
-    has_datagram = 0x01,    // DETH
-    has_rdma = 0x02,        // RETH
-    has_atomic = 0x04,      // AtomicETH
-    has_acknowledge = 0x08, // AETH
-    has_result = 0x10,      // AtomicAckETH
-    has_immediate = 0x20,   // ImmDt
-    has_invalidate = 0x40,  // IETH
+    has_datagram = 0x01,       // DETH
+    has_shared_receive = 0x02, // XRCETH
+    has_rdma = 0x04,           // RETH
+    has_atomic = 0x08,         // AtomicETH
+    has_acknowledge = 0x10,    // AETH
+    has_result = 0x20,         // AtomicAckETH
+    has_immediate = 0x40,      // ImmDt
+    has_invalidate = 0x80,     // IETH
 };
 
 enum class payload_rule : UCHAR {

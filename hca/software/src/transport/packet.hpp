@@ -88,6 +88,7 @@ struct packet {
     ib_qpn_t to_qp = 0;
     psn number;
     datagram_header datagram;
+    ULONG to_srq = 0; // the number of the shared receive queue, of XRC
     rdma_header rdma;
     atomic_header atomic;
     acknowledge_header acknowledge;

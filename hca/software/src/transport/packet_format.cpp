@@ -59,6 +59,7 @@ void put_extensions(writer& to, const packet& what, const opcode_row& row) {
         to.put<4>(what.datagram.qkey);
         to.put<4>(what.datagram.from_qp & psn::mask);
     }
+    if (row.has(has_shared_receive)) to.put<4>(what.to_srq & psn::mask);
     if (row.has(has_rdma)) {
         to.put<8>(what.rdma.address);
         to.put<4>(what.rdma.rkey);
@@ -123,6 +124,7 @@ void get_extensions(reader& from, packet& what, const opcode_row& row) {
         what.datagram.qkey = from.number<4>();
         what.datagram.from_qp = from.number<4>() & psn::mask;
     }
+    if (row.has(has_shared_receive)) what.to_srq = from.number<4>() & psn::mask;
     if (row.has(has_rdma)) {
         what.rdma.address = from.get<8>();
         what.rdma.rkey = from.number<4>();
@@ -158,7 +160,7 @@ bool fits(payload_rule rule, std::size_t size) {
 
 bool is_known(service which) {
     return which == service::reliable_connection || which == service::unreliable_connection ||
-           which == service::unreliable_datagram;
+           which == service::unreliable_datagram || which == service::extended_reliable_connection;
 }
 
 // ---- frames

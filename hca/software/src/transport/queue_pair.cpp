@@ -47,6 +47,7 @@ void queue_pair::enter(ib_qp_state_t to, bool report_drained) {
 
 // Source: IBA 10.8.2.1 (operations of each service).
 NTSTATUS queue_pair::check_send(const ib_send_wr_t& what) const {
+    if (shared_.is_target()) return STATUS_INVALID_DEVICE_REQUEST;
     switch (what.wr_type) {
     case WR_SEND:
         if ((what.send_opt & IB_SEND_OPT_INVALIDATE) != 0 && !shared_.is_reliable())

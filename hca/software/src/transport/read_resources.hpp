@@ -14,9 +14,10 @@ struct read_resource {
     bool completed = false;               // all responses were sent once
     psn first_number;
     psn last_number;
-    ULONGLONG address = 0; // of a read, as the next four
+    ULONGLONG address = 0; // of a read, as the next six
     ULONG rkey = 0;
     ULONG length = 0;
+    ULONG srq = 0;        // of an XRC target: the shared receive queue with the key's domain
     psn next;             // the response to be sent
     psn begin;            // the responses of the newest request
     psn end;              // the last one of these

@@ -10,7 +10,7 @@ void requester::start() {
     next_ = next_number_ = unacknowledged_ = sent_end_ = psn(shared_.attr.sq_psn);
     current_ = queue_.oldest();
     sequence_ = credit_limit_ = reads_ = unrequested_ = 0;
-    unlimited_ = !shared_.is_reliable();
+    unlimited_ = !shared_.is_reliable() || shared_.is_initiator();
     retries_left_ = shared_.attr.retry_cnt;
     rnr_retries_left_ = shared_.attr.rnr_retry_cnt;
     recovering_ = false;
@@ -29,6 +29,7 @@ NTSTATUS requester::post(const ib_send_wr_t& what) {
         set_destination(what.dgrm.ud);
     else
         queue_.newest().remote = what.remote_ops;
+    queue_.newest().remote_srq = shared_.is_initiator() ? what.remote_srq : 0;
     return status;
 }
 

@@ -7,7 +7,7 @@
 namespace irpverbs::hca_software::transport {
 
 void requester::receive(const packet& what) {
-    if (!shared_.sends() || !shared_.is_reliable()) return;
+    if (!shared_.sends() || service_of(what.opcode) != shared_.service()) return;
     const opcode_row& row = what.row();
     if (!is_outstanding(what.number)) {
         if (row.what == operation::acknowledge && what.number + 1 == unacknowledged_)

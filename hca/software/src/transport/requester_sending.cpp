@@ -154,6 +154,7 @@ packet requester::read_packet(const send_request& what) const {
     const ULONGLONG done = ULONGLONG{next_.since(what.first_number)} * shared_.mtu();
     made.rdma = {what.remote.vaddr + done, what.remote.rkey,
                  static_cast<ULONG>(what.length - done)};
+    made.to_srq = what.remote_srq;
     made.ack_request = true;
     return made;
 }
@@ -165,6 +166,7 @@ packet requester::atomic_packet(const send_request& what) const {
     made.atomic = {what.remote.vaddr, what.remote.rkey,
                    swaps ? what.remote.atomic2 : what.remote.atomic1,
                    swaps ? what.remote.atomic1 : 0};
+    made.to_srq = what.remote_srq;
     made.ack_request = true;
     return made;
 }
@@ -187,6 +189,7 @@ packet requester::data_packet(const send_request& what) const {
         shared_.new_packet(kind, where, next_, is_last ? trailer_of(what) : trailer::none);
     if ((where & first) != 0 && kind == operation::write)
         made.rdma = {what.remote.vaddr, what.remote.rkey, static_cast<ULONG>(what.length)};
+    made.to_srq = what.remote_srq;
     made.immediate = what.immediate;
     made.invalidated_rkey = what.invalidated_rkey();
     made.solicited = is_last && what.needs_receive() && what.is_option(IB_SEND_OPT_SOLICITED);

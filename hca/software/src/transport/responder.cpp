@@ -16,7 +16,9 @@ void responder::start() {
 
 void responder::receive(const packet& what) {
     if (!shared_.receives() || service_of(what.opcode) != shared_.service()) return;
+    if (shared_.is_initiator()) return;
     all_sent_ = false;
+    if (shared_.is_target()) look_up(what.to_srq);
     if (shared_.is_datagram()) return receive_datagram(what);
     report_established();
     if (shared_.is_reliable()) return receive_reliable(what);
@@ -45,6 +47,7 @@ void responder::receive_expected(const packet& what) {
     const opcode_row& row = what.row();
     if (!is_next(row)) return send_nak(invalid_request, IB_WC_LOCAL_QP_OPERATION_ERROR);
     if (!is_granted(row.what)) return send_nak(invalid_request, IB_WC_LOCAL_QP_OPERATION_ERROR);
+    if (shared_.is_target() && !check_receives(what)) return;
     if (row.what == operation::read) return execute_read(what);
     if (is_atomic(row.what)) return execute_atomic(what);
     execute_write_or_send(what);
@@ -79,7 +82,7 @@ void responder::execute_read(const packet& what) {
     if (place == nullptr || from.length > max_message)
         return send_nak(invalid_request, IB_WC_LOCAL_QP_OPERATION_ERROR);
     if (from.length != 0 &&
-        !is_accessible(shared_.memory, from.rkey, from.address, from.length, IB_AC_RDMA_READ))
+        !is_accessible(remote_memory(), from.rkey, from.address, from.length, IB_AC_RDMA_READ))
         return send_nak(no_access, IB_WC_LOCAL_PROTECTION_ERROR);
     const psn end = expected_ + (packets_of(from.length, shared_.mtu()) - 1);
     *place = {};
@@ -88,6 +91,7 @@ void responder::execute_read(const packet& what) {
     place->address = from.address;
     place->rkey = from.rkey;
     place->length = from.length;
+    place->srq = named_srq_;
     place->first_number = place->begin = place->next = expected_;
     place->last_number = place->end = end;
     add_resource(end + 1);
@@ -99,9 +103,10 @@ void responder::execute_atomic(const packet& what) {
     if (place == nullptr || on.address % atomic_size != 0)
         return send_nak(invalid_request, IB_WC_LOCAL_QP_OPERATION_ERROR);
     ULONGLONG size = atomic_size;
-    UCHAR* at = shared_.memory.find_piece(on.rkey, on.address, size, IB_AC_ATOMIC);
+    memory_access& memory = remote_memory();
+    UCHAR* at = memory.find_piece(on.rkey, on.address, size, IB_AC_ATOMIC);
     ULONGLONG before = 0;
-    if (at == nullptr || size != atomic_size || !perform(on, what.row().what, at, before))
+    if (at == nullptr || size != atomic_size || !perform(memory, on, what.row().what, at, before))
         return send_nak(no_access, IB_WC_LOCAL_PROTECTION_ERROR);
     *place = {};
     place->what = what.row().what;
@@ -121,11 +126,12 @@ void responder::add_resource(psn next_expected) {
 }
 
 // A region may begin at any byte, so an aligned address does not promise aligned memory.
-bool responder::perform(const atomic_header& on, operation what, UCHAR* at, ULONGLONG& before) {
+bool responder::perform(memory_access& memory, const atomic_header& on, operation what, UCHAR* at,
+                        ULONGLONG& before) {
     if (reinterpret_cast<std::uintptr_t>(at) % atomic_size != 0) return false;
     if (what == operation::compare_swap)
-        return shared_.memory.compare_swap(at, on.compare, on.swap_or_add, before);
-    return shared_.memory.fetch_add(at, on.swap_or_add, before);
+        return memory.compare_swap(at, on.compare, on.swap_or_add, before);
+    return memory.fetch_add(at, on.swap_or_add, before);
 }
 
 // Source: IBA 9.7.1.1 (duplicate requests).
@@ -142,15 +148,17 @@ void responder::receive_duplicate(const packet& what) {
 void responder::replay_read(const packet& what) {
     read_resource* known = resources_.find(what.number);
     if (known == nullptr || !known->reads()) return;
+    if (shared_.is_target() && !is_of_domain()) return;
     const ULONGLONG done = ULONGLONG{what.number.since(known->first_number)} * shared_.mtu();
     const rdma_header& from = what.rdma;
     const ULONGLONG rest = known->length - done;
     const bool ends_packet = from.length == rest || from.length % shared_.mtu() == 0;
     if (from.address != known->address + done || from.length > rest || !ends_packet) return;
     if (from.length != 0 &&
-        !is_accessible(shared_.memory, from.rkey, from.address, from.length, IB_AC_RDMA_READ))
+        !is_accessible(remote_memory(), from.rkey, from.address, from.length, IB_AC_RDMA_READ))
         return;
     known->rkey = from.rkey;
+    known->srq = named_srq_;
     known->begin = known->next = what.number;
     known->end = what.number + (packets_of(from.length, shared_.mtu()) - 1);
     known->pending = true;
@@ -166,14 +174,42 @@ void responder::send_rnr_nak() {
     reply_ = {expected_, rnr_nak_syndrome(shared_.attr.rnr_nak_timeout)};
 }
 
-// The NAK is sent, after the responses in front of it, although the state is an error.
 void responder::send_nak(UCHAR why, IB_WC_STATUS of_receive) {
+    send_nak(why, of_receive, why == no_access ? IB_AE_WQ_ACCESS_ERROR : IB_AE_WQ_REQUEST_ERROR);
+}
+
+// The NAK is sent, after the responses in front of it, although the state is an error.
+void responder::send_nak(UCHAR why, IB_WC_STATUS of_receive, IB_ASYNC_EVENT event) {
     reply_ = {expected_, why};
     if (has_receive_)
         complete_receive(of_receive);
     else
-        shared_.owner.report(why == no_access ? IB_AE_WQ_ACCESS_ERROR : IB_AE_WQ_REQUEST_ERROR);
+        shared_.owner.report(event);
     shared_.fail(IB_QPS_ERROR);
+}
+
+// ---- XRC targets
+
+// The queue may have been destroyed since the last call.
+void responder::look_up(ULONG srq) {
+    named_srq_ = srq;
+    shared_.shared_receives = shared_.owner.find_receives(srq);
+}
+
+bool responder::is_of_domain() const {
+    return shared_.shared_receives != nullptr &&
+           shared_.shared_receives->owner()->domain() == shared_.attr.h_xrcd;
+}
+
+// All packets of a message name the same queue. False: a NAK is sent. Source: IBA annex A14
+// (invalid XRCETH, XRC domain violation).
+bool responder::check_receives(const packet& what) {
+    const bool is_same = what.row().is_first() || message_.srq == named_srq_;
+    if (is_same && is_of_domain()) return true;
+    const bool is_foreign = is_same && shared_.shared_receives != nullptr;
+    send_nak(invalid_request, IB_WC_LOCAL_QP_OPERATION_ERROR,
+             is_foreign ? IB_AE_XRC_DOMAIN_FATAL : IB_AE_INVALID_XRCETH);
+    return false;
 }
 
 } // namespace irpverbs::hca_software::transport

@@ -61,6 +61,7 @@ private:
         bool dropped = false;                 // unreliable: the rest of it is ignored
         ULONGLONG received = 0;               // bytes
         rdma_header target;                   // of a write
+        ULONG srq = 0;                        // that its packets name, of an XRC target
     };
 
     // ---- reliable
@@ -70,7 +71,8 @@ private:
     void execute_read(const packet& what);
     void execute_atomic(const packet& what);
     void add_resource(psn next_expected);
-    bool perform(const atomic_header& on, operation what, UCHAR* at, ULONGLONG& before);
+    static bool perform(memory_access& memory, const atomic_header& on, operation what, UCHAR* at,
+                        ULONGLONG& before);
     void receive_duplicate(const packet& what);
     void replay_read(const packet& what);
     void replay_atomic(const packet& what);
@@ -78,7 +80,13 @@ private:
     bool is_granted(operation what) const;
     void send_rnr_nak();
     void send_nak(UCHAR why, IB_WC_STATUS of_receive);
+    void send_nak(UCHAR why, IB_WC_STATUS of_receive, IB_ASYNC_EVENT event);
     void accept(const packet& what);
+
+    // ---- XRC targets
+    void look_up(ULONG srq);
+    bool is_of_domain() const;
+    bool check_receives(const packet& what);
 
     // ---- unreliable
     void receive_unreliable(const packet& what);
@@ -95,6 +103,7 @@ private:
     bool take_shared();
     bool has_receive() const;
     memory_access& receive_memory() const;
+    memory_access& remote_memory() const;
     bool has_receive_for(const opcode_row& row);
     bool has_right_length(const packet& what) const;
     outcome execute(const packet& what);
@@ -103,6 +112,7 @@ private:
     bool finish(const packet& what);
     void complete_receive(const packet& what);
     void complete_receive(IB_WC_STATUS status);
+    void report(const IB_WC& entry);
     IB_WC completion_of(ULONGLONG wr_id, operation what, ULONG length) const;
     void report_established();
     void report_last();
@@ -118,6 +128,8 @@ private:
     read_resources resources_;
     receive_request receive_;
     bool has_receive_ = false; // `receive_` is taken from the queue, and not completed
+    ULONG named_srq_ = 0;      // of an XRC target: the number that was looked up last
+    ULONG receive_srq_ = 0;    // of an XRC target: the queue of `receive_`
     message message_;
     psn expected_;
     ULONG messages_ = 0;    // MSN
@@ -137,6 +149,11 @@ inline bool responder::is_granted(operation what) const {
 
 inline memory_access& responder::receive_memory() const {
     return shares_receives() ? shared_.shared_receives->memory() : shared_.memory;
+}
+
+// The domain of a target's shared receive queue is that of all keys. Source: IBA annex A14.
+inline memory_access& responder::remote_memory() const {
+    return shared_.is_target() ? shared_.shared_receives->memory() : shared_.memory;
 }
 
 inline IB_WC responder::completion_of(ULONGLONG wr_id, operation what, ULONG length) const {

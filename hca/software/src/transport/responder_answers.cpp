@@ -13,10 +13,13 @@ void responder::run() {
 }
 
 acknowledge_header responder::acknowledgement() const {
-    return {shares_receives() ? no_credits : credit_code(queue_.count()), messages_};
+    const bool has_own = !shares_receives() && !shared_.is_target();
+    return {has_own ? credit_code(queue_.count()) : no_credits, messages_};
 }
 
 bool responder::send_read_packet(read_resource& from) {
+    if (shared_.is_target()) look_up(from.srq);
+    const bool is_lost = shared_.is_target() && !is_of_domain();
     const bool is_last = from.next == from.end;
     packet made = shared_.new_packet(operation::read_response,
                                      position_of(from.next == from.begin, is_last), from.next);
@@ -28,8 +31,8 @@ bool responder::send_read_packet(read_resource& from) {
         made.content.append({at, piece});
         return true;
     };
-    if (for_each_piece(shared_.memory, from.rkey, from.address + offset, size, IB_AC_RDMA_READ,
-                       append))
+    if (!is_lost && for_each_piece(remote_memory(), from.rkey, from.address + offset, size,
+                                   IB_AC_RDMA_READ, append))
         result = shared_.owner.transmit(made);
     if (result == transmission::later) return false;
     if (result == transmission::unmapped) {

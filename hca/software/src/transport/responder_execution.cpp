@@ -74,8 +74,13 @@ bool responder::ensure_receive() {
 
 bool responder::take_shared() {
     bool reached_limit = false;
-    const bool taken = shared_.shared_receives->take(receive_, reached_limit);
-    if (reached_limit) shared_.owner.report(IB_AE_SRQ_LIMIT_REACHED);
+    shared_receive_queue& from = *shared_.shared_receives;
+    const bool taken = from.take(receive_, reached_limit);
+    receive_srq_ = named_srq_;
+    if (reached_limit && shared_.is_target())
+        from.owner()->report_limit();
+    else if (reached_limit)
+        shared_.owner.report(IB_AE_SRQ_LIMIT_REACHED);
     return taken;
 }
 
@@ -105,7 +110,7 @@ bool responder::has_right_length(const packet& what) const {
 
 responder::outcome responder::execute(const packet& what) {
     if (!has_right_length(what)) return {invalid_request, IB_WC_LOCAL_LENGTH_ERROR};
-    if (what.row().is_first()) message_ = {what.row().what, false, 0, what.rdma};
+    if (what.row().is_first()) message_ = {what.row().what, false, 0, what.rdma, what.to_srq};
     return writes(what.row()) ? execute_write(what) : execute_send(what);
 }
 
@@ -127,9 +132,10 @@ responder::outcome responder::execute_write(const packet& what) {
     const bool fits = what.row().is_last() ? end == target.length : end < target.length;
     if (target.length > max_message || !fits) return {invalid_request, IB_WC_LOCAL_LENGTH_ERROR};
     if (target.length != 0) {
-        const bool whole = is_accessible(shared_.memory, target.rkey, target.address, target.length,
-                                         IB_AC_RDMA_WRITE);
-        if (!whole || !copy_payload(shared_.memory, target.rkey, target.address + message_.received,
+        memory_access& memory = remote_memory();
+        const bool whole =
+            is_accessible(memory, target.rkey, target.address, target.length, IB_AC_RDMA_WRITE);
+        if (!whole || !copy_payload(memory, target.rkey, target.address + message_.received,
                                     IB_AC_RDMA_WRITE, what.content))
             return {no_access, IB_WC_LOCAL_PROTECTION_ERROR};
     }
@@ -158,7 +164,7 @@ void responder::complete_receive(const packet& what) {
     }
     if (row.has(has_invalidate)) {
         // Source: IBA 10.6.5.2; the requester does not learn of a key that is wrong.
-        if (!shared_.memory.invalidate(what.invalidated_rkey)) {
+        if (!remote_memory().invalidate(what.invalidated_rkey)) {
             complete_receive(IB_WC_LOCAL_QP_OPERATION_ERROR);
             reply_.reset();
             return shared_.fail(IB_QPS_ERROR);
@@ -175,7 +181,7 @@ void responder::complete_receive(const packet& what) {
         entry.PathBits = what.arrived->path_bits;
     }
     has_receive_ = false;
-    shared_.owner.complete_receive(entry);
+    report(entry);
 }
 
 void responder::complete_receive(IB_WC_STATUS status) {
@@ -184,13 +190,23 @@ void responder::complete_receive(IB_WC_STATUS status) {
     entry.Status = status;
     entry.QpNumber = shared_.attr.num;
     has_receive_ = false;
-    shared_.owner.complete_receive(entry);
+    report(entry);
+}
+
+// A shared receive queue that was destroyed has dropped its receives, also the one that was taken.
+void responder::report(const IB_WC& entry) {
+    if (!shared_.is_target()) return shared_.owner.complete_receive(entry);
+    look_up(receive_srq_);
+    if (shared_.shared_receives == nullptr) return;
+    if (shared_.shared_receives->owner()->complete(entry)) return;
+    shared_.owner.report(IB_AE_WQ_FATAL);
+    shared_.fail(IB_QPS_ERROR);
 }
 
 void responder::flush() {
     if (has_receive_) complete_receive(IB_WC_FLUSHED);
     message_ = {};
-    if (shares_receives()) return report_last();
+    if (shares_receives() || shared_.is_target()) return report_last();
     while (ensure_receive())
         complete_receive(IB_WC_FLUSHED);
 }
@@ -205,6 +221,7 @@ void responder::reset() {
     queue_.clear();
     has_receive_ = reported_last_ = false;
     message_ = {};
+    if (shared_.is_target()) shared_.shared_receives = nullptr;
     drop_responses();
 }
 

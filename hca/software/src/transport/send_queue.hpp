@@ -23,7 +23,8 @@ struct send_request {
         window_binding binding;         // of WR_BIND_MW
         page_registration registration; // of WR_FAST_REG_MR
     };
-    bool has_way; // of a datagram, as the next three
+    ULONG remote_srq; // of an XRC initiator
+    bool has_way;     // of a datagram, as the next three
     ib_av_attr_t to;
     ib_qpn_t to_qp;
     ib_qkey_t to_qkey;

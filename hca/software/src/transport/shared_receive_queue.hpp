@@ -7,12 +7,26 @@
 
 namespace irpverbs::hca_software::transport {
 
+/// The owner of a shared receive queue with an XRC domain. Queue pairs call it under their locks.
+class xrc_owner {
+public:
+    virtual const IB_XRCD* domain() const = 0;
+    /// False: the completion queue was full.
+    virtual bool complete(const IB_WC& entry) = 0;
+    virtual void report_limit() = 0;
+
+protected:
+    ~xrc_owner() = default;
+};
+
 /// Has a lock of its own, which is acquired after those of queue pairs. IRQL: <= DISPATCH_LEVEL.
 /// Source: IBA 10.2.9 (shared receive queues).
 class shared_receive_queue {
 public:
-    /// `memory` has the regions that the receives name, and outlives the queue.
-    explicit shared_receive_queue(memory_access& memory) : memory_(memory) {}
+    /// `memory` has the regions that the receives name, and those of the peers' keys if the queue
+    /// has an XRC domain: then `owner` is not null. Both outlive the queue.
+    explicit shared_receive_queue(memory_access& memory, xrc_owner* owner = nullptr)
+        : memory_(memory), owner_(owner) {}
     shared_receive_queue(const shared_receive_queue&) = delete;
     shared_receive_queue& operator=(const shared_receive_queue&) = delete;
 
@@ -32,11 +46,13 @@ public:
     ULONG limit() const;
 
     memory_access& memory() const { return memory_; }
+    xrc_owner* owner() const { return owner_; }
 
 private:
     bool reach_limit();
 
     memory_access& memory_;
+    xrc_owner* const owner_;
     mutable KSPIN_LOCK lock_ = 0;
     receive_queue queue_; // guarded by lock_, as the next
     ULONG limit_ = 0;     // 0: none

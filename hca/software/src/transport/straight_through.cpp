@@ -68,8 +68,9 @@ inline void responder::passed_straight(const ib_send_wr_t& what, ULONG length) {
 bool straight_through::connects(const queue_pair& from, const queue_pair& to) {
     const endpoint& one = from.shared_;
     const endpoint& other = to.shared_;
-    return !one.is_datagram() && one.service() == other.service() && one.mtu() == other.mtu() &&
-           one.attr.dest_num == other.attr.num && other.attr.dest_num == one.attr.num;
+    return !one.is_datagram() && one.attr.qp_type == other.attr.qp_type &&
+           one.mtu() == other.mtu() && one.attr.dest_num == other.attr.num &&
+           other.attr.dest_num == one.attr.num;
 }
 
 ib_send_wr_t* straight_through::pass(ib_send_wr_t* list) {
@@ -235,7 +236,8 @@ bool straight_through::execute_atomic(const ib_send_wr_t& what) {
     if (at == nullptr || !scatter(from_.shared_.memory, list_of(what), 0, result)) return false;
     const atomic_header on{remote.vaddr, remote.rkey, swaps ? remote.atomic2 : remote.atomic1,
                            swaps ? remote.atomic1 : 0};
-    if (!to_.perform(on, swaps ? operation::compare_swap : operation::fetch_add, at, before))
+    if (!responder::perform(to_.shared_.memory, on,
+                            swaps ? operation::compare_swap : operation::fetch_add, at, before))
         return false;
     scatter(from_.shared_.memory, list_of(what), 0, result);
     count_atomic();

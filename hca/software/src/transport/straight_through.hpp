@@ -25,7 +25,8 @@ public:
           mtu_bits_(std::countr_zero(from.shared_.mtu())) {}
 
     /// True if both belong to the same connection, and have the same path MTU: a difference is an
-    /// error that packets report.
+    /// error that packets report. The ends of an XRC connection have different types: it has
+    /// packets only.
     static bool connects(const queue_pair& from, const queue_pair& to);
 
     /// Executes and completes the first work requests of a list, as if their packets and responses

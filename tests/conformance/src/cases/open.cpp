@@ -82,6 +82,8 @@ void null_object_returns_invalid_parameter(world&) {
                              flush_qp(nullptr),
                              attach_mcast(nullptr, nullptr, 0),
                              detach_mcast(nullptr),
+                             allocate_xrcd(nullptr),
+                             deallocate_xrcd(nullptr),
                              get_qp_event(nullptr),
                              create_srq(nullptr, nullptr),
                              destroy_srq(nullptr),

@@ -297,13 +297,13 @@ void allocation_failure_leaves_nothing(world& here) {
 
 constexpr const char* counts =
     "It counts as created with the protection domain, both completion queues, which may be one, "
-    "and the shared receive queue.";
+    "the shared receive queue and the XRC domain.";
 constexpr const char* in_turn =
     "Modify and flush of one queue pair execute one at a time, in their order.";
 constexpr const char* wrong_create =
     "STATUS_INVALID_PARAMETER: also a completion queue that is NULL or of another IB_CA, a shared "
     "receive queue of another IB_CA or together with a receive queue, an unknown type, or more "
-    "work requests, data segments or inline bytes than the HCA supports.";
+    "work requests, data segments or inline bytes than the HCA supports;";
 constexpr const char* wrong_modify = "STATUS_INVALID_PARAMETER: also a required attribute is "
                                      "missing, an attribute is not allowed in "
                                      "this transition, or a value is out of its range.";

@@ -66,8 +66,9 @@ void invalid_parameters_are_refused(world& here) {
     const srq_scene scene(here);
     const IB_CA_ATTR limits = scene.limits();
     for (const ib_srq_create_t& wanted :
-         {ib_srq_create_t{nullptr, {}, 0, 1}, ib_srq_create_t{nullptr, {}, limits.MaxSrqWrs + 1, 1},
-          ib_srq_create_t{nullptr, {}, 1, limits.MaxSrqSges + 1}})
+         {ib_srq_create_t{nullptr, {}, 0, 1, nullptr, nullptr},
+          ib_srq_create_t{nullptr, {}, limits.MaxSrqWrs + 1, 1, nullptr, nullptr},
+          ib_srq_create_t{nullptr, {}, 1, limits.MaxSrqSges + 1, nullptr, nullptr}})
         EXPECT_STATUS(verb_call(create_srq(scene.domain, &wanted)).status(),
                       STATUS_INVALID_PARAMETER)
             << wanted.max_wr;
@@ -164,7 +165,7 @@ void wait_for_event_races_with_cancel(world& here) {
 
 void user_parameters_are_copied(world& here) {
     const srq_scene scene(here);
-    const ib_srq_create_t wanted{nullptr, {}, 4, 1};
+    const ib_srq_create_t wanted{nullptr, {}, 4, 1, nullptr, nullptr};
     verb_call call(for_user(create_srq(scene.domain, &wanted)));
     ASSERT_EQ(call.status(), STATUS_SUCCESS);
     EXPECT_STATUS(status_of(destroy_srq(call.object<IB_SRQ>())), STATUS_SUCCESS);
@@ -269,10 +270,11 @@ void limit_is_reported_once(world& here) {
 
 constexpr const char* counts =
     "It counts as created with the protection domain, both completion queues, which may be one, "
-    "and the shared receive queue.";
+    "the shared receive queue and the XRC domain.";
 constexpr const char* wrong_create =
-    "STATUS_INVALID_PARAMETER: also a max_wr of 0, or more work requests or data segments than the "
-    "HCA supports (IB_CA_ATTR.MaxSrqWrs, MaxSrqSges).";
+    "STATUS_INVALID_PARAMETER: also a max_wr of 0, more work requests or data segments than the "
+    "HCA supports (IB_CA_ATTR.MaxSrqWrs, MaxSrqSges), only one of h_xrcd and h_cq, or one of "
+    "another IB_CA.";
 constexpr const char* wrong_modify =
     "STATUS_INVALID_PARAMETER: also opts that are 0 or unknown, a max_wr of 0, above the HCA's "
     "limit or below the number of outstanding receives, or an srq_limit above max_wr.";

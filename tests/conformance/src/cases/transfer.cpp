@@ -361,8 +361,9 @@ constexpr test_case cases[] = {
      "STATUS_INVALID_DEVICE_STATE: the state is IB_QPS_RESET, IB_QPS_INIT or IB_QPS_RTR.", nothing,
      kind::steps, posts_depend_on_the_state},
     {"PostSend.OtherServices_HaveFewerOperations",
-     "STATUS_INVALID_DEVICE_REQUEST: the type of the queue pair has no such work request.", nothing,
-     kind::steps, other_services_have_fewer_operations},
+     "STATUS_INVALID_DEVICE_REQUEST: the type of the queue pair has no such work request, or no "
+     "send queue.",
+     nothing, kind::steps, other_services_have_fewer_operations},
 };
 
 } // namespace
