@@ -29,6 +29,10 @@ class PingPong(TwoProcesses):
     def test_shared_receive_queue(self):
         self.ping("ibv_srq_pingpong", "-n", "200", "-q", "4")
 
+    def test_shared_receive_queue_of_an_xrc_domain(self):
+        for out in self.play("ibv_xsrq_pingpong", "-n", "200"):
+            self.assertIn("success", out)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -345,8 +345,8 @@ TEST(Objects, Unsupported_HasItsConvention) {
     ibv_ece ece{};
     EXPECT_EQ(ibv_query_ece(*one.qp, &ece), EOPNOTSUPP);
     EXPECT_EQ(ibv_reg_dmabuf_mr(one.pd, 0, 1, 0, 0, 0), nullptr);
-    ibv_xrcd_init_attr domain{};
-    EXPECT_EQ(ibv_open_xrcd(one.context, &domain), nullptr);
+    ibv_qp_open_attr shared{};
+    EXPECT_EQ(ibv_open_qp(one.context, &shared), nullptr);
     EXPECT_EQ(errno, EOPNOTSUPP);
     EXPECT_EQ(ibv_is_fork_initialized(), IBV_FORK_UNNEEDED);
     EXPECT_EQ(ibv_fork_init(), 0);

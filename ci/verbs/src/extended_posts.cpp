@@ -59,6 +59,10 @@ void set_datagram_address(ibv_qp_ex* shown, ibv_ah* way, std::uint32_t qpn, std:
     builder_of(shown).current().dgrm.ud = {address_handle::of(way).av, qpn, qkey, 0};
 }
 
+void set_shared_receives(ibv_qp_ex* shown, std::uint32_t number) {
+    builder_of(shown).current().remote_srq = number;
+}
+
 void set_segment(ibv_qp_ex* shown, std::uint32_t lkey, std::uint64_t address,
                  std::uint32_t length) {
     const ibv_sge segment{address, length, lkey};
@@ -97,6 +101,7 @@ void fill_table(ibv_qp_ex& made) {
     made.wr_atomic_cmp_swp = compare_and_swap;
     made.wr_atomic_fetch_add = fetch_and_add;
     made.wr_set_ud_addr = set_datagram_address;
+    made.wr_set_xrc_srqn = set_shared_receives;
     made.wr_set_sge = set_segment;
     made.wr_set_sge_list = set_segments;
     made.wr_set_inline_data = set_inline;

@@ -62,6 +62,7 @@ void remember(IB_CA* ca, IB_CQ* created) { keep<CiDestroyCq>(ca, created); }
 void remember(IB_CA* ca, IB_SRQ* created) { keep<CiDestroySrq>(ca, created); }
 void remember(IB_CA* ca, IB_QP* created) { keep<CiDestroyQp>(ca, created); }
 void remember(IB_CA* ca, IB_MCAST* created) { keep<CiDetachMcast>(ca, created); }
+void remember(IB_CA* ca, IB_XRCD* created) { keep<CiDeallocateXrcd>(ca, created); }
 
 void forget(const void* object) {
     object_table& all = table();

@@ -15,6 +15,7 @@ void remember(IB_CA* ca, IB_CQ* created);
 void remember(IB_CA* ca, IB_SRQ* created);
 void remember(IB_CA* ca, IB_QP* created);
 void remember(IB_CA* ca, IB_MCAST* created);
+void remember(IB_CA* ca, IB_XRCD* created);
 void forget(const void* object);
 
 /// Destroys the objects of an HCA, the youngest first: most are younger than those that they use.

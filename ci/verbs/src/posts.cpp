@@ -46,7 +46,7 @@ void set_common(To& to, const From& from) {
 }
 
 // Returns false for an operation that does not exist.
-bool translate(const ibv_send_wr& from, bool is_datagram, ib_send_wr_t& to) {
+bool translate(const ibv_send_wr& from, ibv_qp_type type, ib_send_wr_t& to) {
     const auto index = static_cast<std::size_t>(from.opcode);
     if (index >= operations.size()) return false;
     if ((from.send_flags & IBV_SEND_IP_CSUM) != 0) return false;
@@ -54,7 +54,8 @@ bool translate(const ibv_send_wr& from, bool is_datagram, ib_send_wr_t& to) {
     to.wr_type = operations[index].type;
     to.send_opt = options_of(from.send_flags) | operations[index].options;
     to.immediate_data = from.imm_data; // or the key to be invalidated
-    if (is_datagram) {
+    to.remote_srq = type == IBV_QPT_XRC_SEND ? from.qp_type.xrc.remote_srqn : 0;
+    if (type == IBV_QPT_UD) {
         const bool has_way = from.wr.ud.ah != nullptr;
         to.dgrm.ud = {has_way ? address_handle::of(from.wr.ud.ah).av : nullptr,
                       from.wr.ud.remote_qpn, from.wr.ud.remote_qkey, 0};
@@ -112,10 +113,11 @@ bool translate_receive(const ibv_recv_wr& from, ib_recv_wr_t& to) {
 } // namespace
 
 int post_send(ibv_qp* qp, ibv_send_wr* list, ibv_send_wr** failed) {
-    const bool is_datagram = qp->qp_type == IBV_QPT_UD;
     return post_list<ib_send_wr_t>(
         list, failed,
-        [=](const ibv_send_wr& from, ib_send_wr_t& to) { return translate(from, is_datagram, to); },
+        [type = qp->qp_type](const ibv_send_wr& from, ib_send_wr_t& to) {
+            return translate(from, type, to);
+        },
         [qp = queue_pair::of(qp).qp](ib_send_wr_t* batch, ib_send_wr_t** first_failed) {
             return CiPostSend(qp, batch, first_failed);
         });

@@ -7,6 +7,7 @@
 #include "qp_attributes.hpp"
 #include "shared_receive_queue.hpp"
 #include "verb_call.hpp"
+#include "xrc_domain.hpp"
 
 #include <new>
 
@@ -37,6 +38,7 @@ constexpr std::uint64_t window_ops =
 
 std::uint64_t supported_ops(ibv_qp_type type, const IB_CA_ATTR& of) {
     if (type == IBV_QPT_UD) return datagram_ops;
+    if (type == IBV_QPT_XRC_RECV) return 0;
     constexpr ULONG windows = IB_CA_CAP_MEMORY_WINDOWS_2A | IB_CA_CAP_MEMORY_WINDOWS_2B;
     const bool has_windows = (of.Capabilities & windows) != 0;
     return (type == IBV_QPT_UC ? unreliable_ops : reliable_ops) | (has_windows ? window_ops : 0);
@@ -55,24 +57,44 @@ bool is_supported(const ibv_qp_init_attr_ex& attr, const IB_CA_ATTR& by) {
             (attr.send_ops_flags & ~supported_ops(attr.qp_type, by)) == 0);
 }
 
-ib_qp_create_t creation_of(queue_pair& made, const ibv_qp_init_attr_ex& attr, ib_qp_type_t type) {
-    ib_qp_create_t create{};
-    create.qp_context = &made;
-    create.dispatch.AsyncEvent = qp_event_occurred;
+void set_sends(ib_qp_create_t& create, const ibv_qp_init_attr_ex& attr) {
     create.h_sq_cq = own(attr.send_cq);
-    create.h_rq_cq = own(attr.recv_cq);
-    create.qp_type = type;
     create.sq_depth = attr.cap.max_send_wr;
     create.sq_sge = attr.cap.max_send_sge;
     create.sq_max_inline = attr.cap.max_inline_data;
     create.sq_signaled = attr.sq_sig_all != 0;
+}
+
+void set_receives(ib_qp_create_t& create, const ibv_qp_init_attr_ex& attr) {
+    create.h_rq_cq = own(attr.recv_cq);
     if (attr.srq != nullptr) {
         create.h_srq = shared_receive_queue::of(attr.srq).srq;
     } else {
         create.rq_depth = attr.cap.max_recv_wr;
         create.rq_sge = attr.cap.max_recv_sge;
     }
+}
+
+// Attributes of a queue that the type does not have are ignored, as by libibverbs.
+ib_qp_create_t creation_of(queue_pair& made, const ibv_qp_init_attr_ex& attr, ib_qp_type_t type) {
+    ib_qp_create_t create{};
+    create.qp_context = &made;
+    create.dispatch.AsyncEvent = qp_event_occurred;
+    create.qp_type = type;
+    if (type == IB_QPT_XRC_TGT)
+        create.h_xrcd = xrc_domain::of(attr.xrcd).own();
+    else
+        set_sends(create, attr);
+    if (type != IB_QPT_XRC_TGT && type != IB_QPT_XRC_INI) set_receives(create, attr);
     return create;
+}
+
+// Null: the attributes lack the domain that the type needs.
+IB_PD* domain_of(const ibv_qp_init_attr_ex& attr) {
+    if (attr.qp_type == IBV_QPT_XRC_RECV)
+        return names(attr, IBV_QP_INIT_ATTR_XRCD) ? xrc_domain::of(attr.xrcd).protection()
+                                                  : nullptr;
+    return attr.pd != nullptr ? protection_domain::of(attr.pd).own() : nullptr;
 }
 
 void prepare(queue_pair& made, ibv_context* of, const ibv_qp_init_attr_ex& attr) {
@@ -105,16 +127,16 @@ void make_extended(queue_pair& made) {
 queue_pair* create(ibv_context* of, ibv_qp_init_attr_ex& attr) {
     ib_qp_type_t type = 0;
     const bool has_type = type_from_libibverbs(attr.qp_type, type);
-    if (!has_type || !is_supported(attr, open_device::of(of).limits()) || attr.pd == nullptr) {
-        errno = has_type && attr.pd != nullptr ? EOPNOTSUPP : EINVAL;
+    IB_PD* const domain = domain_of(attr);
+    if (!has_type || !is_supported(attr, open_device::of(of).limits()) || domain == nullptr) {
+        errno = has_type && domain != nullptr ? EOPNOTSUPP : EINVAL;
         return nullptr;
     }
     auto made = std::make_unique<queue_pair>();
     prepare(*made, of, attr);
     const ib_qp_create_t create = creation_of(*made, attr, type);
-    made->qp = own_object<IB_QP>(open_device::of(of).ca(),
-                                 call(CiCreateQp, protection_domain::of(attr.pd).own(), &create,
-                                      static_cast<CI_UDATA*>(nullptr)));
+    made->qp = own_object<IB_QP>(open_device::of(of).ca(), call(CiCreateQp, domain, &create,
+                                                                static_cast<CI_UDATA*>(nullptr)));
     if (made->qp == nullptr) return nullptr;
     made->qp_base.qp_num = made->qp_base.handle = made->qp->Num;
     attr.cap = granted(*made->qp);
@@ -122,8 +144,9 @@ queue_pair* create(ibv_context* of, ibv_qp_init_attr_ex& attr) {
 }
 
 void remove_completions(const ibv_qp& of) {
-    completion_queue::of(of.send_cq).remove_completions(of.qp_num);
-    if (of.recv_cq != of.send_cq) completion_queue::of(of.recv_cq).remove_completions(of.qp_num);
+    if (of.send_cq != nullptr) completion_queue::of(of.send_cq).remove_completions(of.qp_num);
+    if (of.recv_cq != nullptr && of.recv_cq != of.send_cq)
+        completion_queue::of(of.recv_cq).remove_completions(of.qp_num);
 }
 
 int destroy(queue_pair& ended) {

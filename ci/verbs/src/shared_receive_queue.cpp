@@ -1,9 +1,11 @@
 #include "shared_receive_queue.hpp"
 
+#include "completion_queue.hpp"
 #include "memory.hpp"
 #include "open_device.hpp"
 #include "own_objects.hpp"
 #include "verb_call.hpp"
+#include "xrc_domain.hpp"
 
 #include <memory>
 #include <new>
@@ -27,12 +29,13 @@ void prepare(shared_receive_queue& made, ibv_pd* pd, void* srq_context) {
 }
 
 // Writes what was granted to `attr`.
-ibv_srq* create(ibv_pd* pd, void* srq_context, ibv_srq_attr& attr) {
+ibv_srq* create(ibv_pd* pd, void* srq_context, ibv_srq_attr& attr, IB_XRCD* xrcd = nullptr,
+                IB_CQ* cq = nullptr) {
     std::unique_ptr<shared_receive_queue> made(new (std::nothrow) shared_receive_queue{});
     if (made == nullptr) return nullptr;
     prepare(*made, pd, srq_context);
-    const ib_srq_create_t create{made.get(),   {srq_event_occurred}, attr.max_wr,
-                                 attr.max_sge, nullptr,              nullptr};
+    const ib_srq_create_t create{made.get(), {srq_event_occurred}, attr.max_wr, attr.max_sge, xrcd,
+                                 cq};
     made->srq = own_object<IB_SRQ>(open_device::of(pd->context).ca(),
                                    call(CiCreateSrq, protection_domain::of(pd).own(), &create,
                                         static_cast<CI_UDATA*>(nullptr)));
@@ -42,12 +45,29 @@ ibv_srq* create(ibv_pd* pd, void* srq_context, ibv_srq_attr& attr) {
     return made.release();
 }
 
+constexpr std::uint32_t xrc_masks =
+    IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ;
+
 } // namespace
 
 // The header sends requests for a basic queue to ibv_create_srq.
-ibv_srq* create_srq_ex(ibv_context*, ibv_srq_init_attr_ex*) {
-    errno = EOPNOTSUPP;
-    return nullptr;
+ibv_srq* create_srq_ex(ibv_context*, ibv_srq_init_attr_ex* attr) {
+    const bool has_type = (attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE) != 0;
+    if (!has_type || attr->srq_type != IBV_SRQT_XRC || (attr->comp_mask & ~xrc_masks) != 0) {
+        errno = EOPNOTSUPP;
+        return nullptr;
+    }
+    if (attr->comp_mask != xrc_masks) {
+        errno = EINVAL;
+        return nullptr;
+    }
+    return create(attr->pd, attr->srq_context, attr->attr, xrc_domain::of(attr->xrcd).own(),
+                  completion_queue::of(attr->cq).cq);
+}
+
+int srq_number(ibv_srq* srq, std::uint32_t* number) {
+    *number = shared_receive_queue::of(srq).srq->Num;
+    return *number != 0 ? 0 : EOPNOTSUPP;
 }
 
 } // namespace irpverbs::verbs

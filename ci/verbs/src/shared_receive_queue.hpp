@@ -18,5 +18,6 @@ struct shared_receive_queue : ibv_srq {
 };
 
 ibv_srq* create_srq_ex(ibv_context* of, ibv_srq_init_attr_ex* attr);
+int srq_number(ibv_srq* srq, std::uint32_t* number);
 
 } // namespace irpverbs::verbs

@@ -9,6 +9,7 @@
 #include "posts.hpp"
 #include "queue_pair.hpp"
 #include "shared_receive_queue.hpp"
+#include "xrc_domain.hpp"
 
 namespace irpverbs::verbs {
 
@@ -24,6 +25,9 @@ void fill_tables(open_device& made) {
     made.create_cq_ex = create_cq_ex;
     made.create_qp_ex = create_qp_ex;
     made.create_srq_ex = create_srq_ex;
+    made.get_srq_num = srq_number;
+    made.open_xrcd = open_xrc_domain;
+    made.close_xrcd = close_xrc_domain;
     made.advise_mr = advise_mr;
     made.alloc_dm = allocate_memory;
     made.free_dm = free_memory;
