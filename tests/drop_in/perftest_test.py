@@ -22,6 +22,8 @@ class Perftest(TwoProcesses):
         for transport in ("UC", "UD"):
             self.measure("ib_send_lat", "-c", transport)
         self.measure("ib_write_lat", "-c", "UC")
+        for program in ("ib_send_lat", "ib_write_lat", "ib_read_lat", "ib_atomic_lat"):
+            self.measure(program, "-c", "XRC")
 
     def test_bandwidth_of_each_operation_and_transport(self):
         for program in ("ib_send_bw", "ib_write_bw", "ib_read_bw", "ib_atomic_bw"):
@@ -29,6 +31,7 @@ class Perftest(TwoProcesses):
             self.measure(program, "-b")
         for transport in ("UC", "UD"):
             self.measure("ib_send_bw", "-c", transport)
+        self.measure("ib_send_bw", "-c", "XRC", "-q", "4")
 
     def test_sizes(self):
         for size in ("1", "4097", "1048576"):

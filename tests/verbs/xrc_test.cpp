@@ -33,8 +33,8 @@ public:
     xrc_ends() {
         ibv_port_attr port{};
         EXPECT_EQ(ibv_query_port(device.context, 1, &port), 0);
-        connect(target, initiator, port.lid, IBV_QPT_XRC_RECV);
-        connect(initiator, target, port.lid, IBV_QPT_XRC_SEND);
+        connect(target, initiator, port.lid);
+        connect(initiator, target, port.lid);
         EXPECT_EQ(ibv_get_srq_num(srq, &srq_number), 0);
     }
     int post_receive(std::uint64_t id) {
@@ -70,14 +70,14 @@ private:
         attr.send_ops_flags = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_RDMA_WRITE;
         return ibv_create_qp_ex(device.context, &attr);
     }
-    static void connect(ibv_qp* qp, ibv_qp* peer, std::uint16_t lid, ibv_qp_type type) {
+    // Both halves name the attributes of requester and responder, as programs do.
+    static void connect(ibv_qp* qp, ibv_qp* peer, std::uint16_t lid) {
         ibv_qp_attr attr{};
         attr.qp_state = IBV_QPS_INIT;
         attr.port_num = 1;
         attr.qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
         const int common = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS;
         EXPECT_EQ(ibv_modify_qp(qp, &attr, common), 0);
-        const bool receives = type == IBV_QPT_XRC_RECV;
         attr.qp_state = IBV_QPS_RTR;
         attr.ah_attr.dlid = lid;
         attr.ah_attr.port_num = 1;
@@ -87,13 +87,13 @@ private:
         const int path =
             IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
         const int responder = IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
-        EXPECT_EQ(ibv_modify_qp(qp, &attr, path | (receives ? responder : 0)), 0);
+        EXPECT_EQ(ibv_modify_qp(qp, &attr, path | responder), 0);
         attr.qp_state = IBV_QPS_RTS;
         attr.timeout = 14;
         attr.retry_cnt = attr.rnr_retry = 7;
         const int requester = IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
         const int ready = IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT;
-        EXPECT_EQ(ibv_modify_qp(qp, &attr, ready | (receives ? 0 : requester)), 0);
+        EXPECT_EQ(ibv_modify_qp(qp, &attr, ready | requester), 0);
     }
 };
 

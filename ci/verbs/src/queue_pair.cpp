@@ -149,6 +149,15 @@ void remove_completions(const ibv_qp& of) {
         completion_queue::of(of.recv_cq).remove_completions(of.qp_num);
 }
 
+/// The attributes that the kernel's interface leaves out for a type, since it is one half of a
+/// connection: programs name them for both halves.
+constexpr int attributes_left_out(ibv_qp_type type) {
+    if (type == IBV_QPT_XRC_SEND) return IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+    if (type == IBV_QPT_XRC_RECV)
+        return IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY;
+    return 0;
+}
+
 int destroy(queue_pair& ended) {
     const outcome done = destroy_own(CiDestroyQp, ended.qp);
     if (!done) return done.error();
@@ -209,6 +218,7 @@ ibv_qp_ex* irpverbs_ibv_qp_to_qp_ex(ibv_qp* qp) {
 
 int irpverbs_ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask) {
     ib_qp_mod_t change{};
+    mask &= ~attributes_left_out(qp->qp_type);
     if (!change_from_libibverbs(*attr, mask, change)) return EINVAL;
     const outcome done =
         call(CiModifyQp, queue_pair::of(qp).qp, &change, static_cast<CI_UDATA*>(nullptr));

@@ -73,7 +73,6 @@ ULONG capabilities_of(unsigned flags) {
         moved{IBV_DEVICE_MEM_WINDOW_TYPE_2A, IB_CA_CAP_MEMORY_WINDOWS_2A},
         moved{IBV_DEVICE_MEM_WINDOW_TYPE_2B, IB_CA_CAP_MEMORY_WINDOWS_2B},
         moved{IBV_DEVICE_MEM_MGT_EXTENSIONS, IB_CA_CAP_FAST_REGISTER},
-        moved{IBV_DEVICE_XRC, IB_CA_CAP_XRC},
     };
     ULONG capabilities = flags & same_capabilities;
     for (const moved& each : others)
