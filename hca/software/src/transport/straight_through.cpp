@@ -256,7 +256,7 @@ inline void straight_through::count_message(const ib_send_wr_t& what, ULONG leng
     traffic_.requests += packets;
     traffic_.request_words += packets * base_words + header_words + words_of(length) +
                               (brings_immediate(what) ? immediate_words : 0);
-    if (!from_.shared_.is_reliable()) return;
+    if (from_.shared_.attr.qp_type != IB_QPT_RELIABLE_CONN) return; // XRC has packets only
     ++traffic_.responses;
     traffic_.response_words += base_words + acknowledge_words;
 }
