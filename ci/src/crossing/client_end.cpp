@@ -140,6 +140,26 @@ bool return_block(const row& verb, const received& reply, const parameters& with
 
 } // namespace
 
+CI_UDATA* user_data_of(const IO_STACK_LOCATION& location) {
+    return user_data_of(row_of(location.MinorFunction), words_of(location));
+}
+
+bool set_user_data(IO_STACK_LOCATION& location, CI_UDATA* user_data) {
+    switch (row_of(location.MinorFunction).user_data) {
+    case user_data_place::buffer:
+        location.Parameters.Others.Argument2 = user_data;
+        return true;
+    case user_data_place::last_word:
+        location.Parameters.Others.Argument4 = user_data;
+        return true;
+    case user_data_place::none:
+        break;
+    }
+    return false;
+}
+
+ULONG& entries_of(IO_STACK_LOCATION& location) { return create_count_of(&location); }
+
 void parts::add(const void* data, std::size_t size) {
     static constexpr std::array<std::byte, 8> zeros{};
     if (size == 0) return;

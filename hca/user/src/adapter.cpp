@@ -9,8 +9,9 @@
 
 namespace irpverbs::hca_user {
 
-adapter::adapter(std::string socket, const ci::wire::hca& served)
-    : socket_(std::move(socket)), served_(served) {}
+adapter::adapter(std::string socket, const ci::wire::hca& served,
+                 std::unique_ptr<provider_library> provider)
+    : socket_(std::move(socket)), served_(served), provider_(std::move(provider)) {}
 
 adapter::~adapter() {
     if (device_ != nullptr) HcaDeleteDevice(device_);

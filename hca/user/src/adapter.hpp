@@ -1,6 +1,8 @@
 // An HCA that a daemon serves: its FDO in this process.
 #pragma once
 
+#include "provider/library.hpp"
+
 #include <ci/driver.h>
 #include <ci/support/wire.hpp>
 
@@ -10,7 +12,9 @@ namespace irpverbs::hca_user {
 
 class adapter {
 public:
-    adapter(std::string socket, const ci::wire::hca& served);
+    /// `provider` may be null.
+    adapter(std::string socket, const ci::wire::hca& served,
+            std::unique_ptr<provider_library> provider);
     ~adapter();
     adapter(const adapter&) = delete;
     adapter& operator=(const adapter&) = delete;
@@ -26,10 +30,15 @@ public:
     const std::string& socket() const { return socket_; }
     UCHAR ports() const { return static_cast<UCHAR>(served_.ports); }
     ib_guid_t guid() const { return served_.guid; }
+    /// Null: it has no provider.
+    const uvp_interface_t* provider() const {
+        return provider_ != nullptr ? &provider_->functions() : nullptr;
+    }
 
 private:
     const std::string socket_;
     const ci::wire::hca served_;
+    const std::unique_ptr<provider_library> provider_;
     DEVICE_OBJECT* device_ = nullptr;
 };
 

@@ -14,19 +14,26 @@ namespace {
 /// The parts of a location.
 struct place {
     std::string socket;
-    std::string host; // empty: all HCAs
+    std::string host;     // empty: all HCAs
+    std::string provider; // empty: none
 };
+
+// Takes an option and its value off the end of the text.
+std::string take_option(std::string& text, std::string_view mark) {
+    const std::size_t at = text.rfind(mark);
+    if (at == std::string::npos) return {};
+    std::string value = text.substr(at + mark.size());
+    text.resize(at);
+    return value;
+}
 
 // "?static" is for programs that would run a subnet manager; the driver ignores it.
 place parse(std::string text) {
-    constexpr std::string_view host_mark = "?host=";
     constexpr std::string_view static_mark = "?static";
     place made;
     if (text.ends_with(static_mark)) text.resize(text.size() - static_mark.size());
-    if (const std::size_t at = text.rfind(host_mark); at != std::string::npos) {
-        made.host = text.substr(at + host_mark.size());
-        text.resize(at);
-    }
+    made.provider = take_option(text, "?provider=");
+    made.host = take_option(text, "?host=");
     made.socket = text.empty() ? ci::detail::default_socket() : text;
     return made;
 }
@@ -49,7 +56,13 @@ std::unique_ptr<attachment> attachment::make(const std::string& location, NTSTAT
     auto made = std::make_unique<attachment>();
     for (const ci::wire::hca& each : served) {
         if (!where.host.empty() && where.host != each.name.data()) continue;
-        auto one = std::make_unique<adapter>(where.socket, each);
+        std::unique_ptr<provider_library> provider;
+        if (!where.provider.empty()) {
+            provider = provider_library::load(where.provider, each.guid, problem);
+            status = STATUS_OBJECT_NAME_NOT_FOUND;
+            if (provider == nullptr) return nullptr;
+        }
+        auto one = std::make_unique<adapter>(where.socket, each, std::move(provider));
         if (status = one->start(problem); !NT_SUCCESS(status)) return nullptr;
         made->adapters_.push_back(std::move(one));
     }

@@ -46,6 +46,8 @@ connection::connection(HCA_CA& ca)
 
 connection::~connection() { watch_.reset(); }
 
+const uvp_interface_t* connection::provider() const { return adapter::of(ca_.Device).provider(); }
+
 // ---- the objects
 
 // An object of another connection is none of this one.

@@ -4,6 +4,7 @@
 
 #include "user_object.hpp"
 
+#include <ci/ib_uvp.h>
 #include <ci/support/posts_crossing.hpp>
 #include <ci/support/seq_socket.hpp>
 #include <dispatch/descriptor_watch.hpp>
@@ -42,6 +43,10 @@ public:
     void begin_fatal(user_object& ca);
     void on_fence(event_wait& fence);
     void count_port_event() { ++port_events_; }
+    /// Before its client learns of an event, the provider does.
+    void report_to_provider(const user_object& of, std::uint64_t event) const;
+    /// The functions of the HCA's provider; null: it has none.
+    const uvp_interface_t* provider() const;
 
     /// On the thread that receives: the object exists, or no longer.
     void begin(user_object& object, std::uint64_t handle);
@@ -69,7 +74,11 @@ private:
     static void close(void* self);
     NTSTATUS connect();
     bool say_hello();
+    NTSTATUS write(verb_request& request, ci::crossing::outgoing& made);
+    /// Sends a verb whose pre function has run, and pends its IRP.
+    NTSTATUS transmit(verb_request& request);
     void pend(verb_request& request, ci::crossing::outgoing& made);
+    NTSTATUS complete_unsent(verb_request& request, NTSTATUS status);
     bool expect(expected_reply& reply);
     void send_parts(std::span<iovec> parts);
     void arm_cancel(verb_request& request);
@@ -77,6 +86,9 @@ private:
     void send_cancel(const verb_request& request);
     void release(verb_request& request);
     void complete(verb_request& request);
+    void finish(verb_request& request);
+    static void run_post_step(void* request);
+    void undo(verb_request& created, NTSTATUS status);
 
     static bool read(void* self);
     bool receive();

@@ -69,10 +69,10 @@ constexpr event_kind kinds[] = {
     {HCA_MN_GET_CA_PORT_EVENT, HCA_MN_OPEN_CA, false, is_port_event, report_port},
     {fence_verb, HCA_MN_OPEN_CA, true, is_any, nullptr},
     {HCA_MN_GET_CQ_COMP_EVENT, HCA_MN_CREATE_CQ, false, is_any, report_completion},
-    {HCA_MN_GET_CQ_ASYNC_EVENT, HCA_MN_CREATE_CQ, false, is_cq_event, report_cq},
+    {HCA_MN_GET_CQ_ASYNC_EVENT, HCA_MN_CREATE_CQ, false, is_cq_event, report_cq, true},
     {HCA_MN_GET_MAD, HCA_MN_REGISTER_MAD_AGENT, false, is_any, report_datagram},
-    {HCA_MN_GET_QP_ASYNC_EVENT, HCA_MN_CREATE_QP, false, is_qp_event, report_qp},
-    {HCA_MN_GET_SRQ_ASYNC_EVENT, HCA_MN_CREATE_SRQ, false, is_srq_event, report_srq},
+    {HCA_MN_GET_QP_ASYNC_EVENT, HCA_MN_CREATE_QP, false, is_qp_event, report_qp, true},
+    {HCA_MN_GET_SRQ_ASYNC_EVENT, HCA_MN_CREATE_SRQ, false, is_srq_event, report_srq, true},
 };
 
 UCHAR ports_of(void* ca) { return adapter::of(static_cast<HCA_CA*>(ca)->Device).ports(); }
@@ -146,6 +146,13 @@ void connection::send(event_wait& wait) {
     if (expect(wait)) send_parts(made.message.list());
 }
 
+void connection::report_to_provider(const user_object& of, std::uint64_t event) const {
+    const uvp_interface_t* const functions = provider();
+    if (functions == nullptr || functions->err_handler == nullptr || !of.is_provided.load()) return;
+    const ib_async_event_rec_t record{static_cast<IB_ASYNC_EVENT>(event), of.of_provider};
+    functions->err_handler(&record);
+}
+
 bool event_wait::is_fence() const { return kind->verb == fence_verb; }
 
 void connection::begin_fatal(user_object& ca) {
@@ -181,6 +188,7 @@ bool event_wait::on_reply(connection& from, message reply) {
     if (got.status != STATUS_SUCCESS) return true; // the object or the HCA ends
     if (!kind->is_known(got.information)) return false;
     if (!kind->is_last) from.send(*this);
+    if (kind->concerns_provider) from.report_to_provider(*object, got.information);
     kind->report(*this, got.information);
     return true;
 }

@@ -10,6 +10,7 @@
 
 namespace irpverbs::hca_user {
 
+class bracket;
 class connection;
 struct user_object;
 
@@ -32,7 +33,10 @@ protected:
 /// receiver of the reply, and the IRP's cancel routine. Whichever exchange removes that routine
 /// releases its hold; otherwise the routine does so itself.
 struct verb_request final : expected_reply {
-    verb_request() : expected_reply(false) {}
+    verb_request();
+    ~verb_request();
+    verb_request(const verb_request&) = delete;
+    verb_request& operator=(const verb_request&) = delete;
 
     bool on_reply(connection& from, ci::crossing::message reply) override;
     /// The connection has ended without a reply.
@@ -41,7 +45,9 @@ struct verb_request final : expected_reply {
     IRP* irp = nullptr;
     const ci::crossing::traits* verb = nullptr;
     user_object* object = nullptr;
-    bool reserved = false; // a part of its object
+    bool reserved = false;                 // a part of its object
+    IO_STACK_LOCATION* location = nullptr; // the IRP's; of an undone creation that of its end
+    std::unique_ptr<bracket> steps;        // of the provider; null: there are none
     ci::crossing::result result;
     std::atomic<int> holds{0};
     bool sent = false; // guarded by the connection's lock, as the next
@@ -56,6 +62,7 @@ struct event_kind {
     /// False: no event has that number.
     bool (*is_known)(std::uint64_t event);
     void (*report)(const struct event_wait& wait, std::uint64_t event);
+    bool concerns_provider = false;
 };
 
 /// A wait that is pended in the daemon as long as its object exists. It is sent again before its

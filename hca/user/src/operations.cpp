@@ -1,6 +1,7 @@
 // The driver's operations: all verbs cross in the same way, so ci/verbs.def makes the table.
 #include "adapter.hpp"
 #include "connection.hpp"
+#include "provider/data_path.hpp"
 
 #include <new>
 #include <tuple>
@@ -71,6 +72,8 @@ IO_STACK_LOCATION location_of(HCA_MINOR_FUNCTION verb, HCA_CQ* cq, void* buffer,
 }
 
 NTSTATUS poll_cq(HCA_CQ* cq, ULONG count, IB_WC* entries, ULONG* taken) {
+    const uvp_interface_t* const by = connection_of(HCA_MN_CREATE_CQ, cq).provider();
+    if (provided::polls(by)) return provided::poll_cq(*by, cq, count, entries, taken);
     IO_STACK_LOCATION location = location_of(HCA_MN_POLL_CQ, cq, entries, count);
     ULONG_PTR information = 0;
     const NTSTATUS status = connection_of(HCA_MN_CREATE_CQ, cq).call(location, information);
@@ -80,6 +83,8 @@ NTSTATUS poll_cq(HCA_CQ* cq, ULONG count, IB_WC* entries, ULONG* taken) {
 
 // The common half also arms without an IRP.
 NTSTATUS arm_cq(HCA_CQ* cq, ULONG flags, PIRP) {
+    const uvp_interface_t* const by = connection_of(HCA_MN_CREATE_CQ, cq).provider();
+    if (by != nullptr && by->enable_cq_notify != nullptr) return provided::arm_cq(*by, cq, flags);
     IO_STACK_LOCATION location = location_of(HCA_MN_ARM_CQ, cq, nullptr, flags);
     ULONG_PTR information = 0;
     return connection_of(HCA_MN_CREATE_CQ, cq).call(location, information);

@@ -1,5 +1,6 @@
 // Posts: each list is a call of the daemon, which returns how many of it were posted.
 #include "connection.hpp"
+#include "provider/data_path.hpp"
 
 #include <dispatch/support/spin_lock.hpp>
 
@@ -90,17 +91,26 @@ NTSTATUS connection::bind(HCA_MW& window, HCA_QP& qp, const ib_bind_wr_t& what, 
 }
 
 void begin_posts(HCA_QP& qp) {
+    const uvp_interface_t* const by = connection_of(HCA_MN_CREATE_QP, &qp).provider();
     qp.Posts.Queue = &qp;
-    HcaSetQpPosts(&qp, post_send, post_receive);
+    HcaSetQpPosts(&qp, by != nullptr && by->post_send != nullptr ? provided::post_send : post_send,
+                  by != nullptr && by->post_recv != nullptr ? provided::post_receive
+                                                            : post_receive);
 }
 
 void begin_posts(HCA_SRQ& srq) {
+    const uvp_interface_t* const by = connection_of(HCA_MN_CREATE_SRQ, &srq).provider();
     srq.Post.Queue = &srq;
-    HcaSetSrqPost(&srq, post_shared_receive);
+    HcaSetSrqPost(&srq, by != nullptr && by->post_srq_recv != nullptr
+                            ? provided::post_shared_receive
+                            : post_shared_receive);
 }
 
 NTSTATUS bind_mw(HCA_MW* window, HCA_QP* qp, const ib_bind_wr_t* what, ULONG* rkey) {
-    return connection_of(HCA_MN_ALLOCATE_MW, window).bind(*window, *qp, *what, *rkey);
+    connection& via = connection_of(HCA_MN_ALLOCATE_MW, window);
+    if (via.provider() != nullptr && via.provider()->bind_mw != nullptr)
+        return provided::bind_mw(*via.provider(), window, qp, what, rkey);
+    return via.bind(*window, *qp, *what, *rkey);
 }
 
 } // namespace irpverbs::hca_user

@@ -23,7 +23,9 @@ struct user_object : boost::intrusive::set_base_hook<> {
     void* const object;       // HCA_CA*, HCA_CQ*, ...
     std::uint64_t handle = 0; // 0 until it exists in the daemon
     connection* via = nullptr;
-    verb_request end; // reserved for the verb that ends the object
+    void* of_provider = nullptr;          // its handle
+    std::atomic<bool> is_provided{false}; // the provider's post function has set it
+    verb_request end;                     // reserved for the verb that ends the object
     std::unique_ptr<event_wait[]> waits;
     unsigned wait_count = 0;
 };

@@ -2,6 +2,7 @@
 #include "connection.hpp"
 
 #include "adapter.hpp"
+#include "provider/bracket.hpp"
 
 #include <dispatch/support/spin_lock.hpp>
 
@@ -39,16 +40,47 @@ verb_request* make_request(IRP* irp, const ci::crossing::traits& verb, user_obje
     made->irp = irp;
     made->verb = &verb;
     made->object = &object;
+    made->location = IoGetCurrentIrpStackLocation(irp);
     made->reserved = ends;
     made->holds.store(ends ? 2 : 3); // an end is not cancellable
     return made;
 }
 
 void free_request(verb_request* request) {
+    request->steps.reset();
     if (!request->reserved) delete request;
 }
 
+/// The verb that destroys what `creates` has created. Source: ci/verbs.def, whose codes are so.
+const ci::crossing::traits& end_of(const ci::crossing::traits& creates) {
+    return *ci::crossing::find(creates.code | 1);
+}
+
+// An address vector that its provider has created exists in this process only.
+bool is_local(const verb_request& of) {
+    return of.object->type == HCA_MN_CREATE_AV && of.verb->does != action::creates &&
+           of.object->handle == 0;
+}
+
+/// Calls the provider's pre function, if it has one. A CI_UDATA is the provider's alone.
+bracket::decision take_first_step(verb_request& request, NTSTATUS& refused) {
+    const uvp_interface_t* const functions = request.object->via->provider();
+    if (functions == nullptr || !bracket::is_needed(*functions, request.verb->code))
+        return is_local(request) ? bracket::decision::done : bracket::decision::crosses;
+    refused = STATUS_INVALID_PARAMETER;
+    if (ci::crossing::user_data_of(*request.location) != nullptr) return bracket::decision::vetoed;
+    refused = STATUS_INSUFFICIENT_RESOURCES;
+    request.steps.reset(new (std::nothrow) bracket(*functions, *request.location, *request.object));
+    if (request.steps == nullptr) return bracket::decision::vetoed;
+    const bracket::decision made = request.steps->before();
+    refused = request.steps->veto();
+    return made == bracket::decision::crosses && is_local(request) ? bracket::decision::done : made;
+}
+
 } // namespace
+
+verb_request::verb_request() : expected_reply(false) {}
+verb_request::~verb_request() = default;
 
 // ---- sending
 
@@ -67,16 +99,45 @@ NTSTATUS connection::send(IRP* irp) {
     user_object& object = user_object::of(verb.type(), location->Parameters.Others.Argument1);
     verb_request* const request = make_request(irp, verb, object);
     if (request == nullptr) return STATUS_INSUFFICIENT_RESOURCES;
-    request->id = next_id_.fetch_add(1);
+    NTSTATUS refused = STATUS_SUCCESS;
+    switch (take_first_step(*request, refused)) {
+    case bracket::decision::crosses:
+        return transmit(*request);
+    case bracket::decision::done:
+        return complete_unsent(*request, STATUS_SUCCESS);
+    case bracket::decision::vetoed:
+        break;
+    }
+    free_request(request);
+    return refused;
+}
+
+NTSTATUS connection::write(verb_request& request, ci::crossing::outgoing& made) {
+    request.id = next_id_.fetch_add(1);
+    return ci::crossing::write_request(*request.location, *this, request.id,
+                                       subject_of(*request.verb, *request.object), made);
+}
+
+NTSTATUS connection::transmit(verb_request& request) {
     ci::crossing::outgoing made;
-    const NTSTATUS status =
-        ci::crossing::write_request(*location, *this, request->id, subject_of(verb, object), made);
+    const NTSTATUS status = write(request, made);
     if (!NT_SUCCESS(status)) {
-        free_request(request);
+        if (request.steps != nullptr) return complete_unsent(request, status);
+        free_request(&request);
         return status;
     }
-    IoMarkIrpPending(irp);
-    pend(*request, made);
+    IoMarkIrpPending(request.irp);
+    pend(request, made);
+    return STATUS_PENDING;
+}
+
+// The post function completes the verb.
+NTSTATUS connection::complete_unsent(verb_request& request, NTSTATUS status) {
+    IoMarkIrpPending(request.irp);
+    request.result = {status, 0};
+    const bool exists = NT_SUCCESS(status) == (request.verb->does == action::creates);
+    if (!exists && request.verb->does != action::submits) end(*request.object);
+    complete(request);
     return STATUS_PENDING;
 }
 
@@ -137,8 +198,7 @@ void connection::send_cancel(const verb_request& request) {
 // ---- the reply
 
 bool verb_request::on_reply(connection& from, message reply) {
-    const bool good =
-        ci::crossing::read_reply(reply, *IoGetCurrentIrpStackLocation(irp), from, result);
+    const bool good = ci::crossing::read_reply(reply, *location, from, result);
     if (!good) {
         on_end(from);
         return false;
@@ -169,8 +229,46 @@ void connection::release(verb_request& request) {
     if (request.holds.fetch_sub(1, std::memory_order_acq_rel) == 1) complete(request);
 }
 
-// The memory of the object, and with it a reserved request, may be gone when this returns.
 void connection::complete(verb_request& request) {
+    if (request.steps == nullptr) return finish(request);
+    ExInitializeWorkItem(&request.steps->work, run_post_step, &request);
+    ExQueueWorkItem(&request.steps->work, DelayedWorkQueue);
+}
+
+// A creation whose post function fails is undone in the daemon before it completes.
+void connection::run_post_step(void* context) {
+    auto& request = *static_cast<verb_request*>(context);
+    connection& self = connection_of(request.object->type, request.object->object);
+    const bool creates = request.verb->does == action::creates;
+    const bool existed = NT_SUCCESS(request.result.status);
+    request.result.status = request.steps->finish(request.result.status);
+    const bool good = NT_SUCCESS(request.result.status);
+    if (existed && !good) request.result.information = 0;
+    if (creates && existed && !good) return self.undo(request, request.result.status);
+    if (creates && good) request.object->is_provided.store(true);
+    self.finish(request);
+}
+
+void connection::undo(verb_request& created, NTSTATUS status) {
+    user_object& object = *created.object;
+    if (object.handle == 0) {
+        end(object);
+        return finish(created);
+    }
+    IRP* const irp = created.irp;
+    const ci::crossing::traits& verb = end_of(*created.verb);
+    std::unique_ptr<bracket> steps = std::move(created.steps);
+    free_request(&created);
+    verb_request& undone = *make_request(irp, verb, object); // reserved
+    undone.location = &steps->make_undo(verb.code, object.object, status);
+    undone.steps = std::move(steps);
+    ci::crossing::outgoing made;
+    write(undone, made); // a verb that ends has nothing that could fail
+    pend(undone, made);
+}
+
+// The memory of the object, and with it a reserved request, may be gone when this returns.
+void connection::finish(verb_request& request) {
     IRP* const irp = request.irp;
     const ci::crossing::result result = request.result;
     const bool opens = is(request, HCA_MN_OPEN_CA);

@@ -48,6 +48,13 @@ struct traits {
 /// Null: no verb has the code, or it does not cross.
 const traits* find(UCHAR code);
 
+/// The CI_UDATA in the stack location of a verb; null: it has none.
+CI_UDATA* user_data_of(const IO_STACK_LOCATION& location);
+/// Replaces it. False: the verb takes none.
+bool set_user_data(IO_STACK_LOCATION& location, CI_UDATA* user_data);
+/// The number of entries in the stack location of a verb that creates a queue.
+ULONG& entries_of(IO_STACK_LOCATION& location);
+
 /// The CA of an object, which is an HCA_CA*, HCA_CQ*, ... of that type.
 HCA_CA* ca_of(object_type type, void* object);
 /// The parent of an object that is not a CA: an HCA_CA*, HCA_PD*, ...
