@@ -13,9 +13,11 @@
 #include <array>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <unistd.h>
 #include <vector>
 
 namespace {
@@ -69,11 +71,26 @@ struct closing {
 };
 using listener = std::unique_ptr<UAL, closing>;
 
+/// The socket that systemd has passed (sd_listen_fds(3)); 0: it has passed none.
+LONG passed_socket() {
+    constexpr LONG first = 3;
+    const char* const pid = std::getenv("LISTEN_PID");
+    const char* const count = std::getenv("LISTEN_FDS");
+    const bool is_ours = pid != nullptr && count != nullptr && std::to_string(getpid()) == pid;
+    if (!is_ours) return 0;
+    if (std::string(count) != "1")
+        throw std::runtime_error("LISTEN_FDS is " + std::string(count) + "; one socket is served");
+    unsetenv("LISTEN_PID");
+    unsetenv("LISTEN_FDS");
+    return first;
+}
+
 listener listen(const options& chosen) {
     UAL_OPTIONS limits;
     UAL_OPTIONS_INIT(&limits);
     limits.AllowedUids = chosen.users.data();
     limits.AllowedUidCount = static_cast<ULONG>(chosen.users.size());
+    limits.Socket = passed_socket();
     std::array<char, 512> message{};
     UAL* made = nullptr;
     const NTSTATUS status =

@@ -23,6 +23,7 @@ class Demo(unittest.TestCase):
         for name in ("bin/python3", "project/build/demo/samples/demo",
                      "project/build/demo/samples/transfer_coroutine",
                      "project/build/demo/samples/pulled_cable",
+                     "project/build/demo/samples/processes",
                      "project/build/demo/samples/paths_everywhere"):
             self.script(name, 'echo "$@"')
 
@@ -54,6 +55,9 @@ class Demo(unittest.TestCase):
 
     def test_relative_topology_for_opensm_is_in_the_callers_folder(self):
         self.assertIn(f"paths_everywhere {self.caller}/f.net\n", self.demo("--opensm", "f.net"))
+
+    def test_processes_are_shown_alone(self):
+        self.assertEqual(len(self.demo("--processes").splitlines()), 3)
 
 
 if __name__ == "__main__":

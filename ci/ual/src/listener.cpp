@@ -29,10 +29,11 @@ void wait_a_while() {
 
 } // namespace
 
-std::unique_ptr<listener> listener::make(const std::string& path, const UAL_OPTIONS& options,
+std::unique_ptr<listener> listener::make(std::string path, const UAL_OPTIONS& options,
                                          NTSTATUS& status, std::string& problem) {
     unique_descriptor socket;
-    status = bind_socket(path, socket, problem);
+    status = options.Socket != 0 ? adopt_socket(options.Socket, socket, path, problem)
+                                 : bind_socket(path, socket, problem);
     if (!NT_SUCCESS(status)) return nullptr;
     unique_descriptor wake(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     std::unique_ptr<listener> made(new listener(path, options, std::move(socket), std::move(wake)));
@@ -62,7 +63,7 @@ bool listener::start() {
 }
 
 listener::~listener() {
-    unlink(path_.c_str());
+    if (limits_.Socket == 0) unlink(path_.c_str());
     {
         const spin_guard guard(lock_);
         stopping_.store(true);

@@ -18,7 +18,7 @@ struct totals {
 class listener {
 public:
     /// Null: `status` and `problem` have the reason.
-    static std::unique_ptr<listener> make(const std::string& path, const UAL_OPTIONS& options,
+    static std::unique_ptr<listener> make(std::string path, const UAL_OPTIONS& options,
                                           NTSTATUS& status, std::string& problem);
     /// Ends all connections. IRQL: PASSIVE_LEVEL.
     ~listener();

@@ -1,8 +1,12 @@
 #include "socket_place.hpp"
 
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
+#include <fcntl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 namespace irpverbs::ual {
@@ -70,7 +74,37 @@ NTSTATUS remove_stale(const std::string& path, std::string& problem) {
     return STATUS_OBJECT_NAME_COLLISION;
 }
 
+int option_of(int socket, int option) {
+    int value = 0;
+    socklen_t size = sizeof(value);
+    return getsockopt(socket, SOL_SOCKET, option, &value, &size) == 0 ? value : -1;
+}
+
+bool is_listening(int socket) {
+    return option_of(socket, SO_DOMAIN) == AF_UNIX &&
+           option_of(socket, SO_TYPE) == SOCK_SEQPACKET && option_of(socket, SO_ACCEPTCONN) == 1;
+}
+
+std::string path_of(int socket) {
+    sockaddr_un at{};
+    socklen_t size = sizeof(at);
+    const bool known = getsockname(socket, reinterpret_cast<sockaddr*>(&at), &size) == 0;
+    const std::size_t length = known ? size - offsetof(sockaddr_un, sun_path) : 0;
+    return std::string(at.sun_path, strnlen(at.sun_path, length));
+}
+
 } // namespace
+
+NTSTATUS adopt_socket(int socket, unique_descriptor& made, std::string& path,
+                      std::string& problem) {
+    const std::string name = "descriptor " + std::to_string(socket);
+    problem = name + ": no unix socket of type SOCK_SEQPACKET that listens";
+    if (!is_listening(socket)) return STATUS_OBJECT_TYPE_MISMATCH;
+    made = unique_descriptor(fcntl(socket, F_DUPFD_CLOEXEC, 0));
+    if (!made || fcntl(made.get(), F_SETFL, O_NONBLOCK) != 0) return fail(name, errno, problem);
+    path = path_of(socket);
+    return STATUS_SUCCESS;
+}
 
 NTSTATUS bind_socket(const std::string& path, unique_descriptor& made, std::string& problem) {
     NTSTATUS status = check_directory(directory_of(path), problem);

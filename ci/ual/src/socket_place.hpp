@@ -14,4 +14,8 @@ namespace irpverbs::ual {
 NTSTATUS bind_socket(const std::string& path, ci::detail::unique_descriptor& made,
                      std::string& problem);
 
+/// Duplicates a socket that listens already, and returns its path.
+NTSTATUS adopt_socket(int socket, ci::detail::unique_descriptor& made, std::string& path,
+                      std::string& problem);
+
 } // namespace irpverbs::ual

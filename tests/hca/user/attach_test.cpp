@@ -8,6 +8,7 @@
 
 #include <gmock/gmock.h>
 
+#include <fcntl.h>
 #include <fstream>
 #include <thread>
 
@@ -197,6 +198,42 @@ TEST(UalQueryStatus, Daemon_DescribesItsClients) {
     EXPECT_EQ(UalQueryStatus(serving.socket().c_str(), text.data(), text.size()),
               STATUS_NO_SUCH_DEVICE);
     EXPECT_THAT(text.data(), HasSubstr(serving.socket()));
+}
+
+// As systemd passes it: the socket listens already, and outlives the daemon.
+TEST(UalListen, PassedSocket_IsServedAndStays) {
+    const private_directory folder;
+    int error = 0;
+    const std::string path = folder.file("passed");
+    const ci::detail::unique_descriptor passed = ci::detail::listen_at(path, error);
+    ASSERT_TRUE(passed);
+    dispatch::asio_machine machine;
+    const dispatch::machine::scope inside(machine);
+    UAL_OPTIONS options;
+    UAL_OPTIONS_INIT(&options);
+    options.Socket = passed.get();
+    UAL* serving = nullptr;
+    ASSERT_EQ(UalListen(nullptr, &options, &serving, nullptr, 0), STATUS_SUCCESS);
+    EXPECT_EQ(UalPath(serving), path);
+    std::array<char, 1024> text{};
+    EXPECT_EQ(UalQueryStatus(path.c_str(), text.data(), text.size()), STATUS_SUCCESS);
+    UalClose(serving);
+    EXPECT_TRUE(std::filesystem::exists(path));
+}
+
+TEST(UalListen, PassedDescriptorThatIsNoSocket_IsRefused) {
+    dispatch::asio_machine machine;
+    const dispatch::machine::scope inside(machine);
+    const ci::detail::unique_descriptor file(open("/dev/null", O_RDONLY | O_CLOEXEC));
+    UAL_OPTIONS options;
+    UAL_OPTIONS_INIT(&options);
+    options.Socket = file.get();
+    UAL* serving = nullptr;
+    std::array<char, 256> message{};
+    EXPECT_EQ(UalListen(nullptr, &options, &serving, message.data(), message.size()),
+              STATUS_OBJECT_TYPE_MISMATCH);
+    EXPECT_NE(std::string(message.data()).find("no unix socket of type SOCK_SEQPACKET"),
+              std::string::npos);
 }
 
 } // namespace

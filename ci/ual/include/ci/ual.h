@@ -22,6 +22,7 @@ typedef struct _UAL_OPTIONS {
     ULONG MaxWaits;           /* of one connection: pended requests for events; 32768 */
     const ULONG* AllowedUids; /* users besides the owner of this process, who may connect */
     ULONG AllowedUidCount;
+    LONG Socket; /* a descriptor that listens already, as systemd passes it; 0: there is none */
 } UAL_OPTIONS;
 
 /* Initialises options with the defaults. IRQL: any. */
@@ -45,20 +46,22 @@ typedef struct _UAL_COUNTERS {
 /* Listens at the socket Path and serves the HCAs that are attached to the caller's machine, now or
    later. Path NULL stands for $IRPVERBS_SOCKET, or "irpverbs/socket" in $XDG_RUNTIME_DIR, or
    "/tmp/irpverbs-UID/socket". The directory of the socket is created with mode 0700 if it does not
-   exist. Options may be NULL. A failure writes its reason to Message as a sentence, ended by NUL
-   and cut to MessageSize bytes; Message may be NULL. Ownership: the UAL is the caller's until
-   UalClose, which it calls before main returns or exit is called: the threads of connections use
-   the machine and the HCAs. IRQL: PASSIVE_LEVEL.
-   STATUS_SUCCESS. STATUS_OBJECT_NAME_INVALID: the path is too long for a socket.
-   STATUS_ACCESS_DENIED: the directory belongs to another user or is open to one, or can't be
-   written. STATUS_OBJECT_NAME_COLLISION: a daemon listens there, or the path is no socket.
+   exist. With UAL_OPTIONS.Socket, a unix socket of type SOCK_SEQPACKET, Path is not used, nothing
+   is created, and the socket's file stays after UalClose. Options may be NULL. A failure writes its
+   reason to Message as a sentence, ended by NUL and cut to MessageSize bytes; Message may be NULL.
+   Ownership: the UAL is the caller's until UalClose, which it calls before main returns or exit is
+   called: the threads of connections use the machine and the HCAs; so is the descriptor Socket,
+   which is duplicated. IRQL: PASSIVE_LEVEL. STATUS_SUCCESS. STATUS_OBJECT_TYPE_MISMATCH: Socket is
+   no such socket, or does not listen. STATUS_OBJECT_NAME_INVALID: the path is too long for a
+   socket. STATUS_ACCESS_DENIED: the directory belongs to another user or is open to one, or can't
+   be written. STATUS_OBJECT_NAME_COLLISION: a daemon listens there, or the path is no socket.
    STATUS_REVISION_MISMATCH: Options->Size. STATUS_NOT_SUPPORTED: the machine is simulated.
    STATUS_INSUFFICIENT_RESOURCES. */
 NT_API NTSTATUS UalListen(const char* Path, const UAL_OPTIONS* Options, UAL** Listener,
                           char* Message, SIZE_T MessageSize);
 
-/* Ends all connections, destroys their objects, and removes the socket. Clients receive a fatal
-   event. IRQL: PASSIVE_LEVEL. */
+/* Ends all connections, destroys their objects, and removes the socket that UalListen made. Clients
+   receive a fatal event. IRQL: PASSIVE_LEVEL. */
 NT_API void UalClose(UAL* Listener);
 
 /* The path of the socket. Ownership: the UAL's. IRQL: any. */
