@@ -137,10 +137,12 @@ ib_guid_t port_guid_of(ib_guid_t hca) {
 
 bool is_idle(UAL* serving) {
     UAL_COUNTERS now;
+    LARGE_INTEGER interval;
+    interval.QuadPart = -100'000; // 10 ms
     for (int tries = 0; tries < 1000; ++tries) {
         UalGetCounters(serving, &now);
         if (now.Objects == 0) break;
-        usleep(10'000);
+        KeDelayExecutionThread(KernelMode, FALSE, &interval);
     }
     std::printf("daemon: %u objects of clients are left\n", now.Objects);
     return now.Objects == 0;
