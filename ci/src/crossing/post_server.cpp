@@ -142,26 +142,26 @@ bool post_server::read_receives(reader& from, std::uint64_t count) {
 }
 
 bool post_server::serve_sends(reader& from, const wire::post& head, directory& names,
-                              wire::posted& reply) {
+                              wire::posted& reply, std::uint32_t done) {
     auto* const qp = object_at<IB_QP>(names, HCA_MN_CREATE_QP, head.queue);
     if (qp == nullptr) return true;
     if (!read_sends(from, head.count, *reinterpret_cast<const HCA_QP*>(qp), names)) return false;
-    ib_send_wr_t* failed = sends_.data();
-    const NTSTATUS status = CiPostSend(qp, sends_.data(), &failed);
+    if (done >= sends_.size()) return false;
+    ib_send_wr_t* failed = &sends_[done];
+    const NTSTATUS status = CiPostSend(qp, failed, &failed);
     set_result(sends_, status, failed, reply);
     return true;
 }
 
 bool post_server::serve_receives(reader& from, const wire::post& head, directory& names,
-                                 wire::posted& reply) {
+                                 wire::posted& reply, std::uint32_t done) {
     const bool shared = head.head.verb == static_cast<std::uint8_t>(wire::work::shared_receive);
     void* const queue = names.object_of(shared ? HCA_MN_CREATE_SRQ : HCA_MN_CREATE_QP, head.queue);
     if (queue == nullptr) return true;
-    if (!read_receives(from, head.count)) return false;
-    ib_recv_wr_t* failed = receives_.data();
-    const NTSTATUS status =
-        shared ? CiPostSrqRecv(static_cast<IB_SRQ*>(queue), receives_.data(), &failed)
-               : CiPostRecv(static_cast<IB_QP*>(queue), receives_.data(), &failed);
+    if (!read_receives(from, head.count) || done >= receives_.size()) return false;
+    ib_recv_wr_t* failed = &receives_[done];
+    const NTSTATUS status = shared ? CiPostSrqRecv(static_cast<IB_SRQ*>(queue), failed, &failed)
+                                   : CiPostRecv(static_cast<IB_QP*>(queue), failed, &failed);
     set_result(receives_, status, failed, reply);
     return true;
 }
@@ -188,7 +188,8 @@ bool post_server::serve_binding(reader& from, const wire::post& head, directory&
     return true;
 }
 
-bool post_server::serve(message received, directory& names, wire::posted& reply) try {
+bool post_server::serve(message received, directory& names, wire::posted& reply,
+                        std::uint32_t done) try {
     reader from(received);
     wire::post head{};
     if (!from.take(head) || head.count == 0 || head.count > from.size()) return false;
@@ -199,10 +200,10 @@ bool post_server::serve(message received, directory& names, wire::posted& reply)
     segments_.reserve(from.size() / sizeof(wire::segment)); // pointers into it stay valid
     switch (static_cast<wire::work>(head.head.verb)) {
     case wire::work::send:
-        return serve_sends(from, head, names, reply);
+        return serve_sends(from, head, names, reply, done);
     case wire::work::receive:
     case wire::work::shared_receive:
-        return serve_receives(from, head, names, reply);
+        return serve_receives(from, head, names, reply, done);
     case wire::work::bind:
         return serve_binding(from, head, names, reply);
     }

@@ -29,21 +29,40 @@ unique_descriptor make_socket(const std::string& path, sockaddr_un& at, int& err
 
 const sockaddr* address(const sockaddr_un& at) { return reinterpret_cast<const sockaddr*>(&at); }
 
-// The one descriptor of a control message.
-using descriptor_space = std::array<char, CMSG_SPACE(sizeof(int))>;
+// A control message with all descriptors.
+using descriptor_space = std::array<char, CMSG_SPACE(max_descriptors * sizeof(int))>;
 
-// The padding behind it would have room for a second one, which nothing would close.
-constexpr std::size_t descriptor_room = CMSG_LEN(sizeof(int));
-
-unique_descriptor descriptor_in(msghdr& received) {
+void take_descriptors(msghdr& received, descriptors& made) {
+    std::size_t count = 0;
     for (cmsghdr* each = CMSG_FIRSTHDR(&received); each != nullptr;
          each = CMSG_NXTHDR(&received, each)) {
         if (each->cmsg_level != SOL_SOCKET || each->cmsg_type != SCM_RIGHTS) continue;
-        int found = -1;
-        std::memcpy(&found, CMSG_DATA(each), sizeof(found));
-        return unique_descriptor(found);
+        const std::size_t size = each->cmsg_len - CMSG_LEN(0);
+        for (std::size_t at = 0; at + sizeof(int) <= size && count < made.size();
+             at += sizeof(int)) {
+            int found = -1;
+            std::memcpy(&found, CMSG_DATA(each) + at, sizeof(found));
+            made[count++] = unique_descriptor(found);
+        }
     }
-    return {};
+}
+
+// Adds those that exist to a message.
+void pass(const descriptors& passed, descriptor_space& space, msghdr& sent) {
+    std::array<int, max_descriptors> numbers{};
+    std::size_t count = 0;
+    while (count < passed.size() && passed[count]) {
+        numbers[count] = passed[count].get();
+        ++count;
+    }
+    if (count == 0) return;
+    sent.msg_control = space.data();
+    sent.msg_controllen = CMSG_SPACE(count * sizeof(int));
+    cmsghdr* const head = CMSG_FIRSTHDR(&sent);
+    head->cmsg_level = SOL_SOCKET;
+    head->cmsg_type = SCM_RIGHTS;
+    head->cmsg_len = CMSG_LEN(count * sizeof(int));
+    std::memcpy(CMSG_DATA(head), numbers.data(), count * sizeof(int));
 }
 
 } // namespace
@@ -78,20 +97,12 @@ unique_descriptor listen_at(const std::string& path, int& error) {
     return {};
 }
 
-int send_message(int socket, std::span<iovec> parts, int passed) {
+int send_message(int socket, std::span<iovec> parts, const descriptors& passed) {
     msghdr sent{};
     sent.msg_iov = parts.data();
     sent.msg_iovlen = parts.size();
     alignas(cmsghdr) descriptor_space space{};
-    if (passed >= 0) {
-        sent.msg_control = space.data();
-        sent.msg_controllen = space.size();
-        cmsghdr* const head = CMSG_FIRSTHDR(&sent);
-        head->cmsg_level = SOL_SOCKET;
-        head->cmsg_type = SCM_RIGHTS;
-        head->cmsg_len = CMSG_LEN(sizeof(passed));
-        std::memcpy(CMSG_DATA(head), &passed, sizeof(passed));
-    }
+    pass(passed, space, sent);
     for (;;) {
         if (sendmsg(socket, &sent, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0) return 0;
         if (errno != EINTR) return errno;
@@ -107,15 +118,16 @@ int send_when_possible(int socket, std::span<iovec> parts) {
     }
 }
 
-received_message receive_message(int socket, std::span<std::byte> into, bool takes_descriptor) {
+received_message receive_message(int socket, std::span<std::byte> into,
+                                 std::size_t most_descriptors) {
     iovec part{into.data(), into.size()};
     msghdr received{};
     received.msg_iov = &part;
     received.msg_iovlen = 1;
     alignas(cmsghdr) descriptor_space space{};
-    if (takes_descriptor) {
+    if (most_descriptors != 0) { // the padding of the space would have room for more
         received.msg_control = space.data();
-        received.msg_controllen = descriptor_room;
+        received.msg_controllen = CMSG_LEN(most_descriptors * sizeof(int));
     }
     received_message made;
     for (;;) {
@@ -126,16 +138,16 @@ received_message receive_message(int socket, std::span<std::byte> into, bool tak
             return made;
         }
         made.size = static_cast<std::size_t>(size);
-        if (takes_descriptor) made.with = descriptor_in(received);
+        take_descriptors(received, made.with);
         if ((received.msg_flags & MSG_TRUNC) != 0) made.error = EMSGSIZE;
         return made;
     }
 }
 
 received_message await_message(int socket, std::span<std::byte> into, int milliseconds,
-                               bool takes_descriptor) {
+                               std::size_t most_descriptors) {
     for (;;) {
-        received_message made = receive_message(socket, into, takes_descriptor);
+        received_message made = receive_message(socket, into, most_descriptors);
         if (made.error != EAGAIN) return made;
         pollfd one{socket, POLLIN, 0};
         if (poll(&one, 1, milliseconds) == 0) {

@@ -50,7 +50,7 @@ bool served_connection::handle_request(int via, const wire::header& head, messag
 // awaits each reply before its next call: a socket without room for it is a violation.
 bool served_connection::handle_posts(int via, message received) {
     wire::posted reply;
-    if (via != data_.get() || !posts_.serve(received, objects_, reply)) return violation();
+    if (via != data_.get() || !posts_.serve(received, reply)) return violation();
     listener_.numbers().served.fetch_add(1);
     std::array<iovec, 1> part{{{&reply, sizeof(reply)}}};
     const int error = ci::detail::send_message(via, part);
@@ -78,14 +78,15 @@ NTSTATUS served_connection::open(served_request& request, std::uint64_t guid) {
     if (hca_ != nullptr) return STATUS_INVALID_DEVICE_STATE;
     DEVICE_OBJECT* const hca = HcaFromGuid(guid);
     if (hca == nullptr) return STATUS_NO_SUCH_DEVICE;
-    std::array<int, 2> ends{};
+    std::array<int, 2> ends{}; // of the socket for calls
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends.data()) != 0)
         return STATUS_INSUFFICIENT_RESOURCES;
     data_ = ci::detail::unique_descriptor(ends[0]);
-    data_peer_ = ci::detail::unique_descriptor(ends[1]);
+    request.passed[static_cast<std::size_t>(wire::open_descriptor::calls)] =
+        ci::detail::unique_descriptor(ends[1]);
+    posts_.make_ring(ring_quota_, request.passed);
     hca_ = hca;
     request.object = hca;
-    request.passed = data_peer_.get();
     return STATUS_SUCCESS;
 }
 
@@ -115,6 +116,36 @@ NTSTATUS served_connection::find_object(served_request& request, const incoming&
     return request.object != nullptr ? STATUS_SUCCESS : STATUS_INVALID_HANDLE;
 }
 
+// What the rings of completions require of a verb.
+NTSTATUS served_connection::prepare(served_request& request, const incoming& from) {
+    const std::uint64_t handle = from.head.object;
+    const auto number = static_cast<ULONG>(from.head.number);
+    auto& words = IoGetNextIrpStackLocation(request.irp)->Parameters.Others;
+    switch (from.verb->code) {
+    case HCA_MN_CREATE_CQ:
+        request.place->queue = served_queue::make(*this, ring_quota_, number, request.passed);
+        request.queue = request.place->queue.get();
+        if (request.queue == nullptr) return STATUS_SUCCESS;
+        words.Argument3 = request.queue;
+        words.Argument4 = const_cast<IB_CQ_DISPATCH*>(&served_queue::up_calls);
+        return STATUS_SUCCESS;
+    case HCA_MN_POLL_CQ:
+    case HCA_MN_ARM_CQ: // those of a ring are the daemon's
+        return objects_.queue_of(handle) == nullptr ? STATUS_SUCCESS
+                                                    : STATUS_INVALID_DEVICE_REQUEST;
+    case HCA_MN_QUERY_CQ:
+        request.queue = objects_.queue_of(handle);
+        return STATUS_SUCCESS;
+    case HCA_MN_RESIZE_CQ:
+        if (!served_queue::can_have(number)) return STATUS_SUCCESS;
+        request.queue = objects_.queue_of(handle);
+        return request.queue == nullptr ? STATUS_SUCCESS
+                                        : request.queue->prepare_resize(number, request.passed);
+    default:
+        return STATUS_SUCCESS;
+    }
+}
+
 // STATUS_PENDING: the completion of its IRP finishes the request. Otherwise nothing was sent.
 NTSTATUS served_connection::start_request(served_request& request, const incoming& from) {
     NTSTATUS status = find_object(request, from);
@@ -125,6 +156,7 @@ NTSTATUS served_connection::start_request(served_request& request, const incomin
                      : ci::crossing::begin(from, objects_, request.object, request.buffers(),
                                            request.used, *IoGetNextIrpStackLocation(request.irp));
     }
+    if (NT_SUCCESS(status)) status = prepare(request, from);
     if (!NT_SUCCESS(status)) {
         IO_STATUS_BLOCK failed{};
         failed.Status = status;
@@ -140,14 +172,43 @@ NTSTATUS served_connection::start_request(served_request& request, const incomin
     return STATUS_PENDING;
 }
 
+namespace {
+
+// The completions in the ring are those of the queue.
+void add_filled(const served_request& request, const IO_STATUS_BLOCK& result) {
+    constexpr std::size_t end = offsetof(IB_CQ_ATTR, Filled) + sizeof(ULONG);
+    if (NT_SUCCESS(result.Status) && result.Information >= end)
+        static_cast<IB_CQ_ATTR*>(request.used.value)->Filled += request.queue->filled();
+}
+
+// A new queue that can't have a ring is left without one.
+void begin_queue(served_request& request, const IO_STATUS_BLOCK& result) {
+    if (!NT_SUCCESS(result.Status)) return;
+    if (!request.queue->begin(reinterpret_cast<IB_CQ*>(result.Information))) request.passed = {};
+}
+
+void finish_queue(served_request& request, const IO_STATUS_BLOCK& result) {
+    switch (request.verb->code) {
+    case HCA_MN_QUERY_CQ:
+        return add_filled(request, result);
+    case HCA_MN_RESIZE_CQ:
+        return request.queue->finish_resize(NT_SUCCESS(result.Status));
+    default:
+        return begin_queue(request, result);
+    }
+}
+
+} // namespace
+
 NTSTATUS served_connection::completed(DEVICE_OBJECT*, IRP* irp, void* context) {
     auto& request = *static_cast<served_request*>(context);
     served_connection& self = request.owner;
     IO_STATUS_BLOCK result = irp->IoStatus;
+    if (request.queue != nullptr) finish_queue(request, result);
     self.finish_object(request, result);
     ci::crossing::write_reply(*request.verb, request.head.id, request.object, result, self.objects_,
                               request.used, request.reply);
-    if (!NT_SUCCESS(result.Status)) request.passed = -1;
+    if (!NT_SUCCESS(result.Status)) request.passed = {};
     self.finish(request);
     return STATUS_MORE_PROCESSING_REQUIRED;
 }
@@ -208,8 +269,23 @@ void served_connection::send(served_request& request) {
     wake();
 }
 
-// Sends the replies for which there is room now.
+// False: the socket has no room.
+bool served_connection::try_to_send_event() {
+    const wire::header made{wire::kind::event, 0, {}, 0};
+    std::array<iovec, 1> part{{{const_cast<wire::header*>(&made), sizeof(made)}}};
+    const int error = ci::detail::send_message(control_.get(), part);
+    return error != EAGAIN && error != ENOBUFS;
+}
+
+void served_connection::send_event() {
+    if (try_to_send_event()) return;
+    event_unsent_.store(true);
+    wake();
+}
+
+// Sends the events and replies for which there is room now.
 bool served_connection::flush() {
+    if (event_unsent_.exchange(false) && !try_to_send_event()) event_unsent_.store(true);
     while (unsent_.load() != 0) {
         served_request* first = nullptr;
         {

@@ -3,6 +3,7 @@
 #include "listener.hpp"
 
 #include <ci/support/blocking_verb.hpp>
+#include <dispatch/support/spin.hpp>
 #include <dispatch/support/spin_lock.hpp>
 #include <hca/hca.h>
 
@@ -22,8 +23,18 @@ namespace wire = ci::wire;
 
 namespace {
 
-// Messages of a socket that are handled before the other one is looked at.
+// Messages of a socket or ring that are handled before the others are looked at.
 constexpr int turn = 64;
+
+// Turns of the ring between two looks at the sockets.
+constexpr unsigned turns_between_messages = 64;
+
+// The thread sleeps when the ring was empty so many times in a row, which takes about 50
+// microseconds.
+constexpr unsigned longest_idle = 512;
+
+// Milliseconds between two attempts to post work requests to a full queue.
+constexpr int blocked_time = 1;
 
 iovec part_of(const void* data, std::size_t size) { return {const_cast<void*>(data), size}; }
 
@@ -57,7 +68,8 @@ served_connection::served_connection(listener& owner, ci::detail::unique_descrip
                                      const ucred& peer, user& whose, NTSTATUS welcome_status)
     : listener_(owner), user_(whose), peer_(peer), welcome_status_(welcome_status),
       control_(std::move(socket)), wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-      buffer_(wire::max_message), objects_(owner.limits().MaxObjects, whose.objects) {
+      buffer_(wire::max_message), ring_quota_(whose.ring_memory),
+      objects_(owner.limits().MaxObjects, whose.objects) {
     KeInitializeEvent(&idle_, NotificationEvent, FALSE);
 }
 
@@ -89,36 +101,61 @@ void served_connection::run(void* self) {
     connection.listener_.remove(connection);
 }
 
+// After work requests in the ring the thread looks for others for some time, so that the client
+// needs no system call for them. It then sleeps.
 void served_connection::serve() {
-    for (bool control = false, data = false; wait(control, data);) {
-        if (control && !receive(control_.get())) return;
-        if (data && !receive(data_.get())) return;
-        if (!flush()) return;
+    for (unsigned idle = longest_idle; serve_ring(idle);) {
     }
 }
 
-// Waits for messages, room for replies, or stop(). Returns false at stop().
-bool served_connection::wait(bool& control, bool& data) {
-    const short room = unsent_.load() != 0 ? POLLOUT : short{0};
-    const auto events = static_cast<short>(POLLIN | room);
+// `idle`: the times in a row that the ring was empty. Returns false when the connection ends.
+bool served_connection::serve_ring(unsigned& idle) {
+    switch (posts_.post_some(turn)) {
+    case served_posts::result::violation:
+        return violation();
+    case served_posts::result::worked:
+        idle = 0;
+        return ++turns_ % turns_between_messages != 0 || serve_messages(0);
+    case served_posts::result::blocked:
+        return serve_messages(blocked_time);
+    case served_posts::result::idle:
+        break;
+    }
+    if (++idle < longest_idle) {
+        dispatch::detail::spin_turn(idle);
+        return idle % turns_between_messages != 0 || serve_messages(0);
+    }
+    idle = longest_idle;
+    if (!posts_.begin_sleep()) return true;
+    const bool goes_on = serve_messages(-1);
+    posts_.end_sleep();
+    return goes_on;
+}
+
+// Waits for messages, room for replies, or stop(). Returns false when the connection ends.
+bool served_connection::serve_messages(int milliseconds) {
+    const auto events = static_cast<short>(has_unsent() ? POLLIN | POLLOUT : POLLIN);
     std::array<pollfd, 3> all{
         {{wake_.get(), POLLIN, 0}, {control_.get(), events, 0}, {data_.get(), events, 0}}};
-    poll(all.data(), all.size(), -1);
+    poll(all.data(), all.size(), milliseconds);
     std::uint64_t count = 0;
     if (all[0].revents != 0) static_cast<void>(read(wake_.get(), &count, sizeof(count)));
-    control = (all[1].revents & ~POLLOUT) != 0;
-    data = (all[2].revents & ~POLLOUT) != 0;
-    return !stopping_.load();
+    if (stopping_.load()) return false;
+    if ((all[1].revents & ~POLLOUT) != 0 && !receive(control_.get())) return false;
+    if ((all[2].revents & ~POLLOUT) != 0 && !receive(data_.get())) return false;
+    return flush();
 }
 
 // Returns false when the client is gone, or is to be disconnected.
 bool served_connection::receive(int socket) {
     for (int i = 0; i < turn; ++i) {
-        ci::detail::received_message got = ci::detail::receive_message(socket, buffer_, !greeted_);
+        ci::detail::received_message got =
+            ci::detail::receive_message(socket, buffer_, greeted_ ? 0 : 1);
         if (got.error == EAGAIN) return true;
         if (got.error == EMSGSIZE) return violation();
         if (got.error != 0 || got.size == 0) return false;
-        if (got.with) client_memory_ = ci::address_space::make(std::move(got.with), peer_.pid);
+        if (got.with[0])
+            client_memory_ = ci::address_space::make(std::move(got.with[0]), peer_.pid);
         if (!handle(socket, message(buffer_).first(got.size))) return false;
     }
     return true;
@@ -135,14 +172,17 @@ bool served_connection::handle(int via, message received) {
     std::memcpy(&head, received.data(), sizeof(head));
     if (!is_clean(head)) return violation();
     if (!greeted_) return head.what == wire::kind::hello ? greet(received) : violation();
+    if (head.what == wire::kind::post) return handle_posts(via, received);
+    // What the client has posted before a message takes effect before it.
+    if (!posts_.post_all()) return violation();
     switch (head.what) {
     case wire::kind::request:
         return handle_request(via, head, received);
     case wire::kind::cancel:
         cancel(head.id);
         return true;
-    case wire::kind::post:
-        return handle_posts(via, received);
+    case wire::kind::bell:
+        return true;
     case wire::kind::list:
         return list_hcas(head);
     case wire::kind::status:
@@ -205,15 +245,17 @@ void served_connection::count(UAL_COUNTERS& into) const {
     into.Objects += objects_.count();
     into.Requests += requests_.load();
     into.Waits += waits_.load();
+    into.RingMemory += ring_quota_.own.used();
 }
 
 std::string served_connection::description() const {
     std::array<char, 192> line{};
     std::snprintf(
         line.data(), line.size(),
-        "process %d of user %u: %u objects, %u requests, %u waits, %zu bytes of requests\n",
+        "process %d of user %u: %u objects, %u requests, %u waits, %zu bytes of requests, %u of "
+        "rings\n",
         static_cast<int>(peer_.pid), static_cast<unsigned>(peer_.uid), objects_.count(),
-        requests_.load(), waits_.load(), memory_.load());
+        requests_.load(), waits_.load(), memory_.load(), ring_quota_.own.used());
     return line.data();
 }
 

@@ -1,10 +1,10 @@
 // A connection of a client: its requests, and the objects of the one HCA that it may open.
 #pragma once
 
+#include "served_posts.hpp"
 #include "served_request.hpp"
 
 #include <ci/support/address_space.hpp>
-#include <ci/support/posts_crossing.hpp>
 #include <ci/support/seq_socket.hpp>
 #include <ci/ual.h>
 
@@ -19,11 +19,13 @@ class listener;
 /// A user, with the connections and objects of all of its processes.
 struct user {
     user(uid_t whose, const UAL_OPTIONS& limits)
-        : uid(whose), connections(limits.MaxConnections), objects(limits.MaxObjectsOfUser) {}
+        : uid(whose), connections(limits.MaxConnections), objects(limits.MaxObjectsOfUser),
+          ring_memory(limits.MaxRingMemory) {}
 
     const uid_t uid;
     quota connections;
     quota objects;
+    quota ring_memory; // bytes
 };
 
 /// A thread of the connection receives its requests; the completions of their IRPs send the
@@ -45,6 +47,9 @@ public:
     /// Makes the thread end. Any thread may call this while the connection is in the listener.
     void stop();
 
+    /// Notifies the client that an event was reported in a ring. IRQL: <= DISPATCH_LEVEL.
+    void send_event();
+
     user& owner_user() const { return user_; }
     /// Adds what it has to the present numbers. IRQL: <= DISPATCH_LEVEL.
     void count(UAL_COUNTERS& into) const;
@@ -53,7 +58,9 @@ public:
 private:
     static void run(void* self);
     void serve();
-    bool wait(bool& control, bool& data);
+    bool serve_ring(unsigned& idle);
+    bool serve_messages(int milliseconds);
+    bool has_unsent() const { return unsent_.load() != 0 || event_unsent_.load(); }
     bool receive(int socket);
     bool handle(int via, ci::crossing::message received);
     bool greet(ci::crossing::message received);
@@ -67,6 +74,7 @@ private:
     NTSTATUS find_object(served_request& request, const ci::crossing::incoming& from);
     NTSTATUS find_parent(served_request& request, const ci::crossing::incoming& from);
     NTSTATUS open(served_request& request, std::uint64_t guid);
+    NTSTATUS prepare(served_request& request, const ci::crossing::incoming& from);
     static NTSTATUS completed(DEVICE_OBJECT*, IRP* irp, void* context);
     void finish_object(served_request& request, IO_STATUS_BLOCK& result);
     void finish(served_request& request);
@@ -75,6 +83,7 @@ private:
     bool charge(served_request& request);
     void send(served_request& request);
     bool try_to_send(served_request& request);
+    bool try_to_send_event();
     bool flush();
     void wake();
     void release(served_request& request);
@@ -92,20 +101,22 @@ private:
     const ucred peer_;
     const NTSTATUS welcome_status_;
     const ci::detail::unique_descriptor control_;
-    ci::detail::unique_descriptor data_;      // exists while the HCA is open
-    ci::detail::unique_descriptor data_peer_; // its other end, until it is sent
+    ci::detail::unique_descriptor data_; // exists while the HCA is open
     const ci::detail::unique_descriptor wake_;
     std::vector<std::byte> buffer_; // of the message that is being handled
+    unsigned turns_ = 0;            // of the ring that had work requests
     bool greeted_ = false;
     std::unique_ptr<const ci::address_space> client_memory_; // null: out of reach
     std::atomic<DEVICE_OBJECT*> hca_{nullptr};               // set once
+    ring_quota ring_quota_;
     served_objects objects_;
-    ci::crossing::post_server posts_; // of the thread
+    served_posts posts_{objects_}; // of the thread
     std::atomic<bool> stopping_{false};
     std::atomic<ULONG> requests_{0}; // in progress, or with a reply that was not sent
     std::atomic<ULONG> waits_{0};
     std::atomic<std::size_t> memory_{0};
     std::atomic<ULONG> unsent_{0};
+    std::atomic<bool> event_unsent_{false};
 
     KSPIN_LOCK lock_ = 0;  // guards all below
     request_list running_; // oldest first

@@ -99,6 +99,12 @@ served_object* served_objects::find(ci::crossing::object_type type, std::uint64_
     return same && found->object != nullptr && !found->ending ? found : nullptr;
 }
 
+served_queue* served_objects::queue_of(std::uint64_t handle) {
+    const spin_guard guard(lock_);
+    const served_object* const found = find(HCA_MN_CREATE_CQ, handle);
+    return found != nullptr ? found->queue.get() : nullptr;
+}
+
 served_object* served_objects::begin_end(ci::crossing::object_type type, std::uint64_t handle) {
     const spin_guard guard(lock_);
     served_object* const found = find(type, handle);

@@ -1,34 +1,18 @@
 // The objects of a connection, by the handles that its client knows them by.
 #pragma once
 
+#include "quota.hpp"
+#include "served_queue.hpp"
+
 #include <ci/support/crossing.hpp>
 
 #include <boost/intrusive/list.hpp>
 #include <boost/intrusive/set.hpp>
 
-#include <atomic>
 #include <memory>
 #include <vector>
 
 namespace irpverbs::ual {
-
-/// The objects that a user or a process may have, and has.
-class quota {
-public:
-    explicit quota(ULONG most) : most_(most) {}
-    /// False: the limit is reached.
-    bool charge() {
-        if (used_.fetch_add(1, std::memory_order_relaxed) < most_) return true;
-        give_back();
-        return false;
-    }
-    void give_back() { used_.fetch_sub(1, std::memory_order_relaxed); }
-    ULONG used() const { return used_.load(std::memory_order_relaxed); }
-
-private:
-    const ULONG most_;
-    std::atomic<ULONG> used_{0};
-};
 
 /// An object, or the place of one that is being created.
 struct served_object : boost::intrusive::list_base_hook<>, boost::intrusive::set_base_hook<> {
@@ -36,6 +20,7 @@ struct served_object : boost::intrusive::list_base_hook<>, boost::intrusive::set
     void* object = nullptr; // null while it is being created
     bool ending = false;    // a verb that ends it is under way
     std::uint64_t handle = 0;
+    std::unique_ptr<served_queue> queue; // of a completion queue with a ring
 };
 
 /// A handle is {type, slot, generation}. Distinct threads may call all members. IRQL: <=
@@ -52,6 +37,9 @@ public:
     /// The object exists now.
     void insert(served_object& place, void* object);
     void remove(served_object& place);
+
+    /// The ring of a completion queue, which exists as long as that. Null: it has none.
+    served_queue* queue_of(std::uint64_t handle);
 
     /// Begins the end of an object: its handle is not found any more. Null: there is none.
     served_object* begin_end(ci::crossing::object_type type, std::uint64_t handle);

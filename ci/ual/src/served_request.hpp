@@ -35,8 +35,9 @@ struct alignas(16) served_request : boost::intrusive::list_base_hook<> {
     served_object* place = nullptr; // of the object that the verb creates or ends
     ci::crossing::buffers used;
     ci::crossing::outgoing_reply reply;
-    int passed = -1;        // a descriptor that goes with the reply
-    bool cancelled = false; // guarded by the connection's lock, as the next
+    served_queue* queue = nullptr;  // that the verb resizes, or describes
+    ci::detail::descriptors passed; // go with the reply of a success
+    bool cancelled = false;         // guarded by the connection's lock, as the next
     unsigned references = 1;
 
 private:

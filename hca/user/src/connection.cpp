@@ -10,11 +10,13 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <new>
 
 namespace irpverbs::hca_user {
 
 using ci::crossing::message;
 using ci::crossing::object_type;
+using ci::crossing::post_ring;
 using dispatch::detail::spin_guard;
 namespace wire = ci::wire;
 
@@ -62,20 +64,97 @@ void* connection::object_of(object_type type, std::uint64_t handle) {
     return found != objects_.end() && found->type == type ? found->object : nullptr;
 }
 
-void connection::begin(user_object& object, std::uint64_t handle) {
+bool connection::begin(user_object& object, std::uint64_t handle) {
     object.handle = handle;
-    if (object.type == HCA_MN_OPEN_CA) opened_.store(true);
+    if (object.type == HCA_MN_OPEN_CA && !begin_calls()) return false;
+    if (object.type == HCA_MN_CREATE_CQ && passed_[0])
+        object.queue = shared_queue::make(static_cast<HCA_CQ*>(object.object), *this, passed_);
+    if (object.type == HCA_MN_CREATE_CQ && passed_[0] && object.queue == nullptr) return false;
+    begin_counts(object);
     {
         const spin_guard guard(lock_);
         objects_.insert(object); // a daemon that repeats a handle harms its own replies only
     }
     for (unsigned i = 0; i < object.wait_count; ++i)
-        if (!object.waits[i].is_fence()) send(object.waits[i]);
+        if (object.waits[i].is_sent()) send(object.waits[i]);
     if (object.type == HCA_MN_CREATE_QP) begin_posts(*static_cast<HCA_QP*>(object.object));
     if (object.type == HCA_MN_CREATE_SRQ) begin_posts(*static_cast<HCA_SRQ*>(object.object));
+    return true;
+}
+
+// Before it is opened, no other thread uses what this sets.
+bool connection::begin_calls() {
+    using ci::detail::shared_memory;
+    data_ = std::move(passed_[static_cast<std::size_t>(wire::open_descriptor::calls)]);
+    auto& own = passed_[static_cast<std::size_t>(wire::open_descriptor::posts_of_client)];
+    auto& daemons = passed_[static_cast<std::size_t>(wire::open_descriptor::posts_of_daemon)];
+    if (own) {
+        own_posts_ = shared_memory::map(own, shared_memory::others::may_write);
+        daemons_posts_ = shared_memory::map(daemons, shared_memory::others::may_read);
+        if (own_posts_.bytes().size() < sizeof(post_ring::client_part) ||
+            daemons_posts_.bytes().size() < sizeof(post_ring::daemon_part))
+            return false;
+        ring_.emplace(
+            *reinterpret_cast<post_ring::client_part*>(own_posts_.bytes().data()),
+            *reinterpret_cast<const post_ring::daemon_part*>(daemons_posts_.bytes().data()));
+    }
+    opened_.store(static_cast<bool>(data_));
+    return opened_.load();
+}
+
+// Without memory for the counts, posts are calls.
+void connection::begin_counts(user_object& object) {
+    if (object.type == HCA_MN_CREATE_SRQ) object.receives.reset(new (std::nothrow) receive_count);
+    if (object.type != HCA_MN_CREATE_QP) return;
+    const auto& qp = *static_cast<const HCA_QP*>(object.object);
+    std::unique_ptr<qp_counts> made(new (std::nothrow) qp_counts(qp.Qp.Num));
+    if (made == nullptr || !made->sends.allocate(qp.Qp.SqDepth)) return;
+    if (qp.Create.h_srq != nullptr)
+        made->shared_receives = user_object::of(HCA_MN_CREATE_SRQ, qp.Create.h_srq).receives.get();
+    const spin_guard guard(counts_lock_);
+    if (counts_.insert(*made).second) object.counts = std::move(made);
+}
+
+void connection::count_completions(std::span<const IB_WC> removed) {
+    const spin_guard guard(counts_lock_);
+    for (const IB_WC& each : removed)
+        if (const auto found = counts_.find(each.QpNumber); found != counts_.end())
+            found->complete(each);
+}
+
+bool connection::change(user_object& object, UCHAR verb) {
+    if (verb == HCA_MN_MODIFY_QP && object.counts != nullptr &&
+        HcaQpState(static_cast<const HCA_QP*>(object.object)) == IB_QPS_RESET)
+        object.counts->reset();
+    if (verb != HCA_MN_RESIZE_CQ || object.queue == nullptr || !passed_[0]) return true;
+    if (!object.queue->replace(passed_)) return false;
+    if (object.queue->take_event()) HcaReportCqCompletion(static_cast<HCA_CQ*>(object.object));
+    return true;
+}
+
+// Replies that end objects are received by this thread, too, so the objects remain.
+void connection::report_events() {
+    std::uint64_t handle = 0;
+    for (;;) {
+        HCA_CQ* due = nullptr;
+        {
+            const spin_guard guard(lock_);
+            auto each = objects_.upper_bound(handle);
+            while (each != objects_.end() && (each->queue == nullptr || !each->queue->take_event()))
+                ++each;
+            if (each == objects_.end()) return;
+            handle = each->handle;
+            due = static_cast<HCA_CQ*>(each->object);
+        }
+        HcaReportCqCompletion(due);
+    }
 }
 
 void connection::end(user_object& object) {
+    if (object.counts != nullptr) {
+        const spin_guard guard(counts_lock_);
+        counts_.erase(counts_.iterator_to(*object.counts));
+    }
     {
         const spin_guard guard(lock_);
         if (object.is_linked()) objects_.erase(objects_.iterator_to(object));
@@ -120,8 +199,9 @@ NTSTATUS connection::connect() {
 bool connection::say_hello() {
     wire::hello hello{{wire::kind::hello, 0, {}, 0}, wire::magic, wire::version, sizeof(void*)};
     std::array<iovec, 1> part{{{&hello, sizeof(hello)}}};
-    const ci::detail::unique_descriptor memory = ci::address_space::open_own();
-    return ci::detail::send_message(control_.get(), part, memory.get()) == 0;
+    ci::detail::descriptors memory;
+    memory[0] = ci::address_space::open_own();
+    return ci::detail::send_message(control_.get(), part, memory) == 0;
 }
 
 // Runs as a work item, since the watch may have to be waited for.
@@ -141,9 +221,9 @@ bool connection::read(void* self) { return static_cast<connection*>(self)->recei
 bool connection::receive() {
     for (int i = 0; i < turn; ++i) {
         ci::detail::received_message got =
-            ci::detail::receive_message(control_.get(), buffer_, !opened_.load());
+            ci::detail::receive_message(control_.get(), buffer_, ci::detail::max_descriptors);
         if (got.error == EAGAIN) return true;
-        if (got.with) data_ = std::move(got.with); // before it is opened: no other thread uses it
+        passed_ = std::move(got.with);
         const bool good =
             got.error == 0 && got.size != 0 && handle(message(buffer_).first(got.size));
         if (!good) {
@@ -160,6 +240,10 @@ bool connection::handle(message received) {
     if (received.size() < sizeof(head)) return false;
     std::memcpy(&head, received.data(), sizeof(head));
     if (head.what == wire::kind::welcome) return welcome(received);
+    if (head.what == wire::kind::event) {
+        report_events();
+        return true;
+    }
     if (head.what != wire::kind::reply) return false;
     // The reply of a wait whose object has ended in the meantime is expected no longer.
     expected_reply* const expected = take(head.id);

@@ -5,11 +5,15 @@
 #include "user_object.hpp"
 
 #include <ci/ib_uvp.h>
+#include <ci/support/post_ring.hpp>
 #include <ci/support/posts_crossing.hpp>
 #include <ci/support/seq_socket.hpp>
+#include <ci/support/shared_memory.hpp>
 #include <dispatch/descriptor_watch.hpp>
 
 #include <memory>
+#include <optional>
+#include <span>
 #include <vector>
 
 namespace irpverbs::hca_user {
@@ -28,13 +32,14 @@ public:
     /// Performs a verb of the action `calls`. IRQL: <= DISPATCH_LEVEL.
     NTSTATUS call(IO_STACK_LOCATION& location, ULONG_PTR& information);
 
-    /// Posts a list. `add` adds a work request to a post_writer, and returns false if it has no
-    /// room or the work request is beyond a limit. IRQL: <= DISPATCH_LEVEL.
-    template <class Work, class Add>
-    NTSTATUS post(ci::wire::work what, std::uint64_t queue, Work* list, Work** failed,
-                  const Add& add);
+    /// Posts a list to a queue. IRQL: <= DISPATCH_LEVEL.
+    template <class Queue, class Work>
+    NTSTATUS post(const Queue& queue, Work* list, Work** failed);
     /// Binds a window of type 1. IRQL: <= DISPATCH_LEVEL.
     NTSTATUS bind(HCA_MW& window, HCA_QP& qp, const ib_bind_wr_t& what, ULONG& rkey);
+
+    /// Counts completions that were removed. IRQL: <= DISPATCH_LEVEL.
+    void count_completions(std::span<const IB_WC> removed);
 
     /// Sends a wait for an event.
     void send(event_wait& wait);
@@ -48,8 +53,10 @@ public:
     /// The functions of the HCA's provider; null: it has none.
     const uvp_interface_t* provider() const;
 
-    /// On the thread that receives: the object exists, or no longer.
-    void begin(user_object& object, std::uint64_t handle);
+    /// On the thread that receives: the object exists, has changed, or exists no longer. False: the
+    /// daemon is not to be believed.
+    bool begin(user_object& object, std::uint64_t handle);
+    bool change(user_object& object, UCHAR verb);
     void end(user_object& object);
     /// The receiver releases a request whose result is set.
     void release_received(verb_request& request);
@@ -94,19 +101,28 @@ private:
     bool receive();
     bool handle(ci::crossing::message received);
     bool welcome(ci::crossing::message received);
+    bool begin_calls();
+    void begin_counts(user_object& object);
+    void report_events();
     expected_reply* take(std::uint64_t id);
     void fail(NTSTATUS status);
     verb_request* take_any();
     NTSTATUS exchange(std::span<iovec> asked, std::size_t& size);
     NTSTATUS call(ci::crossing::post_writer& asked, ci::wire::posted& made);
+    template <class Queue, class Work>
+    Work* post_in_ring(const Queue& queue, Work* list);
+    void ring_bell();
+    template <class Queue, class Work>
+    NTSTATUS post_by_call(const Queue& queue, Work*& list);
     void fail_later();
 
     HCA_CA& ca_;
     ci::detail::unique_descriptor control_;
     std::unique_ptr<dispatch::descriptor_watch> watch_;
-    std::vector<std::byte> buffer_; // of the message that is being handled
-    WORK_QUEUE_ITEM work_;          // connects, and closes
-    IRP* closing_ = nullptr;        // completed when this has been destroyed, with the next one
+    std::vector<std::byte> buffer_;  // of the message that is being handled
+    ci::detail::descriptors passed_; // with that message
+    WORK_QUEUE_ITEM work_;           // connects, and closes
+    IRP* closing_ = nullptr;         // completed when this has been destroyed, with the next one
     NTSTATUS closing_status_ = STATUS_SUCCESS;
     std::atomic<std::uint64_t> next_id_{1};
     ULONG port_events_ = 0; // of the thread that receives
@@ -117,10 +133,20 @@ private:
     ci::detail::unique_descriptor data_;
     std::vector<std::byte> post_buffer_;
     std::vector<std::byte> data_buffer_;
+    ci::detail::shared_memory own_posts_; // the parts of the ring; empty: posts are calls
+    ci::detail::shared_memory daemons_posts_;
+    std::optional<ci::crossing::post_producer> ring_;
 
     KSPIN_LOCK lock_ = 0; // guards all below
     replies expected_;
     boost::intrusive::set<user_object, boost::intrusive::key_of_value<by_handle>> objects_;
+
+    struct by_number {
+        using type = ULONG;
+        type operator()(const qp_counts& each) const { return each.number; }
+    };
+    KSPIN_LOCK counts_lock_ = 0; // guards the set, and the queue pairs' counts of completions
+    boost::intrusive::set<qp_counts, boost::intrusive::key_of_value<by_number>> counts_;
 };
 
 /// Sets the functions of CiPostSend, CiPostRecv and CiPostSrqRecv.

@@ -155,6 +155,11 @@ void connection::report_to_provider(const user_object& of, std::uint64_t event) 
 
 bool event_wait::is_fence() const { return kind->verb == fence_verb; }
 
+// A queue with a ring has its completion events there.
+bool event_wait::is_sent() const {
+    return !is_fence() && (kind->verb != HCA_MN_GET_CQ_COMP_EVENT || object->queue == nullptr);
+}
+
 void connection::begin_fatal(user_object& ca) {
     for (unsigned i = 0; i < ca.wait_count; ++i)
         if (ca.waits[i].is_fence()) {

@@ -72,6 +72,8 @@ struct event_wait final : expected_reply {
 
     bool on_reply(connection& from, ci::crossing::message reply) override;
     bool is_fence() const;
+    /// False: it is not sent when its object begins.
+    bool is_sent() const;
 
     IO_STACK_LOCATION location();
 

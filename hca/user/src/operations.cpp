@@ -74,6 +74,11 @@ IO_STACK_LOCATION location_of(HCA_MINOR_FUNCTION verb, HCA_CQ* cq, void* buffer,
 NTSTATUS poll_cq(HCA_CQ* cq, ULONG count, IB_WC* entries, ULONG* taken) {
     const uvp_interface_t* const by = connection_of(HCA_MN_CREATE_CQ, cq).provider();
     if (provided::polls(by)) return provided::poll_cq(*by, cq, count, entries, taken);
+    if (shared_queue* const queue = user_object::of(HCA_MN_CREATE_CQ, cq).queue.get()) {
+        *taken = queue->poll(count, entries);
+        queue->enable_direct_poll();
+        return STATUS_SUCCESS;
+    }
     IO_STACK_LOCATION location = location_of(HCA_MN_POLL_CQ, cq, entries, count);
     ULONG_PTR information = 0;
     const NTSTATUS status = connection_of(HCA_MN_CREATE_CQ, cq).call(location, information);
@@ -85,6 +90,10 @@ NTSTATUS poll_cq(HCA_CQ* cq, ULONG count, IB_WC* entries, ULONG* taken) {
 NTSTATUS arm_cq(HCA_CQ* cq, ULONG flags, PIRP) {
     const uvp_interface_t* const by = connection_of(HCA_MN_CREATE_CQ, cq).provider();
     if (by != nullptr && by->enable_cq_notify != nullptr) return provided::arm_cq(*by, cq, flags);
+    if (shared_queue* const queue = user_object::of(HCA_MN_CREATE_CQ, cq).queue.get()) {
+        if (queue->arm(flags)) HcaReportCqCompletion(cq);
+        return STATUS_SUCCESS;
+    }
     IO_STACK_LOCATION location = location_of(HCA_MN_ARM_CQ, cq, nullptr, flags);
     ULONG_PTR information = 0;
     return connection_of(HCA_MN_CREATE_CQ, cq).call(location, information);

@@ -2,6 +2,8 @@
 #pragma once
 
 #include "expected_reply.hpp"
+#include "shared_queue.hpp"
+#include "work_count.hpp"
 
 #include <memory>
 
@@ -16,8 +18,13 @@ struct user_object : boost::intrusive::set_base_hook<> {
     }
     /// Makes that of a new object, with the waits for its events. Null without memory.
     static user_object* make(ci::crossing::object_type type, void* object, connection& via);
-    /// Frees the waits.
-    void discard() { waits.reset(); }
+    /// Frees what it owns.
+    void discard() {
+        waits.reset();
+        queue.reset();
+        counts.reset();
+        receives.reset();
+    }
 
     const ci::crossing::object_type type;
     void* const object;       // HCA_CA*, HCA_CQ*, ...
@@ -28,6 +35,10 @@ struct user_object : boost::intrusive::set_base_hook<> {
     verb_request end;                     // reserved for the verb that ends the object
     std::unique_ptr<event_wait[]> waits;
     unsigned wait_count = 0;
+    // Null: calls of the daemon take their place.
+    std::unique_ptr<shared_queue> queue;     // of a completion queue
+    std::unique_ptr<qp_counts> counts;       // of a queue pair
+    std::unique_ptr<receive_count> receives; // of a shared receive queue
 };
 
 /// The connection of an object.

@@ -198,19 +198,25 @@ void connection::send_cancel(const verb_request& request) {
 // ---- the reply
 
 bool verb_request::on_reply(connection& from, message reply) {
-    const bool good = ci::crossing::read_reply(reply, *location, from, result);
+    bool good = ci::crossing::read_reply(reply, *location, from, result);
     if (!good) {
         on_end(from);
         return false;
     }
     if (verb->does == action::creates && NT_SUCCESS(result.status)) {
-        from.begin(*object, result.information);
+        good = from.begin(*object, result.information);
         result.information = 0;
+        if (!good) {
+            result.status = STATUS_FILE_FORCED_CLOSED;
+            from.end(*object);
+        }
     } else if (verb->does == action::creates || verb->does == action::ends) {
         from.end(*object);
+    } else if (NT_SUCCESS(result.status)) {
+        good = from.change(*object, verb->code);
     }
     from.release_received(*this);
-    return true;
+    return good;
 }
 
 void verb_request::on_end(connection& from) {

@@ -32,9 +32,11 @@ public:
     template <class Message>
     bool receive(Message& message) {
         std::vector<std::byte> buffer(wire::max_message);
-        const auto got = ci::detail::await_message(socket_.get(), buffer, -1, true);
+        auto got =
+            ci::detail::await_message(socket_.get(), buffer, -1, ci::detail::max_descriptors);
         if (got.error != 0 || got.size < sizeof(message)) return false;
         std::memcpy(&message, buffer.data(), sizeof(message));
+        if (got.with[0]) received_.push_back(std::move(got.with));
         return true;
     }
     bool is_closed() {
@@ -61,6 +63,7 @@ public:
 
 private:
     ci::detail::unique_descriptor socket_;
+    std::vector<ci::detail::descriptors> received_; // a client that closes them is gone
 };
 
 wire::request request_of(UCHAR verb, std::uint64_t object, std::uint64_t number = 0) {

@@ -46,8 +46,9 @@ private:
 class post_server {
 public:
     /// `reply` is the result. False: no client sends such a message, or there is no memory; work
-    /// requests of it are not posted.
-    bool serve(message received, directory& names, wire::posted& reply);
+    /// requests of it are not posted. `done`: the work requests at its begin that were posted
+    /// before.
+    bool serve(message received, directory& names, wire::posted& reply, std::uint32_t done = 0);
 
 private:
     class reader;
@@ -56,9 +57,10 @@ private:
     bool read_send(reader& from, const HCA_QP& qp, directory& names, ib_send_wr_t& made);
     bool read_receives(reader& from, std::uint64_t count);
     bool read_segments(reader& from, std::uint64_t count, ib_local_ds_t*& made);
-    bool serve_sends(reader& from, const wire::post& head, directory& names, wire::posted& reply);
-    bool serve_receives(reader& from, const wire::post& head, directory& names,
-                        wire::posted& reply);
+    bool serve_sends(reader& from, const wire::post& head, directory& names, wire::posted& reply,
+                     std::uint32_t done);
+    bool serve_receives(reader& from, const wire::post& head, directory& names, wire::posted& reply,
+                        std::uint32_t done);
     static bool serve_binding(reader& from, const wire::post& head, directory& names,
                               wire::posted& reply);
 

@@ -2,6 +2,7 @@
 #ifndef IRPVERBS_CI_SUPPORT_SEQ_SOCKET_HPP
 #define IRPVERBS_CI_SUPPORT_SEQ_SOCKET_HPP
 
+#include <array>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -40,9 +41,13 @@ std::string default_socket();
 unique_descriptor connect_to(const std::string& path, int& error);
 unique_descriptor listen_at(const std::string& path, int& error);
 
-/// Sends one message, with a descriptor unless that is negative. Returns an errno; 0: sent. EAGAIN:
-/// the socket has no room.
-int send_message(int socket, std::span<iovec> parts, int passed = -1);
+/// The descriptors that go with a message; those behind the last one are none.
+inline constexpr std::size_t max_descriptors = 3;
+using descriptors = std::array<unique_descriptor, max_descriptors>;
+
+/// Sends one message, with the descriptors of `passed`, which stay open. Returns an errno; 0: sent.
+/// EAGAIN: the socket has no room.
+int send_message(int socket, std::span<iovec> parts, const descriptors& passed = {});
 
 /// Waits until the socket has room, then sends. Returns an errno.
 int send_when_possible(int socket, std::span<iovec> parts);
@@ -50,16 +55,16 @@ int send_when_possible(int socket, std::span<iovec> parts);
 struct received_message {
     int error = 0;        // an errno. EMSGSIZE: the message was longer than the buffer
     std::size_t size = 0; // 0: the peer is gone
-    unique_descriptor with;
+    descriptors with;
 };
 
-/// Receives one message. A descriptor is accepted only with `takes_descriptor`; others are closed.
+/// Receives one message, and at most so many descriptors; others are closed.
 received_message receive_message(int socket, std::span<std::byte> into,
-                                 bool takes_descriptor = false);
+                                 std::size_t most_descriptors = 0);
 
 /// Waits for a message; a negative time waits for ever. ETIMEDOUT: none came.
 received_message await_message(int socket, std::span<std::byte> into, int milliseconds,
-                               bool takes_descriptor = false);
+                               std::size_t most_descriptors = 0);
 
 /// The process at the other end when it connected or listened. False: unknown.
 bool peer_of(int socket, ucred& peer);

@@ -13,7 +13,7 @@ namespace irpverbs::ci::wire {
 
 inline constexpr std::uint32_t magic = 0x56505249; // "IRPV"
 /// Grows with each change of a message or of a structure that crosses.
-inline constexpr std::uint16_t version = 3;
+inline constexpr std::uint16_t version = 4;
 
 /// Bytes of a message. A socket of the default size holds one of them.
 inline constexpr std::size_t max_message = 160 * 1024;
@@ -31,9 +31,18 @@ enum class kind : std::uint8_t {
     request,   // a verb
     reply,     // its completion
     cancel,    // cancels the request of that id: a header; has no reply
-    post,      // work requests, on the socket for calls
-    posted     // the reply to them
+    post,      // work requests, on the socket for calls or in the ring for posts
+    posted,    // the reply to them; those in the ring have none
+    bell,      // a header: the client has put work requests into the ring of a daemon that sleeps
+    event      // a header: the daemon has reported a completion event in a ring of completions
 };
+
+/// The descriptors that go with the reply of CiOpenCa: the socket for calls, and the parts of the
+/// ring for posts, of which the last two may be missing.
+enum class open_descriptor : std::size_t { calls, posts_of_client, posts_of_daemon };
+/// Those of CiCreateCq and CiResizeCq: the ring, and of CiCreateCq the client's part. A queue
+/// without a ring is polled and armed by requests.
+enum class cq_descriptor : std::size_t { ring, client_part };
 
 struct header {
     kind what;

@@ -20,6 +20,7 @@ typedef struct _UAL_OPTIONS {
     ULONG MaxObjectsOfUser;   /* 65536 */
     ULONG MaxRequests;        /* of one connection, in progress; 4096 */
     ULONG MaxWaits;           /* of one connection: pended requests for events; 32768 */
+    ULONG MaxRingMemory;      /* of one user, bytes: rings that its processes share; 256 MiB */
     const ULONG* AllowedUids; /* users besides the owner of this process, who may connect */
     ULONG AllowedUidCount;
     LONG Socket; /* a descriptor that listens already, as systemd passes it; 0: there is none */
@@ -31,16 +32,17 @@ static inline void UAL_OPTIONS_INIT(UAL_OPTIONS* Options) {
     Options->Size = sizeof(*Options);
 }
 
-/* Numbers since UalListen; the first four are present ones. */
+/* Numbers since UalListen; the first five are present ones. */
 typedef struct _UAL_COUNTERS {
     ULONG Connections; /* processes with an open HCA, once for each */
     ULONG Objects;
-    ULONG Requests; /* in progress */
-    ULONG Waits;    /* pended requests for events */
+    ULONG Requests;   /* in progress */
+    ULONG Waits;      /* pended requests for events */
+    ULONG RingMemory; /* bytes that rings count in MaxRingMemory */
     ULONGLONG Accepted;
     ULONGLONG Refused;    /* connections: another version, another user, or a limit */
     ULONGLONG Violations; /* connections that were closed for a message that no client sends */
-    ULONGLONG Served;     /* requests that were completed */
+    ULONGLONG Served;     /* requests that were completed; work requests in rings are none */
 } UAL_COUNTERS;
 
 /* Listens at the socket Path and serves the HCAs that are attached to the caller's machine, now or
