@@ -164,11 +164,11 @@ std::string listener::description() {
     count(now);
     std::array<char, 320> lines{};
     std::snprintf(lines.data(), lines.size(),
-                  "%u open HCAs, %u objects, %u requests, %u waits, %u bytes of rings\n"
+                  "%u open HCAs, %u objects, %u requests, %u waits\n"
                   "%lu connections accepted, %lu refused, %lu ended for a violation, %lu "
                   "requests served\n",
-                  now.Connections, now.Objects, now.Requests, now.Waits, now.RingMemory,
-                  now.Accepted, now.Refused, now.Violations, now.Served);
+                  now.Connections, now.Objects, now.Requests, now.Waits, now.Accepted, now.Refused,
+                  now.Violations, now.Served);
     std::string text = lines.data();
     const spin_guard guard(lock_);
     for (const served_connection& each : connections_)

@@ -29,9 +29,9 @@ constexpr int turn = 64;
 // Turns of the ring between two looks at the sockets.
 constexpr unsigned turns_between_messages = 64;
 
-// The thread sleeps when the ring was empty so many times in a row, which takes about 50
-// microseconds.
-constexpr unsigned longest_idle = 512;
+// The thread sleeps when the ring was empty so many times in a row, which takes some ten
+// microseconds: where clients have all processors, it would take theirs.
+constexpr unsigned longest_idle = 256;
 
 // Milliseconds between two attempts to post work requests to a full queue.
 constexpr int blocked_time = 1;
@@ -122,7 +122,7 @@ bool served_connection::serve_ring(unsigned& idle) {
         break;
     }
     if (++idle < longest_idle) {
-        dispatch::detail::spin_turn(idle);
+        dispatch::detail::cpu_relax();
         return idle % turns_between_messages != 0 || serve_messages(0);
     }
     idle = longest_idle;

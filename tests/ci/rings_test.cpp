@@ -1,0 +1,343 @@
+// The rings between a client and a daemon: both ends in one simulated process, whose accesses to
+// shared words are scheduling points.
+#include <ci/support/completion_ring.hpp>
+#include <ci/support/post_ring.hpp>
+#include <ci/support/shared_memory.hpp>
+
+#include <support/explore_gtest.hpp>
+
+#include <array>
+#include <cstring>
+#include <memory>
+#include <sys/mman.h>
+#include <vector>
+
+namespace {
+
+using namespace irpverbs;
+using ci::crossing::completion_producer;
+using ci::crossing::completion_reader;
+using ci::crossing::completion_ring;
+using ci::crossing::post_consumer;
+using ci::crossing::post_producer;
+using ci::crossing::post_ring;
+using ci::detail::shared_memory;
+using irpverbs::testing::expect_explored;
+using irpverbs::testing::expect_found;
+
+dispatch::explore_options some_runs() {
+    dispatch::explore_options options;
+    options.random_runs = 300;
+    options.pct_runs = 300;
+    return options;
+}
+
+// ---- the ring for posts
+
+struct posts {
+    posts() {
+        of_client->produced = 0;
+        of_daemon->consumed = 0;
+        of_daemon->sleeps = 0;
+    }
+    void post(std::uint64_t value, std::size_t size = sizeof(value)) {
+        const auto room = client.room();
+        ASSERT_GE(room.size(), size);
+        std::memset(room.data(), 0, size);
+        std::memcpy(room.data(), &value, sizeof(value));
+        client.publish(size);
+    }
+    post_consumer::found take(std::uint64_t& value) {
+        std::size_t size = 0;
+        const post_consumer::found seen = daemon.look(copy, size);
+        if (seen == post_consumer::found::record) {
+            std::memcpy(&value, copy.data(), sizeof(value));
+            daemon.remove();
+        }
+        return seen;
+    }
+
+    std::unique_ptr<post_ring::client_part> of_client = std::make_unique<post_ring::client_part>();
+    std::unique_ptr<post_ring::daemon_part> of_daemon = std::make_unique<post_ring::daemon_part>();
+    post_producer client{*of_client, *of_daemon};
+    post_consumer daemon{*of_client, *of_daemon};
+    alignas(8) std::array<std::byte, post_ring::max_message> copy{};
+};
+
+TEST(PostRing, ManyLaps_KeepContentAndOrder) {
+    posts here;
+    for (std::uint64_t i = 0; i < 1000; ++i) {
+        here.post(i, 8 + (i * 37) % (post_ring::max_message - 8));
+        std::uint64_t value = ~i;
+        ASSERT_EQ(here.take(value), post_consumer::found::record) << i;
+        ASSERT_EQ(value, i);
+    }
+}
+
+TEST(PostRing, FullRing_HasNoRoomUntilTheDaemonReads) {
+    posts here;
+    std::uint64_t count = 0;
+    while (!here.client.room().empty())
+        here.post(count++, post_ring::max_message);
+    EXPECT_GE(count, post_ring::capacity / (post_ring::max_message + 8) - 1);
+    std::uint64_t value = 0;
+    EXPECT_EQ(here.take(value), post_consumer::found::record);
+    EXPECT_EQ(here.take(value), post_consumer::found::record);
+    EXPECT_FALSE(here.client.room().empty());
+}
+
+TEST(PostRing, CountOfAHostileDaemon_IsNoRoom) {
+    posts here;
+    while (!here.client.room().empty())
+        here.post(0, post_ring::max_message);
+    here.of_daemon->consumed = ~std::uint64_t{0};
+    EXPECT_TRUE(here.client.room().empty());
+}
+
+TEST(PostRing, ContentOfAHostileClient_IsAViolation) {
+    const auto seen_with = [](std::uint64_t produced, std::uint64_t head) {
+        posts here;
+        std::memcpy(here.of_client->bytes, &head, sizeof(head));
+        here.of_client->produced = produced;
+        std::uint64_t value = 0;
+        return here.take(value);
+    };
+    constexpr auto violation = post_consumer::found::violation;
+    EXPECT_EQ(seen_with(16, 8), post_consumer::found::record);
+    EXPECT_EQ(seen_with(post_ring::capacity + 8, 8), violation); // more than the ring holds
+    EXPECT_EQ(seen_with(12, 8), violation);                      // half a word
+    EXPECT_EQ(seen_with(16, 16), violation);                     // beyond the count
+    EXPECT_EQ(seen_with(16384, 8200), violation);                // longer than a message
+    EXPECT_EQ(seen_with(16, post_ring::gap - 1), violation);
+    EXPECT_EQ(seen_with(16, post_ring::gap | 16), violation); // a gap that is not at the end
+    EXPECT_EQ(seen_with(post_ring::capacity, post_ring::gap | 8), violation);
+}
+
+// The daemon sleeps on an event, as it does on its sockets.
+void post_and_sleep(dispatch::sim_machine& machine) {
+    constexpr std::uint64_t count = 3;
+    posts here;
+    KEVENT bell;
+    KeInitializeEvent(&bell, SynchronizationEvent, FALSE);
+    machine.spawn("client", [&] {
+        for (std::uint64_t i = 0; i < count; ++i) {
+            here.post(i);
+            if (here.client.must_wake()) KeSetEvent(&bell, IO_NO_INCREMENT, FALSE);
+        }
+    });
+    machine.spawn("daemon", [&] {
+        for (std::uint64_t done = 0; done < count;) {
+            std::uint64_t value = ~std::uint64_t{0};
+            if (here.take(value) == post_consumer::found::record) {
+                EXPECT_EQ(value, done++);
+                continue;
+            }
+            if (here.daemon.begin_sleep()) {
+                KeWaitForSingleObject(&bell, Executive, KernelMode, FALSE, nullptr);
+                here.daemon.end_sleep();
+            }
+        }
+    });
+    machine.run();
+}
+
+TEST(PostRing, DaemonThatSleeps_IsWokenForEachPost) {
+    expect_explored(some_runs(), post_and_sleep);
+}
+
+// A daemon that did not look between its announcement and its sleep.
+TEST(PostRing, WithoutTheSecondLook_AWakeUpIsLost) {
+    const auto program = [](dispatch::sim_machine& machine) {
+        posts here;
+        KEVENT bell;
+        KeInitializeEvent(&bell, SynchronizationEvent, FALSE);
+        machine.spawn("client", [&] {
+            here.post(1);
+            if (here.client.must_wake()) KeSetEvent(&bell, IO_NO_INCREMENT, FALSE);
+        });
+        machine.spawn("daemon", [&] {
+            std::uint64_t value = 0;
+            while (here.take(value) == post_consumer::found::nothing) {
+                if (here.daemon.has_work()) continue; // looks before, and not behind
+                ci::crossing::before_shared_access(&here.of_daemon->sleeps);
+                here.of_daemon->sleeps = 1;
+                KeWaitForSingleObject(&bell, Executive, KernelMode, FALSE, nullptr);
+                here.of_daemon->sleeps = 0;
+            }
+        });
+        machine.run();
+    };
+    expect_found(some_runs(), program);
+}
+
+// ---- the ring of completions
+
+struct ring_of {
+    explicit ring_of(std::uint32_t its_slots)
+        : words((completion_ring::size_of(its_slots) + 63) / 64), slots(its_slots) {}
+    completion_ring::daemon_part& part() {
+        return *reinterpret_cast<completion_ring::daemon_part*>(words.data());
+    }
+    struct alignas(64) line {
+        std::array<std::uint64_t, 8> words{};
+    };
+    std::vector<line> words;
+    std::uint32_t slots;
+};
+
+IB_WC entry_of(ULONGLONG id, ULONG status = IB_WC_SUCCESS) {
+    IB_WC made{};
+    made.WrId = id;
+    made.Status = status;
+    return made;
+}
+
+TEST(CompletionRing, EntriesBeyondTheCapacity_AreRefused) {
+    completion_ring::client_part of_client{};
+    ring_of ring(4);
+    completion_producer daemon(ring.part(), ring.slots, of_client);
+    const completion_reader client(ring.part(), ring.slots);
+    for (ULONG i = 0; i < 3; ++i)
+        EXPECT_TRUE(daemon.append(entry_of(i), 3));
+    EXPECT_FALSE(daemon.append(entry_of(3), 3));
+    EXPECT_EQ(daemon.filled(), 3u);
+    of_client.consumed = 1;
+    EXPECT_TRUE(daemon.append(entry_of(3), 3));
+    of_client.consumed = 100; // a client that lies has no room
+    EXPECT_FALSE(daemon.append(entry_of(4), 3));
+    IB_WC seen{};
+    EXPECT_TRUE(client.read(3, seen));
+    EXPECT_EQ(seen.WrId, 3u);
+    EXPECT_FALSE(client.read(4, seen)); // the slot has an entry of the lap before
+}
+
+TEST(CompletionRing, BytesThatBelongToNoMember_DoNotCross) {
+    completion_ring::client_part of_client{};
+    ring_of ring(1);
+    completion_producer daemon(ring.part(), ring.slots, of_client);
+    const completion_reader client(ring.part(), ring.slots);
+    IB_WC entry;
+    std::memset(&entry, 0x5A, sizeof(entry));
+    EXPECT_TRUE(daemon.append(entry, 1));
+    IB_WC seen{};
+    EXPECT_TRUE(client.read(0, seen));
+    constexpr std::size_t members = offsetof(IB_WC, PathBits) + 1;
+    EXPECT_EQ(std::memcmp(&seen, &entry, members), 0);
+    for (std::size_t i = members; i < sizeof(seen); ++i)
+        EXPECT_EQ(reinterpret_cast<const UCHAR*>(&seen)[i], 0u);
+}
+
+TEST(CompletionRing, EntriesOfALaterRing_FollowThoseOfTheFirst) {
+    completion_ring::client_part of_client{};
+    ring_of first(2);
+    ring_of second(4);
+    completion_producer daemon(first.part(), first.slots, of_client);
+    const completion_reader client(first.part(), first.slots);
+    const completion_reader later(second.part(), second.slots);
+    EXPECT_TRUE(daemon.append(entry_of(0), 2));
+    daemon.continue_in(second.part(), second.slots);
+    EXPECT_TRUE(daemon.append(entry_of(1), 4));
+    IB_WC seen{};
+    EXPECT_TRUE(client.read(0, seen));
+    EXPECT_FALSE(client.ends_at(0));
+    EXPECT_FALSE(client.read(1, seen));
+    EXPECT_TRUE(client.ends_at(1));
+    EXPECT_TRUE(later.read(1, seen));
+    EXPECT_EQ(seen.WrId, 1u);
+}
+
+TEST(CompletionRing, SizeOfTheMemory_DeterminesTheSlots) {
+    EXPECT_EQ(completion_ring::slots_in(completion_ring::size_of(8)), 8u);
+    EXPECT_EQ(completion_ring::slots_in(completion_ring::size_of(8) + 4096), 64u);
+    EXPECT_EQ(completion_ring::slots_in(64), 0u);
+    EXPECT_EQ(completion_ring::slots_in(0), 0u);
+}
+
+// The client removes all entries, arms, looks again, and then waits for one event for each arming.
+TEST(CompletionRing, ClientThatArmsAndLooks_MissesNoEvent) {
+    expect_explored(some_runs(), [](dispatch::sim_machine& machine) {
+        constexpr std::uint64_t count = 3;
+        completion_ring::client_part of_client{};
+        ring_of ring(4);
+        KEVENT reported;
+        KeInitializeEvent(&reported, SynchronizationEvent, FALSE);
+        machine.spawn("daemon", [&] {
+            completion_producer daemon(ring.part(), ring.slots, of_client);
+            for (std::uint64_t i = 0; i < count; ++i) {
+                EXPECT_TRUE(daemon.append(entry_of(i), 4));
+                if (daemon.must_notify(false)) KeSetEvent(&reported, IO_NO_INCREMENT, FALSE);
+            }
+        });
+        machine.spawn("client", [&] {
+            const completion_reader client(ring.part(), ring.slots);
+            IB_WC seen{};
+            std::uint64_t arming = 0;
+            for (std::uint64_t done = 0; done < count;) {
+                if (client.read(done, seen)) {
+                    EXPECT_EQ(seen.WrId, done++);
+                    continue;
+                }
+                ci::crossing::before_shared_access(&of_client.armed);
+                of_client.armed.store(2 * ++arming, std::memory_order_relaxed);
+                std::atomic_thread_fence(std::memory_order_seq_cst);
+                if (client.read(done, seen)) continue;
+                KeWaitForSingleObject(&reported, Executive, KernelMode, FALSE, nullptr);
+            }
+        });
+        machine.run();
+    });
+}
+
+TEST(CompletionRing, SolicitedArming_IsNotifiedByASolicitedEntryOnly) {
+    completion_ring::client_part of_client{};
+    ring_of ring(8);
+    completion_producer daemon(ring.part(), ring.slots, of_client);
+    const completion_reader client(ring.part(), ring.slots);
+    of_client.armed = 2 * 1 + 1;
+    EXPECT_TRUE(daemon.append(entry_of(1), 8));
+    EXPECT_FALSE(daemon.must_notify(false));
+    EXPECT_TRUE(daemon.must_notify(true));
+    EXPECT_EQ(client.event(), 1u);
+    EXPECT_FALSE(daemon.must_notify(true)); // once for each arming
+    of_client.armed = 2 * 2;
+    EXPECT_TRUE(daemon.must_notify(false));
+    EXPECT_EQ(client.event(), 2u);
+}
+
+TEST(CompletionRing, Solicited_AreFailuresToo) {
+    EXPECT_FALSE(ci::crossing::is_solicited(entry_of(1)));
+    EXPECT_TRUE(ci::crossing::is_solicited(entry_of(1, IB_WC_FLUSHED)));
+}
+
+// ---- the memory
+
+TEST(SharedMemory, OfTheDaemon_CannotBeWrittenThroughTheDescriptor) {
+    ci::detail::unique_descriptor file;
+    const shared_memory own = shared_memory::make(4096, shared_memory::others::may_read, file);
+    ASSERT_TRUE(own);
+    EXPECT_EQ(mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0), MAP_FAILED);
+    EXPECT_FALSE(shared_memory::map(file, shared_memory::others::may_write));
+    const shared_memory read = shared_memory::map(file, shared_memory::others::may_read);
+    ASSERT_TRUE(read);
+    own.bytes()[7] = std::byte{9};
+    EXPECT_EQ(read.bytes()[7], std::byte{9});
+    EXPECT_NE(mprotect(read.bytes().data(), 4096, PROT_READ | PROT_WRITE), 0);
+}
+
+TEST(SharedMemory, OfTheClient_IsWrittenByBoth) {
+    ci::detail::unique_descriptor file;
+    const shared_memory own = shared_memory::make(4096, shared_memory::others::may_write, file);
+    const shared_memory other = shared_memory::map(file, shared_memory::others::may_write);
+    ASSERT_TRUE(own && other);
+    other.bytes()[1] = std::byte{3};
+    EXPECT_EQ(own.bytes()[1], std::byte{3});
+}
+
+TEST(SharedMemory, WithoutSealsOrNoMemory_IsRefused) {
+    const ci::detail::unique_descriptor unsealed(memfd_create("test", MFD_CLOEXEC));
+    EXPECT_FALSE(shared_memory::map(unsealed, shared_memory::others::may_read));
+    EXPECT_FALSE(
+        shared_memory::map(ci::detail::unique_descriptor(), shared_memory::others::may_read));
+}
+
+} // namespace

@@ -1,0 +1,127 @@
+// The rings between a daemon and a client, each end against a peer that is not to be believed. The
+// first byte chooses the end; the others are the peer's memory, which changes during the reads.
+#include <ci/support/completion_ring.hpp>
+#include <ci/support/post_ring.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+
+namespace {
+
+using namespace irpverbs::ci::crossing;
+
+using input = std::span<const std::uint8_t>;
+
+std::uint64_t take_word(input& from) {
+    std::uint64_t word = 0;
+    const std::size_t size = std::min(from.size(), sizeof(word));
+    if (size != 0) std::memcpy(&word, from.data(), size);
+    from = from.subspan(size);
+    return word;
+}
+
+unsigned sum;
+
+// The client writes a count, then bytes at the place that the daemon reads next.
+void consume_posts(input from) {
+    const auto of_client = std::make_unique<post_ring::client_part>();
+    const auto of_daemon = std::make_unique<post_ring::daemon_part>();
+    post_consumer daemon(*of_client, *of_daemon);
+    alignas(8) static std::byte copy[post_ring::max_message];
+    while (!from.empty()) {
+        const std::uint64_t more = take_word(from);
+        const std::uint64_t head = take_word(from);
+        const std::uint64_t consumed = of_daemon->consumed;
+        std::memcpy(&of_client->bytes[post_ring::place_of(consumed) / 8 * 8], &head, sizeof(head));
+        of_client->produced = (more & 1) != 0 ? more : consumed + (more >> 1) % 0x4000 * 8;
+        std::size_t size = 0;
+        switch (daemon.look(copy, size)) {
+        case post_consumer::found::violation:
+            return;
+        case post_consumer::found::nothing:
+            if (daemon.begin_sleep()) daemon.end_sleep();
+            break;
+        case post_consumer::found::record:
+            if (size > post_ring::max_message) __builtin_trap();
+            for (std::size_t i = 0; i < size; ++i)
+                sum += static_cast<unsigned>(copy[i]);
+            if ((more & 2) == 0) daemon.remove();
+        }
+    }
+}
+
+void produce_posts(input from) {
+    const auto of_client = std::make_unique<post_ring::client_part>();
+    const auto of_daemon = std::make_unique<post_ring::daemon_part>();
+    post_producer client(*of_client, *of_daemon);
+    while (!from.empty()) {
+        of_daemon->consumed = take_word(from);
+        of_daemon->sleeps = take_word(from);
+        const std::span<std::byte> room = client.room();
+        if (room.empty()) continue;
+        std::memset(room.data(), 1, room.size());
+        client.publish(1 + take_word(from) % room.size());
+        sum += client.must_wake() ? 1 : 0;
+    }
+}
+
+// The daemon's ring has any bytes.
+void read_completions(input from) {
+    constexpr std::uint32_t slots = 8;
+    alignas(64) std::byte
+        memory[sizeof(completion_ring::daemon_part) + slots * sizeof(completion_ring::slot)]{};
+    if (!from.empty()) std::memcpy(memory, from.data(), std::min(from.size(), sizeof(memory)));
+    const auto& part = *reinterpret_cast<const completion_ring::daemon_part*>(memory);
+    const completion_reader client(part, completion_ring::slots_in(sizeof(memory)));
+    std::uint64_t count = take_word(from);
+    IB_WC entry{};
+    for (std::uint32_t i = 0; i < 2 * slots && client.read(count, entry); ++i, ++count)
+        sum += entry.Status + (is_solicited(entry) ? 1 : 0);
+    sum += client.ends_at(count) ? 1 : 0;
+    sum += static_cast<unsigned>(client.event());
+}
+
+void append_completions(input from) {
+    constexpr std::uint32_t slots = 8;
+    alignas(64) std::byte
+        memory[2][sizeof(completion_ring::daemon_part) + slots * sizeof(completion_ring::slot)]{};
+    completion_ring::client_part of_client{};
+    completion_producer daemon(*reinterpret_cast<completion_ring::daemon_part*>(memory[0]), slots,
+                               of_client);
+    while (!from.empty()) {
+        of_client.consumed = take_word(from);
+        of_client.armed = take_word(from);
+        IB_WC entry{};
+        entry.WrId = take_word(from);
+        sum += daemon.append(entry, 1 + static_cast<std::uint32_t>(entry.WrId) % slots) ? 1 : 0;
+        sum += daemon.must_notify((entry.WrId & 1) != 0) ? 1 : 0;
+        if (entry.WrId % 16 == 7)
+            daemon.continue_in(*reinterpret_cast<completion_ring::daemon_part*>(memory[1]), slots);
+        sum += static_cast<unsigned>(daemon.filled());
+    }
+}
+
+} // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    if (size == 0) return 0;
+    const input rest(data + 1, size - 1);
+    switch (data[0] & 3) {
+    case 0:
+        consume_posts(rest);
+        break;
+    case 1:
+        produce_posts(rest);
+        break;
+    case 2:
+        read_completions(rest);
+        break;
+    default:
+        append_completions(rest);
+    }
+    return 0;
+}
