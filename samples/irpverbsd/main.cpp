@@ -32,6 +32,7 @@ struct options {
     std::vector<std::string> hcas;
     std::string socket;
     std::vector<ULONG> users;
+    ULONG idle_turns = 0;
     bool status = false;
 
     const char* path() const { return socket.empty() ? nullptr : socket.c_str(); }
@@ -91,6 +92,7 @@ listener listen(const options& chosen) {
     limits.AllowedUids = chosen.users.data();
     limits.AllowedUidCount = static_cast<ULONG>(chosen.users.size());
     limits.Socket = passed_socket();
+    limits.IdleTurns = chosen.idle_turns;
     std::array<char, 512> message{};
     UAL* made = nullptr;
     const NTSTATUS status =
@@ -136,6 +138,11 @@ int run(int argc, char** argv) {
         ->type_name("PATH");
     app.add_option("--allow-user", chosen.users, "the number of a further user who may connect")
         ->type_name("UID");
+    app.add_option("--idle-turns", chosen.idle_turns,
+                   "looks at the empty ring of a client before its thread sleeps; many use a "
+                   "processor for each busy client, and save it system calls")
+        ->type_name("N")
+        ->default_str("256");
     app.add_flag("--status", chosen.status,
                  "show the connections and counters of the daemon that listens at the socket");
     try {

@@ -28,8 +28,10 @@ public:
     /// Empty: a limit is reached, or there is no memory.
     ring_memory(ring_quota& from, std::size_t size, others rights,
                 ci::detail::unique_descriptor& descriptor)
-        : of_user_(from.of_user, charge_of(size)), own_(from.own, charge_of(size)) {
-        if (of_user_) mapped_ = ci::detail::shared_memory::make(size, rights, descriptor);
+        : of_user_(from.of_user, charge_of(size)) {
+        if (!of_user_) return;
+        own_ = charged(from.own, charge_of(size));
+        mapped_ = ci::detail::shared_memory::make(size, rights, descriptor);
     }
 
     explicit operator bool() const { return static_cast<bool>(mapped_); }

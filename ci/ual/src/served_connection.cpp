@@ -29,10 +29,6 @@ constexpr int turn = 64;
 // Turns of the ring between two looks at the sockets.
 constexpr unsigned turns_between_messages = 64;
 
-// The thread sleeps when the ring was empty so many times in a row, which takes some ten
-// microseconds: where clients have all processors, it would take theirs.
-constexpr unsigned longest_idle = 256;
-
 // Milliseconds between two attempts to post work requests to a full queue.
 constexpr int blocked_time = 1;
 
@@ -102,14 +98,16 @@ void served_connection::run(void* self) {
 }
 
 // After work requests in the ring the thread looks for others for some time, so that the client
-// needs no system call for them. It then sleeps.
+// needs no system call for them. It then sleeps. The time is short: where clients have all
+// processors, it would be taken from them.
 void served_connection::serve() {
-    for (unsigned idle = longest_idle; serve_ring(idle);) {
+    for (ULONG idle = listener_.limits().IdleTurns; serve_ring(idle);) {
     }
 }
 
 // `idle`: the times in a row that the ring was empty. Returns false when the connection ends.
-bool served_connection::serve_ring(unsigned& idle) {
+bool served_connection::serve_ring(ULONG& idle) {
+    const ULONG longest_idle = listener_.limits().IdleTurns;
     switch (posts_.post_some(turn)) {
     case served_posts::result::violation:
         return violation();

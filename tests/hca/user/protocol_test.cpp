@@ -2,10 +2,13 @@
 #include "client.hpp"
 
 #include <ci/driver.h>
+#include <ci/support/post_ring.hpp>
 #include <ci/support/seq_socket.hpp>
+#include <ci/support/shared_memory.hpp>
 #include <ci/support/wire.hpp>
 
 #include <cstring>
+#include <unistd.h>
 
 namespace {
 
@@ -59,6 +62,10 @@ public:
         EXPECT_EQ(made.head.id, request.head.id);
         return made;
     }
+    /// A descriptor of the last message that had some.
+    const ci::detail::unique_descriptor& received(wire::open_descriptor which) const {
+        return received_.back()[static_cast<std::size_t>(which)];
+    }
     NTSTATUS status_of(const wire::request& request) { return ask(request).status; }
 
 private:
@@ -89,6 +96,63 @@ struct raw_ca : raw_client {
     }
     std::uint64_t handle = 0;
 };
+
+/// Maps the rings of a client and lets it write what no client writes.
+struct hostile_posts : raw_ca {
+    using ring = ci::crossing::post_ring;
+
+    explicit hostile_posts(test_daemon& serving)
+        : raw_ca(serving),
+          mapped(ci::detail::shared_memory::map(received(wire::open_descriptor::posts_of_client),
+                                                ci::detail::shared_memory::others::may_write)) {}
+    ring::client_part& part() {
+        return *reinterpret_cast<ring::client_part*>(mapped.bytes().data());
+    }
+    void wake() { send(wire::header{wire::kind::bell, 0, {}, 0}); }
+
+    const ci::detail::shared_memory mapped;
+};
+
+TEST(Protocol, RingWithoutMessages_ClosesTheConnection) {
+    test_daemon serving;
+    const client here(serving.uri());
+    const opened_ca other;
+    hostile_posts counts(serving);
+    counts.part().produced = ~std::uint64_t{0};
+    counts.wake();
+    EXPECT_TRUE(counts.is_closed());
+    hostile_posts sizes(serving);
+    sizes.part().bytes[1] = std::byte{0xFF};
+    sizes.part().produced = 64;
+    sizes.wake();
+    EXPECT_TRUE(sizes.is_closed());
+    hostile_posts empty(serving); // a message without a header
+    empty.part().produced = 8;
+    empty.wake();
+    EXPECT_TRUE(empty.is_closed());
+    EXPECT_EQ(serving.counters().Violations, 3u);
+    EXPECT_EQ(serving.counters().Connections, 1u);
+}
+
+TEST(Protocol, MemoryOfTheDaemon_CannotBeWritten) {
+    test_daemon serving;
+    raw_ca reader(serving);
+    using ci::detail::shared_memory;
+    const auto& file = reader.received(wire::open_descriptor::posts_of_daemon);
+    EXPECT_TRUE(shared_memory::map(file, shared_memory::others::may_read));
+    EXPECT_FALSE(shared_memory::map(file, shared_memory::others::may_write));
+    EXPECT_NE(ftruncate(file.get(), 0), 0);
+}
+
+TEST(Protocol, PollOrArmOfAQueueWithARing_IsRefused) {
+    test_daemon serving;
+    raw_ca client(serving);
+    const auto queue = client.ask(request_of(HCA_MN_CREATE_CQ, client.handle, 4)).information;
+    EXPECT_EQ(client.status_of(request_of(HCA_MN_POLL_CQ, queue, 1)),
+              STATUS_INVALID_DEVICE_REQUEST);
+    EXPECT_EQ(client.status_of(request_of(HCA_MN_ARM_CQ, queue, IB_CQ_ARM_NEXT)),
+              STATUS_INVALID_DEVICE_REQUEST);
+}
 
 TEST(Protocol, OtherVersionOrPointers_AreRefused) {
     test_daemon serving;
