@@ -171,6 +171,7 @@ bool served_connection::handle(int via, message received) {
     if (!is_clean(head)) return violation();
     if (!greeted_) return head.what == wire::kind::hello ? greet(received) : violation();
     if (head.what == wire::kind::post) return handle_posts(via, received);
+    if (head.what == wire::kind::bell) return true; // the thread looks at the ring next
     // What the client has posted before a message takes effect before it.
     if (!posts_.post_all()) return violation();
     switch (head.what) {
@@ -178,8 +179,6 @@ bool served_connection::handle(int via, message received) {
         return handle_request(via, head, received);
     case wire::kind::cancel:
         cancel(head.id);
-        return true;
-    case wire::kind::bell:
         return true;
     case wire::kind::list:
         return list_hcas(head);
