@@ -147,8 +147,10 @@ TEST(PostRing, DaemonThatSleeps_IsWokenForEachPost) {
 
 // A daemon that did not look between its announcement and its sleep.
 TEST(PostRing, WithoutTheSecondLook_AWakeUpIsLost) {
-    const auto program = [](dispatch::sim_machine& machine) {
-        posts here;
+    std::unique_ptr<posts> held; // a run that hangs does not free its own
+    const auto program = [&](dispatch::sim_machine& machine) {
+        held = std::make_unique<posts>();
+        posts& here = *held;
         KEVENT bell;
         KeInitializeEvent(&bell, SynchronizationEvent, FALSE);
         machine.spawn("client", [&] {

@@ -4,6 +4,7 @@
 
 #include <dispatch/support/spin_lock.hpp>
 
+#include <algorithm>
 #include <new>
 
 namespace irpverbs::hca_user {
@@ -108,18 +109,39 @@ int shared_queue::poll_directly(ibv_cq* self, int count, ibv_wc* entries) {
 
 // ---- events
 
-// Under the lock. Another thread may remove entries at this time, so an event may be one too many,
-// as with entries that are removed between an event and the poll.
-bool shared_queue::has_entry(ULONG flags) const {
-    std::uint64_t count = consumed_.load(std::memory_order_relaxed);
+// Under the lock. The entries that no event has covered, from the oldest on: `visit` returns false
+// to end. An entry makes one event at most, as that of an HCA: programs wait for events of several
+// queues, and poll the one that they expect.
+template <class Visit>
+void shared_queue::visit_new(const Visit& visit) {
+    std::uint64_t count = std::max(consumed_.load(std::memory_order_relaxed), covered_);
     IB_WC entry;
     for (const ring* each = oldest_.get(); each != nullptr; each = each->next.get()) {
         std::uint32_t rest = each->reader.slots();
-        for (; rest != 0 && each->reader.read(count, entry); --rest, ++count)
-            if (flags == IB_CQ_ARM_NEXT || ci::crossing::is_solicited(entry)) return true;
-        if (!each->reader.ends_at(count)) return false;
+        for (; rest != 0 && each->reader.read(count, entry); --rest)
+            if (!visit(entry, ++count)) return;
+        if (!each->reader.has_ended_at(count)) return;
     }
-    return false;
+}
+
+// Another thread may remove entries at this time, so an event may be one too many, as with entries
+// that are removed between an event and the poll.
+bool shared_queue::has_new_entry(ULONG flags) {
+    bool found = false;
+    visit_new([&](const IB_WC& entry, std::uint64_t) {
+        found = flags == IB_CQ_ARM_NEXT || ci::crossing::is_solicited(entry);
+        return !found;
+    });
+    return found;
+}
+
+// The event that the caller reports covers all entries that are there.
+void shared_queue::disarm() {
+    armed_ = 0;
+    visit_new([&](const IB_WC&, std::uint64_t count) {
+        covered_ = count;
+        return true;
+    });
 }
 
 // completion_producer::must_notify has the other fence. An entry that both find makes one event:
@@ -135,8 +157,8 @@ bool shared_queue::arm(ULONG flags) {
                            std::memory_order_relaxed);
     }
     std::atomic_thread_fence(std::memory_order_seq_cst);
-    if (!has_entry(armed_)) return due;
-    armed_ = 0;
+    if (!has_new_entry(armed_)) return due;
+    disarm();
     words_.armed.store(0, std::memory_order_relaxed);
     return true;
 }
@@ -149,7 +171,7 @@ bool shared_queue::take_event() {
 // Under the lock. True: the daemon has reported the event of the arming.
 bool shared_queue::remove_arming() {
     if (armed_ == 0 || newest_->reader.event() != armings_) return false;
-    armed_ = 0;
+    disarm();
     return true;
 }
 

@@ -47,7 +47,10 @@ private:
     static int poll_directly(ibv_cq* self, int count, ibv_wc* entries);
     bool read(IB_WC& entry);
     bool advance();
-    bool has_entry(ULONG flags) const;
+    template <class Visit>
+    void visit_new(const Visit& visit);
+    bool has_new_entry(ULONG flags);
+    void disarm();
     bool remove_arming();
 
     HCA_CQ* const cq_;
@@ -61,7 +64,8 @@ private:
     std::unique_ptr<ring> oldest_;
     ring* newest_;
     std::uint64_t armings_ = 0;
-    ULONG armed_ = 0; // IB_CQ_ARM, or 0
+    ULONG armed_ = 0;           // IB_CQ_ARM, or 0
+    std::uint64_t covered_ = 0; // entries for which an event was reported
 };
 
 } // namespace irpverbs::hca_user

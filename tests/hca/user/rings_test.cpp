@@ -136,6 +136,33 @@ TEST(Rings, FullCompletionQueue_IsInError) {
     EXPECT_TRUE(pair.one->has_no_completion());
 }
 
+// ib_send_lat -e waits for the events of two queues in turn, and polls the one that it expects.
+TEST(Rings, EntryThatMadeAnEvent_MakesNoOtherOne) {
+    connected_pair pair;
+    IB_CQ* const queue = reinterpret_cast<HCA_QP*>(pair.one->qp)->Create.h_sq_cq;
+    const auto write = [&](ULONGLONG id) {
+        EXPECT_EQ(pair.one->post(pair.one->remote(WR_RDMA_WRITE, id, *pair.other, 8)),
+                  STATUS_SUCCESS);
+    };
+    verb_call first([&](IRP* irp) { return CiGetCqCompEvent(queue, irp); });
+    EXPECT_EQ(CiArmCqNow(queue, IB_CQ_ARM_NEXT), STATUS_SUCCESS);
+    write(1);
+    EXPECT_EQ(first.status(), STATUS_SUCCESS);
+    verb_call second([&](IRP* irp) { return CiGetCqCompEvent(queue, irp); });
+    EXPECT_EQ(CiArmCqNow(queue, IB_CQ_ARM_NEXT), STATUS_SUCCESS);
+    EXPECT_EQ(pair.one->queued(), 1u);
+    EXPECT_FALSE(second.done());
+    write(2);
+    EXPECT_EQ(second.status(), STATUS_SUCCESS);
+    verb_call third([&](IRP* irp) { return CiGetCqCompEvent(queue, irp); });
+    write(3);
+    while (pair.one->queued() != 3) {
+    }
+    EXPECT_EQ(CiArmCqNow(queue, IB_CQ_ARM_NEXT), STATUS_SUCCESS); // the third is there already
+    EXPECT_EQ(third.status(), STATUS_SUCCESS);
+    pair.one->drain();
+}
+
 TEST(Rings, ResetQueuePair_IsPostedToAgain) {
     connected_pair pair;
     ib_qp_mod_t reset{};

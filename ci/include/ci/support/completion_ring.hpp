@@ -149,6 +149,12 @@ public:
         before_shared_access(&of_daemon_.end);
         return of_daemon_.end.load(std::memory_order_acquire) == consumed + 1;
     }
+    /// True: the entry behind `count` others is in a later ring.
+    bool has_ended_at(std::uint64_t count) const {
+        before_shared_access(&of_daemon_.end);
+        const std::uint64_t end = of_daemon_.end.load(std::memory_order_acquire);
+        return end != 0 && end <= count + 1;
+    }
     /// The number of the arming that was reported last.
     std::uint64_t event() const {
         before_shared_access(&of_daemon_.event);
