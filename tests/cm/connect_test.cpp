@@ -1,6 +1,7 @@
 // A connection from the request to its end, between two hosts of the software fabric.
 #include "cm_end.hpp"
 
+#include <ci/qp_changes.hpp>
 #include <support/both_machines.hpp>
 
 namespace {
@@ -22,6 +23,19 @@ protected:
         EXPECT_EQ(CiPostSend(sender, &send, nullptr), STATUS_SUCCESS);
         EXPECT_EQ(next_completion(to.cq).Status, ULONG{IB_WC_SUCCESS});
         EXPECT_EQ(next_completion(from.cq).Status, ULONG{IB_WC_SUCCESS});
+    }
+
+    static NTSTATUS change(IB_QP* qp, const ib_qp_mod_t& wanted) {
+        return verb_call([&](IRP* irp) { return CiModifyQp(qp, &wanted, nullptr, irp); }).status();
+    }
+    /// The steps of a client that changes the states itself.
+    static void change_to_rts(IB_CM_CONNECTION* link, IB_QP* qp) {
+        EXPECT_EQ(change(qp, irpverbs::ci::to_init(IB_QPT_RELIABLE_CONN, {})), STATUS_SUCCESS);
+        for (const ib_qp_state_t next : {IB_QPS_RTR, IB_QPS_RTS}) {
+            ib_qp_mod_t wanted{};
+            EXPECT_EQ(CmQueryQpChange(link, next, &wanted), STATUS_SUCCESS);
+            EXPECT_EQ(change(qp, wanted), STATUS_SUCCESS);
+        }
     }
 };
 
@@ -74,6 +88,46 @@ TEST_P(CmConnections, DataCrossInBothDirections) {
         expect_message(ends.one, pair.active_qp, ends.two, pair.passive_qp);
         expect_message(ends.two, pair.passive_qp, ends.one, pair.active_qp);
     }
+}
+
+TEST_P(CmConnections, ClientChangesTheStates_PackageTouchesNoQueuePair) {
+    const open_listener listener(ends.second);
+    IB_QP* const active_qp = ends.one.make_qp();
+    IB_QP* const passive_qp = ends.two.make_qp();
+    connect_to wanted(nullptr, ends.one.path_to(ends.two));
+    wanted.qpn = active_qp->Num;
+    wanted.init_depth = 3;
+    pending_connect connect(ends.first, wanted);
+    pending_request request(listener);
+    open_connection passive = request.connection();
+    change_to_rts(passive, passive_qp);
+    pending_accept accept(passive, *passive_qp);
+    EXPECT_STREQ(name_of(connect.status()), "STATUS_SUCCESS");
+    EXPECT_EQ(connect.reply.qpn, passive_qp->Num);
+    open_connection active = connect.connection();
+    EXPECT_EQ(cm_end::state(active_qp), ib_qp_state_t{IB_QPS_RESET});
+    change_to_rts(active, active_qp);
+    EXPECT_EQ(active.complete(), STATUS_SUCCESS);
+    EXPECT_EQ(accept.status(), STATUS_SUCCESS);
+    expect_message(ends.one, active_qp, ends.two, passive_qp);
+    expect_message(ends.two, passive_qp, ends.one, active_qp);
+    EXPECT_EQ(cm_end::attributes(passive_qp).resp_res, 3) << "as many as the peer offers";
+
+    EXPECT_EQ(active.disconnect(), std::pair(STATUS_SUCCESS, ULONG_PTR{1}));
+    EXPECT_EQ(passive.next_event().type, ULONG{IB_CM_EVENT_DISCONNECTED});
+    EXPECT_EQ(cm_end::state(active_qp), ib_qp_state_t{IB_QPS_RTS});
+    EXPECT_EQ(cm_end::state(passive_qp), ib_qp_state_t{IB_QPS_RTS});
+}
+
+TEST_P(CmConnections, QueryOfAQueuePairsChange_OnlyTheStatesWithAPeer) {
+    const connected_pair pair(ends);
+    ib_qp_mod_t change{};
+    EXPECT_EQ(CmQueryQpChange(pair.active, IB_QPS_RTR, &change), STATUS_SUCCESS);
+    EXPECT_EQ(change.dest_qp, pair.passive_qp->Num);
+    EXPECT_EQ(change.primary_av.dlid, ends.two.lid());
+    EXPECT_EQ(CmQueryQpChange(pair.active, IB_QPS_INIT, &change), STATUS_INVALID_PARAMETER);
+    EXPECT_EQ(CmQueryQpChange(pair.active, IB_QPS_RTS, nullptr), STATUS_INVALID_PARAMETER);
+    EXPECT_EQ(CmQueryQpChange(nullptr, IB_QPS_RTS, &change), STATUS_INVALID_PARAMETER);
 }
 
 TEST_P(CmConnections, Disconnect_StopsBothQueuePairsAndNotifiesThePeer) {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cm/detail/calls.hpp>
+#include <dispatch/status.hpp>
 
 namespace irpverbs::cm {
 
@@ -178,6 +179,14 @@ auto accept(connection& link, const ci::queue_pair& qp, const accept_options& wa
             Token&& token = {}) {
     return irp::detail::initiate(detail::accept_call{&link, detail::access::held(qp), wanted},
                                  std::forward<Token>(token));
+}
+
+/// CmQueryQpChange. Throws dispatch::status_error.
+inline ib_qp_mod_t query_qp_change(IB_CM_CONNECTION* link, ib_qp_state_t state) {
+    ib_qp_mod_t change{};
+    const NTSTATUS status = CmQueryQpChange(link, state, &change);
+    if (!NT_SUCCESS(status)) throw dispatch::status_error(status);
+    return change;
 }
 
 /// CmNotifyEstablished.

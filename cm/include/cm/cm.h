@@ -24,6 +24,10 @@
    live until the connection is closed, or until the verb that it was given to has failed. A queue
    pair in IB_QPS_INIT may have receives posted before the verb.
 
+   A client that changes the state itself, as librdmacm does, leaves h_qp NULL and gives the queue
+   pair's number, type and use of shared receives: qpn, qp_type and srq. The package then calls no
+   verb for it; CmQueryQpChange returns the attributes of the peer and the path.
+
    Times are codes: 4.096 us * 2^n. All times are machine time.
 
    Source: IBA chapter 12; names of WinOF's ib_cm where it has them, verbs of NDK. */
@@ -117,7 +121,11 @@ NT_API NTSTATUS CmGetRequest(IB_CM_LISTENER* pListener, ib_cm_request_t* pReques
 
 /* A connection to be made. CmInitializeConnect sets all members. */
 typedef struct _ib_cm_connect {
-    IB_QP* h_qp; /* RC or UC, in IB_QPS_RESET or IB_QPS_INIT, of the IB_CM's HCA */
+    IB_QP* h_qp;  /* RC or UC, in IB_QPS_RESET or IB_QPS_INIT, of the IB_CM's HCA; NULL: the client
+                     changes its state */
+    ib_qpn_t qpn; /* without h_qp, like the next two */
+    ib_qp_type_t qp_type;
+    BOOLEAN srq;
     ib_svc_id_t svc_id;
     ib_gid_t dest_gid;                      /* the path is queried at the SA, unless it is given */
     const sa_path_record_t* p_primary_path; /* NULL: queried */
@@ -143,6 +151,7 @@ NT_API void CmInitializeConnect(ib_cm_connect_t* pConnect);
 
 /* The response of the peer: a REP, or a REJ. */
 typedef struct _ib_cm_reply {
+    ib_qpn_t qpn;     /* the peer's; 0: rejected */
     UCHAR resp_res;   /* granted: reads and atomics of the peer at a time */
     UCHAR init_depth; /* granted: reads and atomics of this end at a time */
     UCHAR failover;   /* IB_CM_FAILOVER_* */
@@ -178,7 +187,10 @@ NT_API NTSTATUS CmCompleteConnect(IB_CM_CONNECTION* pConnection, const VOID* pPD
 
 /* The acceptance of a request. CmInitializeAccept sets all members. */
 typedef struct _ib_cm_accept {
-    IB_QP* h_qp; /* as in ib_cm_connect_t */
+    IB_QP* h_qp; /* as in ib_cm_connect_t, like the next three */
+    ib_qpn_t qpn;
+    ib_qp_type_t qp_type;
+    BOOLEAN srq;
     const VOID* p_pdata;
     UCHAR pdata_length; /* <= IB_CM_REP_PDATA_SIZE */
     UCHAR resp_res;     /* at most; the peer gets no more than it requested */
@@ -198,6 +210,15 @@ NT_API void CmInitializeAccept(ib_cm_accept_t* pAccept);
    peer does not respond. STATUS_REQUEST_ABORTED: the peer has ended the connection.
    Cancellation: the connection ends; the peer gets a REJ, IB_CM_REJ_CONSUMER_DEFINED. */
 NT_API NTSTATUS CmAccept(IB_CM_CONNECTION* pConnection, const ib_cm_accept_t* pAccept, IRP* pIrp);
+
+/* Writes the change of a queue pair to IB_QPS_RTR or IB_QPS_RTS, for a client that changes the
+   state itself: with the peer and the path of a connection that CmConnect or CmGetRequest has
+   returned, and the client's numbers as far as it has given them. The passive end may read it
+   before CmAccept. IRQL: <= DISPATCH_LEVEL. STATUS_SUCCESS. STATUS_INVALID_PARAMETER: a pointer is
+   NULL, or another state. STATUS_INVALID_DEVICE_STATE: the port has lost the path's P_Key or GID.
+ */
+NT_API NTSTATUS CmQueryQpChange(IB_CM_CONNECTION* pConnection, ib_qp_state_t State,
+                                ib_qp_mod_t* pChange);
 
 /* Reports that the queue pair of a pended CmAccept has received a packet (IB_AE_COMM_EST, or a
    completion): the peer has established the connection, and its notification was lost. No effect in

@@ -1,6 +1,8 @@
 // The verbs of connections.
 #include "device.hpp"
 
+#include <engine/valid.hpp>
+
 using namespace irpverbs::cm::engine;
 
 namespace {
@@ -45,7 +47,7 @@ void CmInitializeConnect(ib_cm_connect_t* pConnect) {
     pConnect->init_depth = 1;
     pConnect->retry_cnt = 7;
     pConnect->rnr_retry_cnt = 7;
-    pConnect->rnr_nak_timeout = 12;
+    pConnect->rnr_nak_timeout = initial_rnr_nak_timeout;
     pConnect->max_cm_retries = 15;
     pConnect->remote_resp_timeout = 20;
     pConnect->local_resp_timeout = 20;
@@ -57,7 +59,7 @@ void CmInitializeAccept(ib_cm_accept_t* pAccept) {
     pAccept->resp_res = 1;
     pAccept->init_depth = 1;
     pAccept->rnr_retry_cnt = 7;
-    pAccept->rnr_nak_timeout = 12;
+    pAccept->rnr_nak_timeout = initial_rnr_nak_timeout;
     pAccept->access_ctrl = IB_AC_REMOTE;
 }
 
@@ -82,6 +84,13 @@ NTSTATUS CmAccept(IB_CM_CONNECTION* pConnection, const ib_cm_accept_t* pAccept, 
             return pAccept != nullptr ? of.accept(irp, *pAccept, fx) : STATUS_INVALID_PARAMETER;
         });
     });
+}
+
+NTSTATUS CmQueryQpChange(IB_CM_CONNECTION* pConnection, ib_qp_state_t State, ib_qp_mod_t* pChange) {
+    if (pConnection == nullptr || pChange == nullptr) return STATUS_INVALID_PARAMETER;
+    connection& of = connection::of(pConnection);
+    const cm_port::guard locked(*of.at);
+    return of.query_qp_change(State, *pChange);
 }
 
 void CmNotifyEstablished(IB_CM_CONNECTION* pConnection) {

@@ -23,7 +23,7 @@ void connection::send_rep(const cause& why) {
     rep.failover_accepted = IB_CM_FAILOVER_NOT_SUPPORTED;
     rep.end_to_end_flow_control = terms.type == IB_QPT_RELIABLE_CONN;
     rep.rnr_retry_count = terms.offered_rnr_retry_count;
-    rep.srq = attr.h_srq != nullptr;
+    rep.srq = qp.has_srq();
     rep.ca_guid = at->ca_guid;
     take_data(rep.private_data);
     send(rep, why.fx);

@@ -24,7 +24,7 @@ bool connection::keep_data(const void* data, std::size_t size, std::size_t limit
 }
 
 bool connection::has_valid(const ib_cm_connect_t& wanted) const {
-    return wanted.h_qp != nullptr && wanted.retry_cnt <= max_3_bits &&
+    return names_qp(wanted) && wanted.retry_cnt <= max_3_bits &&
            wanted.rnr_retry_cnt <= max_3_bits && wanted.rnr_nak_timeout <= max_time_code &&
            wanted.max_cm_retries <= 15 && wanted.remote_resp_timeout <= max_time_code &&
            wanted.local_resp_timeout <= max_time_code &&
@@ -50,7 +50,7 @@ void connection::take_wanted(const ib_cm_connect_t& wanted) {
     is_peer_to_peer = (wanted.flags & IB_CM_PEER_TO_PEER) != 0;
     establishes_ = (wanted.flags & IB_CM_ESTABLISH) != 0;
     dest_gid_ = wanted.dest_gid;
-    qp.set_qp(wanted.h_qp);
+    take_qp(wanted);
 }
 
 // With IP addressing the addresses precede the client's data.
@@ -95,7 +95,7 @@ NTSTATUS connection::accept(IRP* irp, const ib_cm_accept_t& wanted, effects& fx)
     if (as != role::passive || !contains(state::req_rcvd | state::mra_req_sent, state_) ||
         !waits_.empty() || qp.busy())
         return state_failure();
-    if (wanted.h_qp == nullptr || wanted.rnr_retry_cnt > max_3_bits ||
+    if (!names_qp(wanted) || wanted.rnr_retry_cnt > max_3_bits ||
         wanted.rnr_nak_timeout > max_time_code ||
         !keep_data(wanted.p_pdata, wanted.pdata_length, IB_CM_REP_PDATA_SIZE) || !locate_path())
         return STATUS_INVALID_PARAMETER;
@@ -105,8 +105,7 @@ NTSTATUS connection::accept(IRP* irp, const ib_cm_accept_t& wanted, effects& fx)
     terms.offered_rnr_retry_count = wanted.rnr_retry_cnt;
     terms.rnr_nak_timeout = wanted.rnr_nak_timeout;
     terms.access = wanted.access_ctrl;
-    terms.rq_psn = random_psn();
-    qp.set_qp(wanted.h_qp);
+    take_qp(wanted);
     raise({event::accept, fx});
     return STATUS_PENDING;
 }

@@ -41,7 +41,7 @@ void connection::send_req(const cause& why) {
     req.mtu = terms.primary.Mtu;
     req.rnr_retry_count = terms.offered_rnr_retry_count;
     req.max_cm_retries = terms.max_retries;
-    req.srq = attr.h_srq != nullptr;
+    req.srq = qp.has_srq();
     req.primary = fields_of(terms.primary, terms.ack_timeout);
     if (terms.alternate.DLID != 0)
         req.alternate =
@@ -117,6 +117,7 @@ void connection::take_peer_request(const cause& why) {
     if (!locate_path()) terms.primary = own.primary;
     if (reply_ != nullptr) {
         *reply_ = {};
+        reply_->qpn = req.qpn;
         reply_->resp_res = terms.resp_res;
         reply_->init_depth = terms.init_depth;
         reply_->srq = req.srq;
@@ -159,6 +160,7 @@ void connection::send_rtu(const cause& why) {
 void connection::fill_reply(const rep_message& from) {
     if (reply_ == nullptr) return;
     *reply_ = {};
+    reply_->qpn = from.qpn;
     reply_->resp_res = terms.resp_res;
     reply_->init_depth = terms.init_depth;
     reply_->failover = from.failover_accepted;

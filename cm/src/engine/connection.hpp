@@ -88,6 +88,7 @@ struct connection final : offered {
     NTSTATUS disconnect(IRP* irp, std::span<const std::uint8_t> data, effects& fx);
     NTSTATUS get_event(IRP* irp, ib_cm_event_t* into, effects& fx);
     void close(IRP* irp, effects& fx);
+    NTSTATUS query_qp_change(ib_qp_state_t to, ib_qp_mod_t& into);
 
     // requests.cpp
     /// Reads the request that begins a passive connection.
@@ -205,6 +206,14 @@ private:
     bool keep_data(const void* data, std::size_t size, std::size_t limit);
     bool has_valid(const ib_cm_connect_t& wanted) const;
     void take_wanted(const ib_cm_connect_t& wanted);
+    /// `Wanted`: ib_cm_connect_t or ib_cm_accept_t.
+    template <class Wanted>
+    void take_qp(const Wanted& wanted) {
+        if (wanted.h_qp != nullptr)
+            qp.set_qp(wanted.h_qp);
+        else
+            qp.set_numbers(wanted.qpn, wanted.qp_type, wanted.srq != FALSE);
+    }
     /// Finds the path's keys in the port's tables. False: the port has no such key or GID.
     bool locate_path();
     void release_owner();

@@ -21,6 +21,16 @@ bool qp_changer::reserve() {
 void qp_changer::set_qp(IB_QP* qp) {
     qp_ = qp;
     connected_ = false;
+    srq_ = false;
+}
+
+void qp_changer::set_numbers(ib_qpn_t qpn, ib_qp_type_t type, bool srq) {
+    set_qp(nullptr);
+    attributes_ = {};
+    attributes_.num = qpn;
+    attributes_.qp_type = type;
+    attributes_.state = IB_QPS_INIT;
+    srq_ = srq;
 }
 
 bool qp_changer::request(qp_goal goal) {
@@ -36,6 +46,7 @@ bool qp_changer::request(qp_goal goal) {
 
 // Only this thread uses the change until the verb has ended.
 void qp_changer::send_verb() {
+    if (qp_ == nullptr) return report(STATUS_SUCCESS);
     IoReuseIrp(irp_, STATUS_SUCCESS);
     IoSetCompletionRoutine(irp_, completed, this, TRUE, TRUE, TRUE);
     intrusive_ptr_add_ref(&owner_); // until the completion
@@ -79,10 +90,14 @@ qp_outcome qp_changer::end(NTSTATUS status) {
 NTSTATUS qp_changer::completed(DEVICE_OBJECT*, IRP* irp, void* self) {
     connection& owner = static_cast<qp_changer*>(self)->owner_;
     const connection_ref held(&owner, false);
-    const NTSTATUS status = irp->IoStatus.Status;
-    cm_port::guard locked(*owner.at);
-    owner.verb_ended(status, locked.fx);
+    owner.qp.report(irp->IoStatus.Status);
     return STATUS_MORE_PROCESSING_REQUIRED;
+}
+
+// The owner is referenced.
+void qp_changer::report(NTSTATUS status) {
+    cm_port::guard locked(*owner_.at);
+    owner_.verb_ended(status, locked.fx);
 }
 
 } // namespace irpverbs::cm::engine

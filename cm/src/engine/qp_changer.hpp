@@ -35,6 +35,8 @@ public:
     bool reserve();
     /// The queue pair that the client has given, in its first state.
     void set_qp(IB_QP* qp);
+    /// A queue pair that the client changes: the changes here succeed without a verb.
+    void set_numbers(ib_qpn_t qpn, ib_qp_type_t type, bool srq);
 
     /// Begins the changes. Returns true when the caller is to call send_verb after the lock. While
     /// others are in progress, only `stop` may be requested: it replaces those that are left.
@@ -50,21 +52,24 @@ public:
     bool connected() const { return connected_; }
     /// After qp_goal::attributes.
     const ib_qp_attr_t& attributes() const { return attributes_; }
+    bool has_srq() const { return srq_ || attributes_.h_srq != nullptr; }
 
 private:
     static NTSTATUS completed(DEVICE_OBJECT*, IRP* irp, void* self);
+    void report(NTSTATUS status);
     ib_qp_mod_t change() const;
     qp_outcome end(NTSTATUS status);
     bool is_last_step() const { return goal_ != qp_goal::receive || step_ != 0; }
 
     connection& owner_;
-    IB_QP* qp_ = nullptr;
+    IB_QP* qp_ = nullptr; // null: the client's
     IRP* irp_ = nullptr;
     qp_goal goal_{};
     unsigned step_ = 0;
     bool busy_ = false;
     bool stop_follows_ = false;
     bool connected_ = false;
+    bool srq_ = false;
     ib_qp_attr_t attributes_{};
     ib_qp_mod_t change_{};
 };

@@ -35,4 +35,12 @@ ci::rts_attributes connection::rts_attributes() const {
             .rnr_retry_cnt = terms.rnr_retry_count};
 }
 
+NTSTATUS connection::query_qp_change(ib_qp_state_t to, ib_qp_mod_t& into) {
+    if (to != IB_QPS_RTR && to != IB_QPS_RTS) return STATUS_INVALID_PARAMETER;
+    if (!locate_path()) return STATUS_INVALID_DEVICE_STATE;
+    into = to == IB_QPS_RTR ? ci::to_rtr(terms.type, rtr_attributes())
+                            : ci::to_rts(terms.type, rts_attributes());
+    return STATUS_SUCCESS;
+}
+
 } // namespace irpverbs::cm::engine

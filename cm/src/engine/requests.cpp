@@ -4,6 +4,7 @@
 #include "client.hpp"
 #include "paths.hpp"
 #include "port.hpp"
+#include "valid.hpp"
 
 #include <algorithm>
 #include <new>
@@ -34,6 +35,10 @@ bool connection::take_request(const req_message& from, const datagram_address& s
     terms.rnr_retry_count = from.rnr_retry_count;
     terms.ack_timeout = from.primary.local_ack_timeout;
     terms.sq_psn = from.starting_psn;
+    terms.rq_psn = random_psn();
+    terms.resp_res = from.initiator_depth; // what the peer offers, like the next
+    terms.init_depth = from.responder_resources;
+    terms.rnr_nak_timeout = initial_rnr_nak_timeout;
     terms.max_retries = from.max_cm_retries;
     terms.remote_response_timeout = from.local_response_timeout;
     terms.local_response_timeout = from.remote_response_timeout;

@@ -13,6 +13,15 @@ inline constexpr unsigned max_3_bits = 7;
 /// last one is that of multicast.
 constexpr bool is_client_qp(ib_qpn_t number) { return number >= 2 && number < 0xFF'FFFF; }
 
+/// The time that a queue pair requests of a peer for which it has no receive: 0.64 ms.
+inline constexpr unsigned initial_rnr_nak_timeout = 12;
+
+/// Whether ib_cm_connect_t or ib_cm_accept_t names a queue pair.
+template <class Wanted>
+bool names_qp(const Wanted& wanted) {
+    return wanted.h_qp != nullptr || is_client_qp(wanted.qpn);
+}
+
 /// Whether a client may name the path.
 inline bool is_path(const sa_path_record_t& path) {
     return path.DLID != 0 && path.Mtu >= IB_MTU_256 && path.Mtu <= IB_MTU_4096 &&
