@@ -32,6 +32,8 @@ function(irpverbs_drop_in package file)
     target_include_directories(${target} PRIVATE
         $<TARGET_PROPERTY:irpverbs_${package},INTERFACE_INCLUDE_DIRECTORIES>)
     target_link_libraries(${target} PRIVATE irpverbs_drop_in_core irpverbs_warnings Threads::Threads)
-    target_link_libraries(irpverbs_drop_in_core PRIVATE $<LINK_LIBRARY:WHOLE_ARCHIVE,irpverbs_${package}>)
+    target_link_libraries(irpverbs_drop_in_core PRIVATE irpverbs_${package})
+    # Also where another package brings it in.
+    set_property(TARGET irpverbs_drop_in_core PROPERTY LINK_LIBRARY_OVERRIDE_irpverbs_${package} WHOLE_ARCHIVE)
     irpverbs_as_drop_in(${target} ${file} ${folder}/library/${file}.map)
 endfunction()

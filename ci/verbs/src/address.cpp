@@ -24,7 +24,7 @@ ib_av_attr_t from_libibverbs(const ibv_ah_attr& from) {
     return made;
 }
 
-ibv_ah_attr as_libibverbs(const ib_av_attr_t& from) {
+ibv_ah_attr as_libibverbs(const ib_av_attr_t& from) noexcept {
     ibv_ah_attr made{};
     made.port_num = from.port_num;
     made.dlid = from.dlid;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dispatch/spin_lock.h>
+#include <drop_in/readiness.hpp>
 
 #include <boost/intrusive/list.hpp>
 
@@ -17,21 +18,13 @@ struct event_source : boost::intrusive::list_base_hook<> {
     ULONG taken = 0;       // occurrences that were, which the program acknowledges
 };
 
-/// Sources with events, in the order of their first occurrence, and the descriptor.
-///
-/// The descriptor is one end of a pair of sockets. A byte is in it while the queue has events, or a
-/// reader has received the byte and not yet acquired the lock. A program may change its file status
-/// flags: they concern the program's end only.
+/// Sources with events, in the order of their first occurrence, and the descriptor, which is
+/// readable while there are some.
 class event_queue {
 public:
-    event_queue() = default;
-    ~event_queue();
-    event_queue(const event_queue&) = delete;
-    event_queue& operator=(const event_queue&) = delete;
-
     /// Opens the descriptor. False: errno has the cause.
-    bool open();
-    int descriptor() const { return ends_[0]; }
+    bool open() { return ready_.open(); }
+    int descriptor() const { return ready_.descriptor(); }
 
     /// Adds an occurrence. IRQL: <= DISPATCH_LEVEL.
     void add(event_source& source);
@@ -49,11 +42,8 @@ public:
     ULONG remove(std::span<event_source> sources);
 
 private:
-    void set();
-
-    int ends_[2] = {-1, -1};
     KSPIN_LOCK lock_ = 0;
-    bool set_ = false; // guarded by lock_, as the next
+    drop_in::readiness ready_; // guarded by lock_, as the next
     boost::intrusive::list<event_source> sources_;
 };
 

@@ -152,6 +152,8 @@ ibv_context* make_context(const Fill& fill) try {
 
 } // namespace
 
+IB_CA* ca_of(ibv_context* of) noexcept { return open_device::of(of).ca(); }
+
 open_device::~open_device() {
     failure.remove_from(events);
     for (auto& each : ports)

@@ -86,6 +86,27 @@ bool change_from_libibverbs(const ibv_qp_attr& from, int mask, ib_qp_mod_t& to) 
     return true;
 }
 
+ibv_qp_attr as_libibverbs(const ib_qp_mod_t& from) noexcept {
+    ibv_qp_attr made{};
+    made.qp_state = as_libibverbs_state(from.req_state);
+    made.qp_access_flags = as_libibverbs_access(from.access_ctrl);
+    made.qkey = from.qkey;
+    made.dest_qp_num = from.dest_qp;
+    made.sq_psn = from.sq_psn;
+    made.rq_psn = from.rq_psn;
+    made.pkey_index = from.pkey_index;
+    made.ah_attr = as_libibverbs(from.primary_av);
+    made.port_num = from.primary_port;
+    made.path_mtu = static_cast<ibv_mtu>(from.path_mtu);
+    made.max_dest_rd_atomic = from.resp_res;
+    made.max_rd_atomic = from.init_depth;
+    made.min_rnr_timer = from.rnr_nak_timeout;
+    made.timeout = from.local_ack_timeout;
+    made.retry_cnt = from.retry_cnt;
+    made.rnr_retry = from.rnr_retry_cnt;
+    return made;
+}
+
 ibv_qp_state as_libibverbs_state(ib_qp_state_t state) {
     if (state == IB_QPS_SQD_DRAINING || state == IB_QPS_SQD_DRAINED) return IBV_QPS_SQD;
     for (std::size_t i = 0; i < states.size(); ++i)

@@ -1,0 +1,69 @@
+// The ends of connections.
+#include "guarded.hpp"
+#include "lock.hpp"
+
+namespace irpverbs::rdmacm {
+
+connection_end::connection_end(cm_id& its_owner)
+    : owner(its_owner), wait(its_owner.operations, this, ended) {}
+
+bool connection_end::reserve() {
+    event.reset(new (std::nothrow) queued_event);
+    return event != nullptr && wait.reserve(1);
+}
+
+void connection_end::start() {
+    wait.start([&](IRP* irp) { CmGetEvent(owner.connection, &came, irp); });
+}
+
+void connection_end::ended(void* context, NTSTATUS status, ULONG_PTR) {
+    connection_end& self = *static_cast<connection_end*>(context);
+    cm_id& id = self.owner;
+    if (!NT_SUCCESS(status)) return;
+    if (self.came.type == IB_CM_EVENT_TIMEWAIT_EXIT)
+        return id.emit(std::move(self.event), RDMA_CM_EVENT_TIMEWAIT_EXIT);
+    if (self.came.pdata_length != 0)
+        self.event->set_private_data({self.came.pdata, self.came.pdata_length});
+    report_disconnected(id, std::move(self.event));
+}
+
+void cm_id::await_ends() {
+    for (connection_end& each : ends)
+        each.start();
+}
+
+// A peer that gives up before the connection exists has rejected it.
+void report_disconnected(cm_id& id, event_ptr event) {
+    {
+        const state_lock guard;
+        if (std::exchange(id.has_reported_end, true)) return;
+    }
+    if (id.is_established) return id.emit(std::move(event), RDMA_CM_EVENT_DISCONNECTED);
+    id.emit(std::move(event), RDMA_CM_EVENT_REJECTED, IB_CM_REJ_CONSUMER_DEFINED);
+}
+
+void cm_id::disconnect_ended(void* context, NTSTATUS status, ULONG_PTR) {
+    cm_id& self = *static_cast<cm_id*>(context);
+    if (NT_SUCCESS(status)) report_disconnected(self, std::move(self.disconnected));
+}
+
+} // namespace irpverbs::rdmacm
+
+using namespace irpverbs::rdmacm;
+
+extern "C" {
+
+// The queue pair's sends and receives are flushed at once, as by the library of rdma-core.
+int irpverbs_rdma_disconnect(rdma_cm_id* shown) {
+    return guarded([&] {
+        cm_id& id = cm_id::of(shown);
+        if (id.connection == nullptr) return EINVAL;
+        if (id.qp != nullptr) to_error(id);
+        id.disconnected = std::make_unique<queued_event>();
+        const bool started = id.disconnect.start(
+            [&](IRP* irp) { CmDisconnect(id.connection, nullptr, 0, irp); });
+        return started ? 0 : EINVAL;
+    });
+}
+
+} // extern "C"

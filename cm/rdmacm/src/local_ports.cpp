@@ -1,0 +1,112 @@
+#include "local_ports.hpp"
+
+#include <drop_in/devices.hpp>
+#include <drop_in/verb_call.hpp>
+#include <saa/ibmf_saa_extras.h>
+#include <verbs/library.h>
+#include <verbs/objects.hpp>
+
+#include <cerrno>
+#include <memory>
+#include <mutex>
+
+namespace irpverbs::rdmacm {
+
+namespace {
+
+struct table {
+    std::mutex lock; // guards the opening of devices, managers and sessions
+    std::deque<local_device> devices;
+};
+
+table& only() {
+    static auto* const all = new table; // programs may use connections while they exit
+    return *all;
+}
+
+void open_device(std::deque<local_device>& all, ibv_device* which) {
+    const drop_in::device* const device = drop_in::find_device(which->name);
+    ibv_context* const context = irpverbs_ibv_open_device(which);
+    if (device == nullptr || context == nullptr) return;
+    local_device& made = all.emplace_back();
+    made.context = context;
+    made.fdo = device->fdo;
+    made.pd = irpverbs_ibv_alloc_pd(context);
+    irpverbs_ibv_query_device(context, &made.limits);
+    for (std::uint8_t i = 1; i <= made.limits.phys_port_cnt; ++i)
+        made.ports.push_back({&made, i});
+}
+
+ibv_port_attr attributes_of(const local_port& port) {
+    ibv_context* const context = port.device->context;
+    ibv_port_attr attr{};
+    verbs_get_ctx(context)->query_port(context, port.number, &attr, sizeof(attr));
+    return attr;
+}
+
+template <class Fits>
+local_port* find_if(const Fits& fits) {
+    for (local_device& device : local_devices())
+        for (local_port& port : device.ports)
+            if (fits(port)) return &port;
+    return nullptr;
+}
+
+} // namespace
+
+std::deque<local_device>& local_devices() {
+    table& all = only();
+    const std::lock_guard guard(all.lock);
+    if (!all.devices.empty()) return all.devices;
+    int count = 0;
+    const std::unique_ptr<ibv_device*, decltype(&std::free)> list(
+        irpverbs_ibv_get_device_list(&count), std::free);
+    for (int i = 0; i < count; ++i)
+        open_device(all.devices, list.get()[i]);
+    if (all.devices.empty()) errno = ENODEV;
+    return all.devices;
+}
+
+port_identity identity_of(const local_port& port) {
+    const ibv_port_attr attr = attributes_of(port);
+    port_identity made;
+    made.lid = attr.lid;
+    for (int i = 0; i < attr.gid_tbl_len; ++i) {
+        ibv_gid gid{};
+        if (irpverbs_ibv_query_gid(port.device->context, port.number, i, &gid) != 0) continue;
+        if (gid.global.interface_id != 0) made.gids.push_back(verbs::from_libibverbs(gid));
+    }
+    return made;
+}
+
+bool is_active(const local_port& port) { return attributes_of(port).state == IBV_PORT_ACTIVE; }
+
+local_port* find_port(const ip_endpoint& address) {
+    return find_if([&](const local_port& port) { return identity_of(port).has(address); });
+}
+
+local_port* first_active_port() { return find_if(is_active); }
+
+int open_manager(local_port& port) {
+    const std::lock_guard guard(only().lock);
+    if (port.cm != nullptr) return 0;
+    IB_CA* const ca = verbs::ca_of(port.device->context);
+    const drop_in::verb_result opened = drop_in::call_verb(port.device->fdo, [&](IRP* irp) {
+        CmOpen(ca, port.number, IB_CM_OPEN_WITHOUT_SA, irp);
+    });
+    if (NT_SUCCESS(opened.status)) port.cm = reinterpret_cast<IB_CM*>(opened.information);
+    return drop_in::error_of(opened.status);
+}
+
+int open_session(local_port& port) {
+    const port_identity identity = identity_of(port);
+    if (identity.gids.empty()) return ENETUNREACH;
+    const std::lock_guard guard(only().lock);
+    if (port.sa != nullptr) return 0;
+    const int status = ibmf_sa_session_open(
+        identity.gids.front().gid_guid, 0, nullptr, IBMF_VERSION,
+        IBMF_SAA_SESSION_CACHED_PATHS | IBMF_SAA_SESSION_NO_OFFLOAD, &port.sa);
+    return status == IBMF_SUCCESS ? 0 : ENETUNREACH;
+}
+
+} // namespace irpverbs::rdmacm

@@ -1,0 +1,52 @@
+// The devices and ports of the program, opened for communication management.
+#pragma once
+
+#include "addresses.hpp"
+
+#include <rdmacm/library.h>
+
+#include <cm/cm.h>
+#include <saa/ibmf_saa.h>
+
+#include <deque>
+
+namespace irpverbs::rdmacm {
+
+struct local_device;
+
+/// A port of a device. It lives as long as the process, like its communication manager and its
+/// session with subnet administration.
+struct local_port {
+    local_device* device;
+    std::uint8_t number;
+    IB_CM* cm = nullptr;
+    ibmf_saa_handle_t sa = nullptr;
+};
+
+struct local_device {
+    ibv_context* context;
+    DEVICE_OBJECT* fdo;
+    ibv_pd* pd; // of ids for which the program gives none
+    ibv_device_attr limits;
+    std::deque<local_port> ports;
+};
+
+/// The devices, opened by the first call. Empty: errno has the cause. IRQL: PASSIVE_LEVEL, as of
+/// the functions below.
+std::deque<local_device>& local_devices();
+
+/// The port's LID and GIDs at this moment.
+port_identity identity_of(const local_port& port);
+bool is_active(const local_port& port);
+
+/// The port that has the address; null: none.
+local_port* find_port(const ip_endpoint& address);
+/// The first active port; null: none.
+local_port* first_active_port();
+
+/// Opens the port's communication manager, or its session with subnet administration, unless that
+/// is open. Returns an errno value. EBUSY: another process has the communication manager.
+int open_manager(local_port& port);
+int open_session(local_port& port);
+
+} // namespace irpverbs::rdmacm

@@ -1,0 +1,243 @@
+// The queues of an id, and the states of its queue pair.
+#include "guarded.hpp"
+
+#include <verbs/library.h>
+#include <verbs/objects.hpp>
+
+#include <algorithm>
+
+namespace irpverbs::rdmacm {
+
+namespace {
+
+int modify(cm_id& id, ibv_qp_attr attr, int mask) {
+    return irpverbs_ibv_modify_qp(id.qp, &attr, mask);
+}
+
+// The index of the path's P_Key, or of the first one.
+std::uint16_t pkey_index(const cm_id& id) {
+    const int found = id.path.DLID != 0
+                          ? irpverbs_ibv_get_pkey_index(id.verbs, id.port_num,
+                                                        htobe16(id.path.P_Key))
+                          : 0;
+    return static_cast<std::uint16_t>(std::max(found, 0));
+}
+
+int init_attributes(const cm_id& id, ibv_qp_attr& attr) {
+    attr.qp_state = IBV_QPS_INIT;
+    attr.port_num = id.port_num;
+    attr.pkey_index = pkey_index(id);
+    if (id.is_datagram()) {
+        attr.qkey = IB_CM_UDP_QKEY;
+        return IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY;
+    }
+    attr.qp_access_flags =
+        IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
+    return IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS;
+}
+
+/// Reads the attributes of RTR or RTS. Returns an errno value.
+int connected_attributes(const cm_id& id, ibv_qp_state state, ibv_qp_attr& attr, int& mask) {
+    attr = {};
+    attr.qp_state = state;
+    mask = IBV_QP_STATE;
+    if (id.is_datagram()) {
+        if (state == IBV_QPS_RTS) mask |= IBV_QP_SQ_PSN;
+        return 0;
+    }
+    if (id.connection == nullptr) return EINVAL;
+    ib_qp_mod_t change{};
+    const NTSTATUS status = CmQueryQpChange(
+        id.connection, state == IBV_QPS_RTR ? IB_QPS_RTR : IB_QPS_RTS, &change);
+    if (!NT_SUCCESS(status)) return drop_in::error_of(status);
+    attr = verbs::as_libibverbs(change);
+    mask = static_cast<int>(change.opts);
+    if ((mask & IBV_QP_TIMEOUT) != 0 && id.ack_timeout) attr.timeout = *id.ack_timeout;
+    return 0;
+}
+
+int datagram_to_rts(cm_id& id) {
+    for (const ibv_qp_state state : {IBV_QPS_RTR, IBV_QPS_RTS}) {
+        ibv_qp_attr attr;
+        int mask = 0;
+        connected_attributes(id, state, attr, mask);
+        if (const int error = modify(id, attr, mask); error != 0) return error;
+    }
+    return 0;
+}
+
+// A completion queue with a channel, for the inline functions of rdma_verbs.h.
+int make_cq(cm_id& id, std::uint32_t size, ibv_comp_channel*& channel, ibv_cq*& cq) {
+    channel = irpverbs_ibv_create_comp_channel(id.verbs);
+    if (channel == nullptr) return errno;
+    cq = irpverbs_ibv_create_cq(id.verbs, static_cast<int>(std::max(size, 1u)), id.shown(),
+                                channel, 0);
+    if (cq != nullptr) return 0;
+    const int error = errno;
+    irpverbs_ibv_destroy_comp_channel(std::exchange(channel, nullptr));
+    return error;
+}
+
+void destroy_cq(ibv_comp_channel*& channel, ibv_cq*& cq) {
+    if (cq != nullptr) irpverbs_ibv_destroy_cq(std::exchange(cq, nullptr));
+    if (channel != nullptr) irpverbs_ibv_destroy_comp_channel(std::exchange(channel, nullptr));
+}
+
+void destroy_cqs(cm_id& id) {
+    if (std::exchange(id.owns_recv_cq, false)) destroy_cq(id.recv_cq_channel, id.recv_cq);
+    if (std::exchange(id.owns_send_cq, false)) destroy_cq(id.send_cq_channel, id.send_cq);
+}
+
+int make_cqs(cm_id& id, ibv_qp_init_attr_ex& attr) {
+    if (attr.recv_cq == nullptr) {
+        if (id.recv_cq == nullptr) {
+            const int error = make_cq(id, attr.cap.max_recv_wr, id.recv_cq_channel, id.recv_cq);
+            if (error != 0) return error;
+            id.owns_recv_cq = true;
+        }
+        attr.recv_cq = id.recv_cq;
+    }
+    if (attr.send_cq != nullptr) return 0;
+    const int error = make_cq(id, attr.cap.max_send_wr, id.send_cq_channel, id.send_cq);
+    if (error != 0) return error;
+    id.owns_send_cq = true;
+    attr.send_cq = id.send_cq;
+    return 0;
+}
+
+int create_qp(cm_id& id, ibv_qp_init_attr_ex& attr) {
+    if (id.verbs == nullptr || id.qp != nullptr) return EINVAL;
+    if ((attr.comp_mask & IBV_QP_INIT_ATTR_PD) == 0 || attr.pd == nullptr) {
+        attr.comp_mask |= IBV_QP_INIT_ATTR_PD;
+        attr.pd = id.pd;
+    }
+    if (attr.pd->context != id.verbs) return EINVAL;
+    int error = make_cqs(id, attr);
+    if (error == 0) {
+        id.qp = verbs_get_ctx(id.verbs)->create_qp_ex(id.verbs, &attr);
+        error = id.qp == nullptr ? errno : to_init(id);
+    }
+    if (error == 0) {
+        id.pd = attr.pd;
+        id.qp_type = attr.qp_type;
+        return id.is_datagram() ? datagram_to_rts(id) : 0;
+    }
+    if (id.qp != nullptr) irpverbs_ibv_destroy_qp(std::exchange(id.qp, nullptr));
+    destroy_cqs(id);
+    return error;
+}
+
+ibv_qp_init_attr_ex extended(ibv_pd* pd, const ibv_qp_init_attr& attr) {
+    ibv_qp_init_attr_ex made{};
+    made.qp_context = attr.qp_context;
+    made.send_cq = attr.send_cq;
+    made.recv_cq = attr.recv_cq;
+    made.srq = attr.srq;
+    made.cap = attr.cap;
+    made.qp_type = attr.qp_type;
+    made.sq_sig_all = attr.sq_sig_all;
+    made.comp_mask = IBV_QP_INIT_ATTR_PD;
+    made.pd = pd;
+    return made;
+}
+
+int create_srq(cm_id& id, ibv_srq_init_attr_ex& attr) {
+    if (id.verbs == nullptr || id.srq != nullptr) return EINVAL;
+    if ((attr.comp_mask & IBV_SRQ_INIT_ATTR_PD) == 0 || attr.pd == nullptr) {
+        attr.comp_mask |= IBV_SRQ_INIT_ATTR_PD;
+        attr.pd = id.pd;
+    }
+    id.srq = verbs_get_ctx(id.verbs)->create_srq_ex(id.verbs, &attr);
+    if (id.srq == nullptr) return errno;
+    id.pd = attr.pd;
+    return 0;
+}
+
+} // namespace
+
+int to_init(cm_id& id) {
+    ibv_qp_attr attr{};
+    return modify(id, attr, init_attributes(id, attr));
+}
+
+int to_connected(cm_id& id, std::uint8_t responder_resources, std::uint8_t initiator_depth) {
+    for (const ibv_qp_state state : {IBV_QPS_RTR, IBV_QPS_RTS}) {
+        ibv_qp_attr attr;
+        int mask = 0;
+        if (const int error = connected_attributes(id, state, attr, mask); error != 0)
+            return error;
+        attr.max_dest_rd_atomic = responder_resources;
+        attr.max_rd_atomic = initiator_depth;
+        if (const int error = modify(id, attr, mask); error != 0) return error;
+    }
+    return 0;
+}
+
+int to_error(cm_id& id) {
+    ibv_qp_attr attr{};
+    attr.qp_state = IBV_QPS_ERR;
+    return modify(id, attr, IBV_QP_STATE);
+}
+
+} // namespace irpverbs::rdmacm
+
+using namespace irpverbs::rdmacm;
+
+extern "C" {
+
+int irpverbs_rdma_create_qp_ex(rdma_cm_id* id, ibv_qp_init_attr_ex* attr) {
+    return guarded([&] { return create_qp(cm_id::of(id), *attr); });
+}
+
+int irpverbs_rdma_create_qp(rdma_cm_id* id, ibv_pd* pd, ibv_qp_init_attr* attr) {
+    return guarded([&] {
+        ibv_qp_init_attr_ex wanted = extended(pd, *attr);
+        const int error = create_qp(cm_id::of(id), wanted);
+        if (error == 0) attr->cap = wanted.cap;
+        return error;
+    });
+}
+
+void irpverbs_rdma_destroy_qp(rdma_cm_id* shown) {
+    cm_id& id = cm_id::of(shown);
+    if (id.qp != nullptr) irpverbs_ibv_destroy_qp(std::exchange(id.qp, nullptr));
+    destroy_cqs(id);
+}
+
+int irpverbs_rdma_create_srq_ex(rdma_cm_id* id, ibv_srq_init_attr_ex* attr) {
+    return guarded([&] { return create_srq(cm_id::of(id), *attr); });
+}
+
+int irpverbs_rdma_create_srq(rdma_cm_id* id, ibv_pd* pd, ibv_srq_init_attr* attr) {
+    return guarded([&] {
+        ibv_srq_init_attr_ex wanted{};
+        wanted.srq_context = attr->srq_context;
+        wanted.attr = attr->attr;
+        wanted.comp_mask = IBV_SRQ_INIT_ATTR_PD;
+        wanted.pd = pd;
+        const int error = create_srq(cm_id::of(id), wanted);
+        if (error == 0) attr->attr = wanted.attr;
+        return error;
+    });
+}
+
+void irpverbs_rdma_destroy_srq(rdma_cm_id* id) {
+    if (id->srq != nullptr) irpverbs_ibv_destroy_srq(std::exchange(id->srq, nullptr));
+}
+
+int irpverbs_rdma_init_qp_attr(rdma_cm_id* shown, ibv_qp_attr* attr, int* mask) {
+    return guarded([&] {
+        const cm_id& id = cm_id::of(shown);
+        const ibv_qp_state state = attr->qp_state;
+        if (id.verbs == nullptr) return EINVAL;
+        *attr = {};
+        if (state == IBV_QPS_INIT) {
+            *mask = init_attributes(id, *attr);
+            return 0;
+        }
+        if (state != IBV_QPS_RTR && state != IBV_QPS_RTS) return EINVAL;
+        return connected_attributes(id, state, *attr, *mask);
+    });
+}
+
+} // extern "C"

@@ -1,0 +1,148 @@
+// The path to the destination of an active id.
+#include "guarded.hpp"
+
+#include <saa/queries.hpp>
+#include <verbs/objects.hpp>
+
+#include <cstdlib>
+
+namespace irpverbs::rdmacm {
+
+namespace {
+
+/// The query for the path from a port to an address.
+saa::query_template<sa_path_record_t> path_to(const ip_endpoint& to, const port_identity& from) {
+    saa::path_criteria criteria;
+    criteria.sgid = from.gids.front();
+    if (to.is_loopback())
+        criteria.dgid = criteria.sgid;
+    else if (to.lid() == 0)
+        criteria.dgid = to.gid();
+    auto wanted = saa::path_template(criteria);
+    if (to.lid() != 0) {
+        wanted.record.DLID = to.lid();
+        wanted.components |= SA_PR_COMPMASK_DLID;
+    }
+    return wanted;
+}
+
+bool is_on_fabric(const ip_endpoint& to) {
+    return to.is_loopback() || to.lid() != 0 || (to.family == AF_INET6 && !to.is_any());
+}
+
+// Binds an id without a device to the first active port, with an address of the family.
+int bind_for(cm_id& id, const ip_endpoint& to) {
+    if (id.at != nullptr) return 0;
+    local_port* const port = first_active_port();
+    if (port == nullptr) return ENETUNREACH;
+    const auto own = identity_of(*port).own(to.family);
+    if (!own) return EADDRNOTAVAIL;
+    ip_endpoint address = to.is_loopback() ? to : *own;
+    address.port = id.is_bound() ? id.source().port : 0;
+    if (!id.is_bound()) {
+        if (const int error = bind(id, address); error != 0) return error;
+    } else {
+        id.set_source(address);
+    }
+    if (id.at == nullptr || !to.is_loopback()) id.bind_to(*port);
+    return 0;
+}
+
+int resolve(cm_id& id, const ip_endpoint& to) {
+    if (!is_on_fabric(to)) return ENETUNREACH;
+    if (const int error = bind_for(id, to); error != 0) return error;
+    if (const int error = open_session(*id.at); error != 0) return error;
+    const port_identity from = identity_of(*id.at);
+    auto wanted = path_to(to, from);
+    id.set_destination(to);
+    id.resolved = std::make_unique<queued_event>();
+    id.access = {};
+    const ibmf_saa_access_args_t args{SA_PATHRECORD_ATTRID,
+                                      IBMF_SAA_RETRIEVE,
+                                      wanted.components,
+                                      &wanted.record,
+                                      sizeof(wanted.record),
+                                      nullptr,
+                                      nullptr};
+    const bool started = id.resolve.start(
+        [&](IRP* irp) { saa::detail::start_access(irp, id.access, id.at->sa, args, 0); });
+    return started ? 0 : EINVAL;
+}
+
+// The numbers of ibv_sa_path_rec are in network byte order.
+ibv_sa_path_rec as_libibverbs(const sa_path_record_t& from) {
+    ibv_sa_path_rec made{};
+    made.dgid = verbs::as_libibverbs(from.DGID);
+    made.sgid = verbs::as_libibverbs(from.SGID);
+    made.dlid = htobe16(from.DLID);
+    made.slid = htobe16(from.SLID);
+    made.raw_traffic = from.RawTraffic;
+    made.flow_label = htobe32(from.FlowLabel);
+    made.hop_limit = from.HopLimit;
+    made.traffic_class = from.TClass;
+    made.reversible = from.Reversible;
+    made.numb_path = from.NumbPath;
+    made.pkey = htobe16(from.P_Key);
+    made.sl = from.SL;
+    made.mtu_selector = from.MtuSelector;
+    made.mtu = from.Mtu;
+    made.rate_selector = from.RateSelector;
+    made.rate = from.Rate;
+    made.packet_life_time_selector = from.PacketLifeTimeSelector;
+    made.packet_life_time = from.PacketLifeTime;
+    made.preference = from.Preference;
+    return made;
+}
+
+int show_route(cm_id& id) {
+    if (id.path.DLID == 0) return EINVAL;
+    auto event = std::make_unique<queued_event>();
+    auto* const shown = static_cast<ibv_sa_path_rec*>(std::malloc(sizeof(ibv_sa_path_rec)));
+    if (shown == nullptr) return ENOMEM;
+    *shown = as_libibverbs(id.path);
+    std::free(std::exchange(id.route.path_rec, shown));
+    id.route.num_paths = 1;
+    id.emit(std::move(event), RDMA_CM_EVENT_ROUTE_RESOLVED);
+    return 0;
+}
+
+} // namespace
+
+void cm_id::resolve_ended(void* context, NTSTATUS, ULONG_PTR) {
+    cm_id& self = *static_cast<cm_id*>(context);
+    const saa::detail::record_block& records = self.access.records;
+    const bool found =
+        self.access.status == IBMF_SUCCESS && records.length >= sizeof(sa_path_record_t);
+    if (!found)
+        return self.emit(std::move(self.resolved), RDMA_CM_EVENT_ADDR_ERROR, -EHOSTUNREACH);
+    self.path = *static_cast<const sa_path_record_t*>(records.bytes.get());
+    rdma_ib_addr& way = self.route.addr.addr.ibaddr;
+    way.sgid = verbs::as_libibverbs(self.path.SGID);
+    way.dgid = verbs::as_libibverbs(self.path.DGID);
+    way.pkey = htobe16(self.path.P_Key);
+    self.emit(std::move(self.resolved), RDMA_CM_EVENT_ADDR_RESOLVED);
+}
+
+} // namespace irpverbs::rdmacm
+
+using namespace irpverbs::rdmacm;
+
+extern "C" {
+
+int irpverbs_rdma_resolve_addr(rdma_cm_id* shown, sockaddr* from, sockaddr* to, int) {
+    return guarded([&] {
+        cm_id& id = cm_id::of(shown);
+        const auto destination = parse(to);
+        if (!destination || id.path.DLID != 0) return destination ? EINVAL : EAFNOSUPPORT;
+        if (const auto source = parse(from); source && !id.is_bound()) {
+            if (const int error = bind(id, *source); error != 0) return error;
+        }
+        return resolve(id, *destination);
+    });
+}
+
+int irpverbs_rdma_resolve_route(rdma_cm_id* id, int) {
+    return guarded([&] { return show_route(cm_id::of(id)); });
+}
+
+} // extern "C"
