@@ -1,32 +1,37 @@
 #include <drop_in/readiness.hpp>
 
-#include <sys/socket.h>
+#include <cstdint>
+#include <sys/eventfd.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 namespace irpverbs::drop_in {
 
 readiness::~readiness() {
-    for (const int each : ends_)
-        if (each >= 0) close(each);
+    if (descriptor_ >= 0) close(descriptor_);
 }
 
 bool readiness::open() noexcept {
-    return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends_) == 0;
+    descriptor_ = eventfd(0, EFD_CLOEXEC);
+    return descriptor_ >= 0;
 }
 
 // A system call by its number is no cancellation point: the program's thread may be inside a post.
 void readiness::set() noexcept {
     if (set_) return;
     set_ = true;
-    const char byte = 0;
-    syscall(SYS_sendto, ends_[1], &byte, sizeof(byte), MSG_DONTWAIT | MSG_NOSIGNAL, nullptr, 0);
+    const std::uint64_t one = 1;
+    syscall(SYS_write, descriptor_, &one, sizeof(one));
 }
 
+// The flag keeps this call from waiting, also where the program's reads wait.
 void readiness::clear() noexcept {
-    char byte;
-    if (set_ && syscall(SYS_recvfrom, ends_[0], &byte, sizeof(byte), MSG_DONTWAIT, nullptr,
-                        nullptr) == 1)
+    std::uint64_t counter = 0;
+    const iovec into{&counter, sizeof(counter)};
+    constexpr long current_position = -1;
+    if (set_ && syscall(SYS_preadv2, descriptor_, &into, 1, current_position, current_position,
+                        RWF_NOWAIT) == sizeof(counter))
         set_ = false;
 }
 

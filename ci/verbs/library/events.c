@@ -1,19 +1,19 @@
 /* Events: a thread waits for them here, where it may be cancelled. */
 #include <verbs/library.h>
 
-#include <sys/socket.h>
+#include <unistd.h>
 
-/* Waits as read(2) of the descriptor does, and receives the byte of an event. */
-static int await_byte(int descriptor) {
-    char byte;
-    return recv(descriptor, &byte, sizeof byte, 0) < 0 ? -1 : 0;
+/* Waits as read(2) of the descriptor does. */
+static int await_event(int descriptor) {
+    uint64_t counter;
+    return read(descriptor, &counter, sizeof counter) < 0 ? -1 : 0;
 }
 
 int ibv_get_cq_event(struct ibv_comp_channel* channel, struct ibv_cq** cq, void** cq_context) {
     BOOLEAN taken = FALSE;
     while (!taken) {
         int before;
-        if (await_byte(channel->fd) != 0) return -1;
+        if (await_event(channel->fd) != 0) return -1;
         before = irpverbs_enter();
         taken = irpverbs_ibv_take_cq_event(channel, cq);
         irpverbs_leave(before);
@@ -26,7 +26,7 @@ int ibv_get_async_event(struct ibv_context* context, struct ibv_async_event* eve
     BOOLEAN taken = FALSE;
     while (!taken) {
         int before;
-        if (await_byte(context->async_fd) != 0) return -1;
+        if (await_event(context->async_fd) != 0) return -1;
         before = irpverbs_enter();
         taken = irpverbs_ibv_take_async_event(context, event);
         irpverbs_leave(before);

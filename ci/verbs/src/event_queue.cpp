@@ -12,7 +12,7 @@ void event_queue::add(event_source& source) {
 
 bool event_queue::take(event& into) {
     const dispatch::detail::spin_guard guard(lock_);
-    ready_.was_received();
+    ready_.was_read();
     if (sources_.empty()) return false;
     event_source& first = sources_.front();
     into = {first.owner, first.code};

@@ -33,7 +33,7 @@ public:
         void* owner;
         int code;
     };
-    /// Takes the oldest event. The caller has received the byte from the descriptor. False: there
+    /// Takes the oldest event. The caller has read the descriptor. False: there
     /// is no event, since a removal may leave the byte behind.
     bool take(event& into);
 

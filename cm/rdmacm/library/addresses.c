@@ -21,8 +21,7 @@ static void set_type(struct rdma_addrinfo* made, const struct rdma_addrinfo* hin
     if (made->ai_qp_type == 0) made->ai_qp_type = default_qp_type(made->ai_port_space);
 }
 
-static int copy_address(struct sockaddr** to, socklen_t* length, const void* from,
-                        socklen_t size) {
+static int copy_address(struct sockaddr** to, socklen_t* length, const void* from, socklen_t size) {
     *to = malloc(size);
     if (*to == NULL) return EAI_MEMORY;
     memcpy(*to, from, size);

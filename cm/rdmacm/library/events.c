@@ -2,14 +2,14 @@
 #include "wait.h"
 
 #include <errno.h>
-#include <sys/socket.h>
+#include <unistd.h>
 
 int rdma_get_cm_event(struct rdma_event_channel* channel, struct rdma_cm_event** event) {
     BOOLEAN taken = FALSE;
     while (!taken) {
-        char byte;
+        uint64_t counter;
         int before;
-        if (recv(channel->fd, &byte, sizeof byte, 0) < 0) return -1;
+        if (read(channel->fd, &counter, sizeof counter) < 0) return -1;
         before = irpverbs_enter();
         taken = irpverbs_rdma_take_event(channel, event);
         irpverbs_leave(before);

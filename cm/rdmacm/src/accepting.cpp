@@ -43,16 +43,14 @@ int accept_connection(cm_id& id, const rdma_conn_param* param) {
         if (error != 0) return error;
     }
     id.requested = std::make_unique<queued_event>();
-    const bool started =
-        id.request.start([&](IRP* irp) { CmAccept(id.connection, &wanted, irp); });
+    const bool started = id.request.start([&](IRP* irp) { CmAccept(id.connection, &wanted, irp); });
     return started ? 0 : EINVAL;
 }
 
 int respond(cm_id& id, const ib_cm_ud_response_t& with) {
-    return drop_in::error_of(
-        drop_in::call_verb(id.at->device->fdo, [&](IRP* irp) {
-            CmRespondUd(id.ud_request, &with, irp);
-        }).status);
+    return drop_in::error_of(drop_in::call_verb(id.at->device->fdo, [&](IRP* irp) {
+                                 CmRespondUd(id.ud_request, &with, irp);
+                             }).status);
 }
 
 int accept_datagrams(cm_id& id, const rdma_conn_param* param) {
@@ -78,10 +76,9 @@ int reject(cm_id& id, std::uint16_t reason, const void* data, std::uint8_t size)
     }
     if (id.connection == nullptr) return EINVAL;
     const ib_cm_reject_t with{reason, 0, size, nullptr, data};
-    return drop_in::error_of(
-        drop_in::call_verb(id.at->device->fdo, [&](IRP* irp) {
-            CmReject(id.connection, &with, irp);
-        }).status);
+    return drop_in::error_of(drop_in::call_verb(id.at->device->fdo, [&](IRP* irp) {
+                                 CmReject(id.connection, &with, irp);
+                             }).status);
 }
 
 } // namespace
@@ -119,8 +116,7 @@ int irpverbs_rdma_accept(rdma_cm_id* shown, rdma_conn_param* param) {
 }
 
 int irpverbs_rdma_reject(rdma_cm_id* id, const void* data, std::uint8_t size) {
-    return guarded(
-        [&] { return reject(cm_id::of(id), IB_CM_REJ_CONSUMER_DEFINED, data, size); });
+    return guarded([&] { return reject(cm_id::of(id), IB_CM_REJ_CONSUMER_DEFINED, data, size); });
 }
 
 int irpverbs_rdma_reject_ece(rdma_cm_id* id, const void* data, std::uint8_t size) {
@@ -136,8 +132,7 @@ int irpverbs_rdma_notify(rdma_cm_id* shown, ibv_event_type event) {
     });
 }
 
-int irpverbs_rdma_keep_qp_attributes(rdma_cm_id* shown, ibv_pd* pd,
-                                     const ibv_qp_init_attr* attr) {
+int irpverbs_rdma_keep_qp_attributes(rdma_cm_id* shown, ibv_pd* pd, const ibv_qp_init_attr* attr) {
     return guarded([&] {
         cm_id& id = cm_id::of(shown);
         id.requests_pd = pd;

@@ -27,8 +27,8 @@ bool ip_endpoint::is_any() const {
 
 bool ip_endpoint::is_loopback() const {
     if (family == AF_INET) return bytes[12] == 127;
-    return bytes.back() == 1 && std::all_of(bytes.begin(), bytes.end() - 1,
-                                            [](std::uint8_t byte) { return byte == 0; });
+    return bytes.back() == 1 &&
+           std::all_of(bytes.begin(), bytes.end() - 1, [](std::uint8_t byte) { return byte == 0; });
 }
 
 ib_lid_t ip_endpoint::lid() const {

@@ -18,8 +18,8 @@ inline constexpr std::uint32_t lid_network = 0xC612'0000;
 
 /// An IP address and a port number.
 struct ip_endpoint {
-    sa_family_t family = AF_UNSPEC;        // AF_INET or AF_INET6
-    std::array<std::uint8_t, 16> bytes{};  // IPv4 as ::ffff:a.b.c.d
+    sa_family_t family = AF_UNSPEC;       // AF_INET or AF_INET6
+    std::array<std::uint8_t, 16> bytes{}; // IPv4 as ::ffff:a.b.c.d
     std::uint16_t port = 0;
 
     bool is_any() const;

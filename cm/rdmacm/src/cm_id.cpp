@@ -28,8 +28,8 @@ acknowledgements& all_acknowledgements() {
 // No event of the id is taken any more.
 void await_acknowledgements(const cm_id& id) {
     std::unique_lock guard(all_acknowledgements().lock);
-    all_acknowledgements().came.wait(
-        guard, [&] { return id.events_acknowledged == id.events_taken; });
+    all_acknowledgements().came.wait(guard,
+                                     [&] { return id.events_acknowledged == id.events_taken; });
 }
 
 template <class Object>
@@ -48,8 +48,9 @@ int as_result(int error) {
 
 cm_id::cm_id()
     : rdma_cm_id{}, resolve(operations, this, resolve_ended),
-      request(operations, this, request_ended), disconnect(operations, this, disconnect_ended),
-      ends{connection_end(*this), connection_end(*this)} {
+      request(operations, this, request_ended),
+      disconnect(operations, this, disconnect_ended), ends{connection_end(*this),
+                                                           connection_end(*this)} {
     ExInitializeRundownProtection(&operations);
 }
 
@@ -91,8 +92,8 @@ void destroy(cm_id* id) {
         unread = event_channel::of(id->channel).remove(*id);
     }
     await_acknowledgements(*id);
-    for (operation* const each : {&id->resolve, &id->request, &id->disconnect, &id->ends[0].wait,
-                                  &id->ends[1].wait})
+    for (operation* const each :
+         {&id->resolve, &id->request, &id->disconnect, &id->ends[0].wait, &id->ends[1].wait})
         each->cancel();
     for (const auto& each : id->listeners)
         each->next.cancel();

@@ -43,8 +43,8 @@ int connect(cm_id& id, const rdma_conn_param& param) {
     wanted.init_depth = at_most(param.initiator_depth, limits.max_qp_init_rd_atom);
     wanted.retry_cnt = std::min(param.retry_count, std::uint8_t{7});
     wanted.rnr_retry_cnt = std::min(param.rnr_retry_count, std::uint8_t{7});
-    const bool started = id.request.start(
-        [&](IRP* irp) { CmConnect(id.at->cm, &wanted, &id.reply, irp); });
+    const bool started =
+        id.request.start([&](IRP* irp) { CmConnect(id.at->cm, &wanted, &id.reply, irp); });
     return started ? 0 : EINVAL;
 }
 
@@ -58,22 +58,21 @@ int resolve_service(cm_id& id, const rdma_conn_param& param) {
     wanted.p_ip = &addresses;
     wanted.p_pdata = param.private_data;
     wanted.pdata_length = param.private_data_len;
-    const bool started = id.request.start(
-        [&](IRP* irp) { CmResolveUd(id.at->cm, &wanted, &id.ud_reply, irp); });
+    const bool started =
+        id.request.start([&](IRP* irp) { CmResolveUd(id.at->cm, &wanted, &id.ud_reply, irp); });
     return started ? 0 : EINVAL;
 }
 
 NTSTATUS complete_connect(cm_id& id) {
-    return drop_in::call_verb(id.at->device->fdo, [&](IRP* irp) {
-               CmCompleteConnect(id.connection, nullptr, 0, irp);
-           }).status;
+    return drop_in::call_verb(id.at->device->fdo,
+                              [&](IRP* irp) { CmCompleteConnect(id.connection, nullptr, 0, irp); })
+        .status;
 }
 
 void reject_reply(cm_id& id) {
     ib_cm_reject_t with{};
     with.reason = IB_CM_REJ_NO_RESOURCES;
-    drop_in::call_verb(id.at->device->fdo,
-                       [&](IRP* irp) { CmReject(id.connection, &with, irp); });
+    drop_in::call_verb(id.at->device->fdo, [&](IRP* irp) { CmReject(id.connection, &with, irp); });
 }
 
 // As the library of rdma-core: the reply of the peer establishes the connection of an id with a
@@ -109,8 +108,7 @@ void cm_id::fail_request(NTSTATUS status) {
     case STATUS_HOST_UNREACHABLE:
         return emit(std::move(requested), RDMA_CM_EVENT_UNREACHABLE, -EHOSTUNREACH);
     default:
-        return emit(std::move(requested), RDMA_CM_EVENT_CONNECT_ERROR,
-                    -drop_in::error_of(status));
+        return emit(std::move(requested), RDMA_CM_EVENT_CONNECT_ERROR, -drop_in::error_of(status));
     }
 }
 

@@ -60,8 +60,8 @@ int irpverbs_rdma_disconnect(rdma_cm_id* shown) {
         if (id.connection == nullptr) return EINVAL;
         if (id.qp != nullptr) to_error(id);
         id.disconnected = std::make_unique<queued_event>();
-        const bool started = id.disconnect.start(
-            [&](IRP* irp) { CmDisconnect(id.connection, nullptr, 0, irp); });
+        const bool started =
+            id.disconnect.start([&](IRP* irp) { CmDisconnect(id.connection, nullptr, 0, irp); });
         return started ? 0 : EINVAL;
     });
 }

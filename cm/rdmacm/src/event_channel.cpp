@@ -32,7 +32,7 @@ void event_channel::add(event_ptr event) {
 }
 
 event_ptr event_channel::take() {
-    ready.was_received();
+    ready.was_read();
     if (events.empty()) return nullptr;
     event_ptr first(&events.front());
     events.pop_front();

@@ -49,7 +49,7 @@ struct event_channel : rdma_event_channel {
 
     // The caller of these holds the lock.
     void add(event_ptr event);
-    /// Null: there is none. The program has received the byte.
+    /// Null: there is none. The program has read the descriptor.
     event_ptr take();
     /// Removes the events that an id counts.
     std::vector<event_ptr> remove(const cm_id& counted_by);

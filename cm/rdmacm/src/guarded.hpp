@@ -3,8 +3,8 @@
 
 #include "cm_id.hpp"
 
-#include <drop_in/devices.hpp>
 #include <dispatch/status.hpp>
+#include <drop_in/devices.hpp>
 
 #include <cerrno>
 #include <new>

@@ -37,8 +37,8 @@ int listener::open(int backlog) {
         wanted.p_compare = own.dst;
     }
     if (!next.reserve(1)) return ENOMEM;
-    const drop_in::verb_result opened = drop_in::call_verb(
-        at.device->fdo, [&](IRP* irp) { CmListen(at.cm, &wanted, irp); });
+    const drop_in::verb_result opened =
+        drop_in::call_verb(at.device->fdo, [&](IRP* irp) { CmListen(at.cm, &wanted, irp); });
     if (!NT_SUCCESS(opened.status)) return error_of_listen(opened.status);
     object_ = reinterpret_cast<IB_CM_LISTENER*>(opened.information);
     return wait();

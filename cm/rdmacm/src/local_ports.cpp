@@ -91,9 +91,8 @@ int open_manager(local_port& port) {
     const std::lock_guard guard(only().lock);
     if (port.cm != nullptr) return 0;
     IB_CA* const ca = verbs::ca_of(port.device->context);
-    const drop_in::verb_result opened = drop_in::call_verb(port.device->fdo, [&](IRP* irp) {
-        CmOpen(ca, port.number, IB_CM_OPEN_WITHOUT_SA, irp);
-    });
+    const drop_in::verb_result opened = drop_in::call_verb(
+        port.device->fdo, [&](IRP* irp) { CmOpen(ca, port.number, IB_CM_OPEN_WITHOUT_SA, irp); });
     if (NT_SUCCESS(opened.status)) port.cm = reinterpret_cast<IB_CM*>(opened.information);
     return drop_in::error_of(opened.status);
 }
@@ -103,9 +102,9 @@ int open_session(local_port& port) {
     if (identity.gids.empty()) return ENETUNREACH;
     const std::lock_guard guard(only().lock);
     if (port.sa != nullptr) return 0;
-    const int status = ibmf_sa_session_open(
-        identity.gids.front().gid_guid, 0, nullptr, IBMF_VERSION,
-        IBMF_SAA_SESSION_CACHED_PATHS | IBMF_SAA_SESSION_NO_OFFLOAD, &port.sa);
+    const int status =
+        ibmf_sa_session_open(identity.gids.front().gid_guid, 0, nullptr, IBMF_VERSION,
+                             IBMF_SAA_SESSION_CACHED_PATHS | IBMF_SAA_SESSION_NO_OFFLOAD, &port.sa);
     return status == IBMF_SUCCESS ? 0 : ENETUNREACH;
 }
 

@@ -16,10 +16,9 @@ int modify(cm_id& id, ibv_qp_attr attr, int mask) {
 
 // The index of the path's P_Key, or of the first one.
 std::uint16_t pkey_index(const cm_id& id) {
-    const int found = id.path.DLID != 0
-                          ? irpverbs_ibv_get_pkey_index(id.verbs, id.port_num,
-                                                        htobe16(id.path.P_Key))
-                          : 0;
+    const int found = id.path.DLID != 0 ? irpverbs_ibv_get_pkey_index(id.verbs, id.port_num,
+                                                                      htobe16(id.path.P_Key))
+                                        : 0;
     return static_cast<std::uint16_t>(std::max(found, 0));
 }
 
@@ -47,8 +46,8 @@ int connected_attributes(const cm_id& id, ibv_qp_state state, ibv_qp_attr& attr,
     }
     if (id.connection == nullptr) return EINVAL;
     ib_qp_mod_t change{};
-    const NTSTATUS status = CmQueryQpChange(
-        id.connection, state == IBV_QPS_RTR ? IB_QPS_RTR : IB_QPS_RTS, &change);
+    const NTSTATUS status =
+        CmQueryQpChange(id.connection, state == IBV_QPS_RTR ? IB_QPS_RTR : IB_QPS_RTS, &change);
     if (!NT_SUCCESS(status)) return drop_in::error_of(status);
     attr = verbs::as_libibverbs(change);
     mask = static_cast<int>(change.opts);
@@ -70,8 +69,8 @@ int datagram_to_rts(cm_id& id) {
 int make_cq(cm_id& id, std::uint32_t size, ibv_comp_channel*& channel, ibv_cq*& cq) {
     channel = irpverbs_ibv_create_comp_channel(id.verbs);
     if (channel == nullptr) return errno;
-    cq = irpverbs_ibv_create_cq(id.verbs, static_cast<int>(std::max(size, 1u)), id.shown(),
-                                channel, 0);
+    cq = irpverbs_ibv_create_cq(id.verbs, static_cast<int>(std::max(size, 1u)), id.shown(), channel,
+                                0);
     if (cq != nullptr) return 0;
     const int error = errno;
     irpverbs_ibv_destroy_comp_channel(std::exchange(channel, nullptr));
@@ -147,7 +146,14 @@ int create_srq(cm_id& id, ibv_srq_init_attr_ex& attr) {
         attr.comp_mask |= IBV_SRQ_INIT_ATTR_PD;
         attr.pd = id.pd;
     }
-    id.srq = verbs_get_ctx(id.verbs)->create_srq_ex(id.verbs, &attr);
+    const bool has_type = (attr.comp_mask & IBV_SRQ_INIT_ATTR_TYPE) != 0;
+    if (has_type && attr.srq_type != IBV_SRQT_BASIC) {
+        id.srq = verbs_get_ctx(id.verbs)->create_srq_ex(id.verbs, &attr);
+    } else {
+        ibv_srq_init_attr basic{attr.srq_context, attr.attr};
+        id.srq = irpverbs_ibv_create_srq(attr.pd, &basic);
+        attr.attr = basic.attr;
+    }
     if (id.srq == nullptr) return errno;
     id.pd = attr.pd;
     return 0;
@@ -164,8 +170,7 @@ int to_connected(cm_id& id, std::uint8_t responder_resources, std::uint8_t initi
     for (const ibv_qp_state state : {IBV_QPS_RTR, IBV_QPS_RTS}) {
         ibv_qp_attr attr;
         int mask = 0;
-        if (const int error = connected_attributes(id, state, attr, mask); error != 0)
-            return error;
+        if (const int error = connected_attributes(id, state, attr, mask); error != 0) return error;
         attr.max_dest_rd_atomic = responder_resources;
         attr.max_rd_atomic = initiator_depth;
         if (const int error = modify(id, attr, mask); error != 0) return error;

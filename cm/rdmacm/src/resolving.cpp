@@ -113,8 +113,7 @@ void cm_id::resolve_ended(void* context, NTSTATUS, ULONG_PTR) {
     const saa::detail::record_block& records = self.access.records;
     const bool found =
         self.access.status == IBMF_SUCCESS && records.length >= sizeof(sa_path_record_t);
-    if (!found)
-        return self.emit(std::move(self.resolved), RDMA_CM_EVENT_ADDR_ERROR, -EHOSTUNREACH);
+    if (!found) return self.emit(std::move(self.resolved), RDMA_CM_EVENT_ADDR_ERROR, -EHOSTUNREACH);
     self.path = *static_cast<const sa_path_record_t*>(records.bytes.get());
     rdma_ib_addr& way = self.route.addr.addr.ibaddr;
     way.sgid = verbs::as_libibverbs(self.path.SGID);

@@ -3,10 +3,10 @@
 
 namespace irpverbs::drop_in {
 
-/// One end of a pair of sockets, in which there is a byte while the owner has events. A program may
-/// poll it, and may change its file status flags: they concern the program's end only. It receives
-/// the byte before it takes an event, with recv(2). Calls at the same time are not allowed; their
-/// IRQL is <= DISPATCH_LEVEL, and they are no cancellation points.
+/// An eventfd that is readable while the owner has events. A program may poll it, and may change
+/// its file status flags. It reads the counter before it takes an event. As with a descriptor of
+/// the kernel's drivers, a thread that reads while another one closes it is not woken. Calls at the
+/// same time are not allowed; their IRQL is <= DISPATCH_LEVEL, and they are no cancellation points.
 class readiness {
 public:
     readiness() = default;
@@ -16,17 +16,17 @@ public:
 
     /// Opens the descriptor. False: errno has the cause.
     bool open() noexcept;
-    int descriptor() const noexcept { return ends_[0]; }
+    int descriptor() const noexcept { return descriptor_; }
 
     /// Makes the descriptor readable. No effect if it is.
     void set() noexcept;
-    /// The program has received the byte.
-    void was_received() noexcept { set_ = false; }
-    /// Makes the descriptor unreadable, unless the program is receiving the byte at this moment.
+    /// The program has read the counter.
+    void was_read() noexcept { set_ = false; }
+    /// Makes the descriptor unreadable, unless the program is reading it at this moment.
     void clear() noexcept;
 
 private:
-    int ends_[2] = {-1, -1};
+    int descriptor_ = -1;
     bool set_ = false;
 };
 

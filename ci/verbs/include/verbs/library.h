@@ -19,8 +19,8 @@ NT_EXTERN_C_BEGIN
 #define IBV_PROCEDURE(name, parameters, arguments) IRPVERBS_BORDER void irpverbs_##name parameters;
 #include <verbs/functions.def>
 
-/* Take the event whose byte the library has received from the descriptor. Return FALSE if there is
-   none: the byte was left behind by an object that was destroyed. */
+/* Take the next event, after the library has read the descriptor. Return FALSE if there is none: an
+   object with events was destroyed at that moment. */
 IRPVERBS_BORDER BOOLEAN irpverbs_ibv_take_cq_event(struct ibv_comp_channel* channel,
                                                    struct ibv_cq** cq);
 IRPVERBS_BORDER BOOLEAN irpverbs_ibv_take_async_event(struct ibv_context* context,

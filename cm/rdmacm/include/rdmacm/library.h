@@ -15,8 +15,8 @@ NT_EXTERN_C_BEGIN
 #define RDMA_OPERATION(name, parameters, arguments) IRPVERBS_BORDER int irpverbs_##name parameters;
 #include <rdmacm/functions.def>
 
-/* Takes the event whose byte the library has received from the channel's descriptor. Returns FALSE
-   if there is none: the byte was left behind by an id that was destroyed. */
+/* Takes the next event, after the library has read the channel's descriptor. Returns FALSE if there
+   is none: an id with events was destroyed at that moment. */
 IRPVERBS_BORDER BOOLEAN irpverbs_rdma_take_event(struct rdma_event_channel* channel,
                                                  struct rdma_cm_event** event);
 
@@ -35,8 +35,7 @@ IRPVERBS_BORDER int irpverbs_rdma_keep_qp_attributes(struct rdma_cm_id* id, stru
 
 /* Makes the id of a request that `listener` has received synchronous, with a queue pair if
    attributes were kept. */
-IRPVERBS_BORDER int irpverbs_rdma_adopt_request(struct rdma_cm_id* listener,
-                                                struct rdma_cm_id* id);
+IRPVERBS_BORDER int irpverbs_rdma_adopt_request(struct rdma_cm_id* listener, struct rdma_cm_id* id);
 
 NT_EXTERN_C_END
 

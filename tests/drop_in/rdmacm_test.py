@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""Programs over librdmacm, unmodified: two processes on the fabric of one daemon."""
+import os
+import re
+import subprocess
+import time
+import unittest
+
+from drop_in import run
+from two_processes import TwoProcesses
+
+SERVER = "198.18.0.1"  # LID 1: host1
+SERVERS_GID = "fe80::200:0:0:101"
+
+
+class ConnectedPrograms(TwoProcesses):
+    def await_manager(self, server):
+        """Returns when the server waits for datagrams of communication management."""
+        command = [os.environ["IRPVERBS_DAEMON"], "--socket", self.daemon.socket, "--status"]
+        waits = rf"process {server.pid} of .* [1-9]\d* bytes of requests"
+        while not re.search(waits, subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout):
+            self.assertIsNone(server.poll(), "the server ended")
+            time.sleep(0.01)
+
+    def start_server(self, *words):
+        server = self.start("host1", *words)
+        self.await_manager(server)
+        return server
+
+    def start_client(self, server, *words):
+        """A client that is not refused: one that comes before the server listens is, and is started again."""
+        while True:
+            client = self.start("host2", *words)
+            if client.wait(timeout=100) == 0 or server.poll() is not None:
+                return client
+
+    def connect(self, server, client):
+        """Runs both. Returns their outputs."""
+        serving = self.start_server(*server)
+        return self.output(self.start_client(serving, *client)), self.output(serving)
+
+
+class RdmacmUtils(ConnectedPrograms):
+    def test_rping_checks_its_data(self):
+        for address in (SERVER, SERVERS_GID):
+            out, served = self.connect(("rping", "-s", "-v", "-V", "-C", "100"),
+                                       ("rping", "-c", "-a", address, "-v", "-V", "-C", "100"))
+            self.assertIn("ping data: rdma-ping-99: ", out)
+            self.assertIn("server ping data: rdma-ping-99: ", served)
+
+    def test_rping_with_large_data_on_an_address_of_its_own(self):
+        self.connect(("rping", "-s", "-V", "-C", "20", "-S", "60000", "-a", SERVER),
+                     ("rping", "-c", "-V", "-C", "20", "-S", "60000", "-a", SERVER))
+
+    def test_rping_serves_many_clients(self):
+        server = self.start_server("rping", "-s", "-P")
+        for _ in range(3):
+            self.output(self.start_client(server, "rping", "-c", "-a", SERVER, "-C", "5"))
+        self.assertIsNone(server.poll())
+
+    def test_ucmatose_makes_connections_at_once(self):
+        out, served = self.connect(("ucmatose", "-c", "20", "-C", "10", "-S", "5000"),
+                                   ("ucmatose", "-s", SERVER, "-c", "20", "-C", "10", "-S", "5000"))
+        self.assertIn("return status 0", out)
+        self.assertIn("return status 0", served)
+
+    def test_ucmatose_migrates_its_ids(self):
+        out, _ = self.connect(("ucmatose", "-m"), ("ucmatose", "-m", "-s", SERVER))
+        self.assertIn("migrating to new event channel", out)
+
+    def test_udaddy_resolves_a_service_of_datagrams(self):
+        out, served = self.connect(("udaddy", "-c", "4"), ("udaddy", "-c", "4", "-s", SERVER))
+        self.assertIn("return status 0", out)
+        self.assertIn("return status 0", served)
+
+    def test_endpoints_are_synchronous(self):
+        out, served = self.connect(("rdma_server",), ("rdma_client", "-s", SERVER))
+        self.assertIn("rdma_client: end 0", out)
+        self.assertIn("rdma_server: end 0", served)
+
+    def test_address_that_no_port_has_is_an_error(self):
+        ended = run("rping", "-c", "-a", "198.18.99.99", "-C", "1", hca=self.daemon.host("host2"))
+        self.assertIn("RDMA_CM_EVENT_ADDR_ERROR", ended.stdout)
+        self.assertNotEqual(ended.returncode, 0)
+        self.assertIn("Network is unreachable", run("rping", "-c", "-a", "10.9.8.7", hca=self.daemon.host("host2")).stdout)
+
+    def test_second_process_of_a_port_is_refused(self):
+        self.start_server("rping", "-s", "-P")
+        ended = run("rping", "-s", hca=self.daemon.host("host1"))
+        self.assertIn("rdma_listen: Device or resource busy", ended.stdout)
+
+
+class PerftestWithConnections(ConnectedPrograms):
+    def test_operations_and_transports(self):
+        for program, *options in (("ib_write_bw",), ("ib_send_lat",), ("ib_read_lat",), ("ib_atomic_bw",),
+                                  ("ib_send_bw", "-c", "UD"), ("ib_write_bw", "-q", "4")):
+            words = (program, "-R", "-n", "100", *options)
+            out, _ = self.connect(words, (*words, SERVER))
+            self.assertRegex(out, r"(?m)^ *\d+ +\d+ +[\d.]+ +[\d.]+", program)
+            self.assertIn("rdma_cm QPs\t : ON", out)
+
+
+class KilledPeer(ConnectedPrograms):
+    def sent_bytes(self, lid):
+        seen = run("perfquery", "-x", str(lid), "1", hca=self.daemon.host("host3")).stdout
+        return 4 * int(re.search(r"PortXmitData:\.*(\d+)", seen)[1])
+
+    def test_writes_to_a_killed_server_end_in_error(self):
+        words = ("ib_write_bw", "-R", "-D", "60")
+        server = self.start_server(*words)
+        client = self.start("host2", *words, SERVER)
+        while self.sent_bytes(3) < 10_000_000: # of connecting: some thousands
+            self.assertIsNone(client.poll(), "the client ended")
+        server.kill()
+        out = client.communicate(timeout=100)[0]
+        self.assertNotEqual(client.returncode, 0, out)
+        self.connect(("rping", "-s", "-C", "3"), ("rping", "-c", "-a", SERVER, "-C", "3"))
+
+
+if __name__ == "__main__":
+    unittest.main()

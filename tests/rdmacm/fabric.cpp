@@ -1,0 +1,18 @@
+// The fabric of the program: two hosts of the built-in one, and its subnet manager.
+#include <drop_in/devices.hpp>
+#include <samples/local_subnet_manager.hpp>
+
+#include <cstdlib>
+
+namespace {
+
+// It runs until the process ends; leak checkers find it here.
+[[gnu::used]] const samples::local_subnet_manager* running;
+
+[[gnu::constructor]] void choose() {
+    setenv("IRPVERBS_HCA", "software:?host=host1,host2", 1);
+    irpverbs::drop_in::set_subnet_manager(
+        [](const std::string& uri) { running = new samples::local_subnet_manager(uri); });
+}
+
+} // namespace
