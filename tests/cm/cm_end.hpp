@@ -221,7 +221,7 @@ struct pending_accept {
         wanted.pdata_length = static_cast<UCHAR>(data.size());
         call.send([&](IRP* irp) { return CmAccept(connection, &wanted, irp); });
     }
-    /// Of a queue pair whose states the client changes.
+    /// With a queue pair whose states the client changes.
     pending_accept(IB_CM_CONNECTION* connection, const IB_QP& qp) {
         CmInitializeAccept(&wanted);
         wanted.qpn = qp.Num;

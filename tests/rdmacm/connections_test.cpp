@@ -86,7 +86,7 @@ TEST(RdmaConnections, RejectionForOptions_HasItsOwnReason) {
     EXPECT_EQ(taken_event(ends.client)->status, 35);
 }
 
-TEST(RdmaConnections, NobodyListens_RequestIsRejected) {
+TEST(RdmaConnections, NoListener_RequestIsRejected) {
     two_ids ends;
     const address closed = ends.servers_address();
     ends.active.resolve(closed);
@@ -101,8 +101,8 @@ TEST(RdmaConnections, NobodyListens_RequestIsRejected) {
 TEST(RdmaConnections, AddressWithoutPort_IsAnError) {
     channel client;
     const id active(client);
-    address nowhere("198.18.99.99");
-    EXPECT_EQ(rdma_resolve_addr(active, nullptr, nowhere, 1000), 0);
+    address unused("198.18.99.99");
+    EXPECT_EQ(rdma_resolve_addr(active, nullptr, unused, 1000), 0);
     const taken_event failed(client);
     EXPECT_EQ(failed.name(), "RDMA_CM_EVENT_ADDR_ERROR");
     EXPECT_EQ(failed->status, -EHOSTUNREACH);
@@ -117,7 +117,7 @@ TEST(RdmaConnections, DestroyedRequest_IsRejected) {
     EXPECT_EQ(taken_event(ends.client).name(), "RDMA_CM_EVENT_REJECTED");
 }
 
-TEST(RdmaConnections, DestroyedListener_RejectsRequestsThatNobodyHasSeen) {
+TEST(RdmaConnections, DestroyedListener_RejectsRequestsThatNoProgramHasSeen) {
     two_ids ends;
     ends.active.resolve(ends.servers_address());
     ends.active.create_qp();

@@ -131,7 +131,7 @@ int choose_channel(cm_id& id, rdma_event_channel* wanted) {
     return 0;
 }
 
-// The events that wait go with the id. Those that were taken are acknowledged before.
+// The events that wait go with the id; the program acknowledges the others before.
 int migrate(cm_id& id, rdma_event_channel* wanted) {
     std::unique_ptr<event_channel> old = std::move(id.own_channel);
     rdma_event_channel* const from = id.channel;

@@ -36,7 +36,7 @@ private:
     static void ended(void* self, NTSTATUS status, ULONG_PTR information);
 };
 
-/// What a program has requested of one id, and what has become of it. Two threads may use two ids;
+/// An id, with the results of its operations. Two threads may use two ids;
 /// one id is used by one thread at a time, beside the completions of its operations.
 struct cm_id : rdma_cm_id {
     cm_id();
