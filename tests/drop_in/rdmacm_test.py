@@ -73,6 +73,15 @@ class RdmacmUtils(ConnectedPrograms):
         self.assertIn("return status 0", out)
         self.assertIn("return status 0", served)
 
+    def test_mckey_sends_to_a_group(self):
+        words = ("mckey", "-m", "239.1.2.3")
+        server = self.start("host1", *words, "-b", SERVER)
+        while "ff12:4001:ffff::f01:203" not in run("saquery", "-m", hca=self.daemon.host("host3")).stdout:
+            self.assertIsNone(server.poll(), "the server ended")
+        client = self.start("host2", *words, "-s")
+        self.assertIn("data transfers complete", self.output(client))
+        self.assertIn("data transfers complete", self.output(server))
+
     def test_endpoints_are_synchronous(self):
         out, served = self.connect(("rdma_server",), ("rdma_client", "-s", SERVER))
         self.assertIn("rdma_client: end 0", out)

@@ -207,6 +207,8 @@ public:
             rdma_post_send(from, this, bytes.data(), bytes.size(), region_, IBV_SEND_SIGNALED), 0);
     }
 
+    ibv_mr* region() const { return region_; }
+
     std::array<char, 64> bytes{};
 
 private:

@@ -60,12 +60,3 @@ int riounmap(int socket, void* buf, size_t len) { return unsupported(); }
 size_t riowrite(int socket, const void* buf, size_t count, off_t offset, int flags) {
     return (size_t)unsupported();
 }
-
-int rdma_join_multicast(struct rdma_cm_id* id, struct sockaddr* addr, void* context) {
-    return unsupported();
-}
-int rdma_join_multicast_ex(struct rdma_cm_id* id, struct rdma_cm_join_mc_attr_ex* attr,
-                           void* context) {
-    return unsupported();
-}
-int rdma_leave_multicast(struct rdma_cm_id* id, struct sockaddr* addr) { return unsupported(); }

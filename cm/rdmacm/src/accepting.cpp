@@ -85,10 +85,7 @@ int reject(cm_id& id, std::uint16_t reason, const void* data, std::uint8_t size)
 
 // The peer's end of an unfinished connection is reported by the connection's own event.
 void cm_id::accept_ended(NTSTATUS status) {
-    if (NT_SUCCESS(status)) {
-        is_established = true;
-        return emit(std::move(requested), RDMA_CM_EVENT_ESTABLISHED);
-    }
+    if (NT_SUCCESS(status)) return emit(std::move(requested), RDMA_CM_EVENT_ESTABLISHED);
     if (status == STATUS_REQUEST_NOT_ACCEPTED || status == STATUS_REQUEST_ABORTED) return;
     fail_request(status);
 }

@@ -31,6 +31,10 @@ bool ip_endpoint::is_loopback() const {
            std::all_of(bytes.begin(), bytes.end() - 1, [](std::uint8_t byte) { return byte == 0; });
 }
 
+bool ip_endpoint::is_multicast() const {
+    return family == AF_INET ? (bytes[12] & 0xF0) == 0xE0 : bytes[0] == 0xFF;
+}
+
 ib_lid_t ip_endpoint::lid() const {
     if (family != AF_INET || (ipv4_of(*this) & 0xFFFF'0000) != lid_network) return 0;
     return static_cast<ib_lid_t>(ipv4_of(*this));

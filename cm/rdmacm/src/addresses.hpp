@@ -24,6 +24,7 @@ struct ip_endpoint {
 
     bool is_any() const;
     bool is_loopback() const;
+    bool is_multicast() const;
     /// The LID of an address of `lid_network`. 0: it is another address.
     ib_lid_t lid() const;
     /// IPv4 is the GID of a port of Ethernet.

@@ -2,6 +2,7 @@
 
 #include "listener.hpp"
 #include "lock.hpp"
+#include "membership.hpp"
 
 #include <drop_in/verb_call.hpp>
 
@@ -97,6 +98,8 @@ void destroy(cm_id* id) {
         each->cancel();
     for (const auto& each : id->listeners)
         each->next.cancel();
+    for (const auto& each : id->groups)
+        each->leave();
     ExWaitForRundownProtectionRelease(&id->operations);
     for (const auto& each : id->listeners)
         each->close();

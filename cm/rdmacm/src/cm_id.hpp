@@ -18,6 +18,7 @@ namespace irpverbs::rdmacm {
 
 struct cm_id;
 struct listener;
+struct membership;
 
 /// A wait for an event of the id's connection: its end, and the end of its time wait.
 struct connection_end {
@@ -101,10 +102,11 @@ struct cm_id : rdma_cm_id {
     IB_CM_CONNECTION* connection = nullptr;
     IB_CM_UD_REQUEST* ud_request = nullptr;
     bool is_passive = false;
-    bool is_established = false;
+    bool is_established = false;                  // as the program knows
     std::uint8_t offered_responder_resources = 0; // by a request
     std::uint8_t offered_initiator_depth = 0;
 
+    std::vector<std::unique_ptr<membership>> groups;
     std::vector<std::unique_ptr<listener>> listeners;
     ibv_pd* requests_pd = nullptr; // of rdma_get_request, like the next
     std::optional<ibv_qp_init_attr> requests_qp;
@@ -142,6 +144,7 @@ void release_port(cm_id& id);
 /// The steps of the program's thread for an event that it takes.
 void finish_taken(queued_event& event);
 void finish_request(queued_event& event);
+void finish_join(queued_event& event);
 
 /// The steps of a connection's queue pair. Return an errno value.
 int to_init(cm_id& id);

@@ -78,24 +78,33 @@ void reject_reply(cm_id& id) {
 // As the library of rdma-core: the reply of the peer establishes the connection of an id with a
 // queue pair.
 void finish_connect(cm_id& id, queued_event& event) {
-    id.await_ends();
-    if (id.qp == nullptr) return;
+    if (id.qp == nullptr) return id.await_ends();
     const rdma_conn_param& granted = event.param.conn;
     int error = to_connected(id, granted.responder_resources, granted.initiator_depth);
     if (error != 0)
         reject_reply(id);
     else
         error = drop_in::error_of(complete_connect(id));
-    id.is_established = error == 0;
+    id.await_ends();
     event.event = error == 0 ? RDMA_CM_EVENT_ESTABLISHED : RDMA_CM_EVENT_CONNECT_ERROR;
     event.status = -error;
+}
+
+// A peer that gives up before the connection exists has rejected it.
+void as_rejection(queued_event& event) {
+    event.event = RDMA_CM_EVENT_REJECTED;
+    event.status = IB_CM_REJ_CONSUMER_DEFINED;
 }
 
 } // namespace
 
 void finish_taken(queued_event& event) {
-    if (event.event == RDMA_CM_EVENT_CONNECT_RESPONSE) finish_connect(cm_id::of(event.id), event);
+    cm_id& id = cm_id::of(event.id);
+    if (event.event == RDMA_CM_EVENT_CONNECT_RESPONSE) finish_connect(id, event);
     if (event.event == RDMA_CM_EVENT_CONNECT_REQUEST) finish_request(event);
+    if (event.event == RDMA_CM_EVENT_MULTICAST_JOIN) finish_join(event);
+    if (event.event == RDMA_CM_EVENT_ESTABLISHED) id.is_established = true;
+    if (event.event == RDMA_CM_EVENT_DISCONNECTED && !id.is_established) as_rejection(event);
 }
 
 // Timeouts have the kernel's events and numbers.

@@ -32,14 +32,12 @@ void cm_id::await_ends() {
         each.start();
 }
 
-// A peer that gives up before the connection exists has rejected it.
 void report_disconnected(cm_id& id, event_ptr event) {
     {
         const state_lock guard;
         if (std::exchange(id.has_reported_end, true)) return;
     }
-    if (id.is_established) return id.emit(std::move(event), RDMA_CM_EVENT_DISCONNECTED);
-    id.emit(std::move(event), RDMA_CM_EVENT_REJECTED, IB_CM_REJ_CONSUMER_DEFINED);
+    id.emit(std::move(event), RDMA_CM_EVENT_DISCONNECTED);
 }
 
 void cm_id::disconnect_ended(void* context, NTSTATUS status, ULONG_PTR) {

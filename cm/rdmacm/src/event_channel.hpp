@@ -16,13 +16,15 @@
 namespace irpverbs::rdmacm {
 
 struct cm_id;
+struct membership;
 
 /// An event as the program sees it, with its private data. Events are allocated before the
 /// operation whose end they report.
 struct queued_event : rdma_cm_event, boost::intrusive::list_base_hook<> {
     queued_event() : rdma_cm_event{} {}
 
-    cm_id* counted_by = nullptr; // rdma_destroy_id of it waits for the acknowledgement
+    cm_id* counted_by = nullptr;  // rdma_destroy_id of it waits for the acknowledgement
+    membership* joined = nullptr; // of RDMA_CM_EVENT_MULTICAST_*
     std::array<std::uint8_t, 256> private_data{};
 
     static queued_event& of(rdma_cm_event* shown) { return *static_cast<queued_event*>(shown); }

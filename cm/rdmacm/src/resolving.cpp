@@ -27,7 +27,8 @@ saa::query_template<sa_path_record_t> path_to(const ip_endpoint& to, const port_
 }
 
 bool is_on_fabric(const ip_endpoint& to) {
-    return to.is_loopback() || to.lid() != 0 || (to.family == AF_INET6 && !to.is_any());
+    return to.is_loopback() || to.is_multicast() || to.lid() != 0 ||
+           (to.family == AF_INET6 && !to.is_any());
 }
 
 // Binds an id without a device to the first active port, with an address of the family.
@@ -48,9 +49,17 @@ int bind_for(cm_id& id, const ip_endpoint& to) {
     return 0;
 }
 
+// A group needs no path: joining it finds the way.
+int resolve_group(cm_id& id, const ip_endpoint& to) {
+    id.set_destination(to);
+    id.emit(std::make_unique<queued_event>(), RDMA_CM_EVENT_ADDR_RESOLVED);
+    return 0;
+}
+
 int resolve(cm_id& id, const ip_endpoint& to) {
     if (!is_on_fabric(to)) return ENETUNREACH;
     if (const int error = bind_for(id, to); error != 0) return error;
+    if (to.is_multicast()) return resolve_group(id, to);
     if (const int error = open_session(*id.at); error != 0) return error;
     const port_identity from = identity_of(*id.at);
     auto wanted = path_to(to, from);
