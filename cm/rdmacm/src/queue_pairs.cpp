@@ -163,7 +163,8 @@ int create_srq(cm_id& id, ibv_srq_init_attr_ex& attr) {
 
 int to_init(cm_id& id) {
     ibv_qp_attr attr{};
-    return modify(id, attr, init_attributes(id, attr));
+    const int mask = init_attributes(id, attr);
+    return modify(id, attr, mask);
 }
 
 int to_connected(cm_id& id, std::uint8_t responder_resources, std::uint8_t initiator_depth) {
