@@ -17,7 +17,7 @@ namespace {
 
 } // namespace
 
-// The machine of the drop-in libraries is never destroyed, nor are the IRPs that it caches: they are
-// linked through memory that AddressSanitizer knows as free.
+// The machine of the drop-in libraries is never destroyed, nor are the IRPs that it caches: they
+// are linked through memory that AddressSanitizer knows as free.
 extern "C" const char* __lsan_default_options();
 extern "C" const char* __lsan_default_options() { return "use_poisoned=1"; }

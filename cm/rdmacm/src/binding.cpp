@@ -250,8 +250,7 @@ __be16 irpverbs_rdma_get_dst_port(rdma_cm_id* id) { return number_in(id->route.a
 
 ibv_context** irpverbs_rdma_get_devices(int* count) {
     std::deque<local_device>& all = local_devices();
-    auto* const list =
-        static_cast<ibv_context**>(std::calloc(all.size() + 1, sizeof(ibv_context*)));
+    auto* const list = static_cast<ibv_context**>(std::calloc(all.size() + 1, sizeof(void*)));
     if (count != nullptr) *count = list != nullptr ? static_cast<int>(all.size()) : 0;
     for (std::size_t i = 0; list != nullptr && i < all.size(); ++i)
         list[i] = all[i].context;
