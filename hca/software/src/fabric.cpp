@@ -33,7 +33,7 @@ port make_port(node& owner, UCHAR number, const port_plan& plan) {
     made.width = plan.width;
     made.speed = plan.speed;
     made.capabilities = capabilities;
-    if (owner.switches()) made.capabilities |= IB_PORT_CAP_PKEY_SW_EXT_TRAP_SUP;
+    made.capabilities |= owner.switches() ? IB_PORT_CAP_PKEY_SW_EXT_TRAP_SUP : IB_PORT_CAP_APM_SUP;
     made.gids = {{made.prefix, made.guid}};
     made.enabled_widths = supported_widths(made);
     made.enabled_speeds = supported_speeds(made);

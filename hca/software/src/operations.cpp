@@ -46,10 +46,10 @@ IB_CA_ATTR attributes_of(const node& from) {
         IB_CA_CAP_INIT_TYPE | IB_CA_CAP_PORT_ACTIVE_EVENT | IB_CA_CAP_SYSTEM_IMAGE_GUID |
         IB_CA_CAP_CQ_RESIZE | IB_CA_CAP_UD_MULTICAST | IB_CA_CAP_CURRENT_QP_STATE_MODIFIER |
         IB_CA_CAP_ZERO_BASED_ADDRESS | IB_CA_CAP_SRQ_RESIZE | IB_CA_CAP_MEMORY_WINDOWS |
-        IB_CA_CAP_MEMORY_WINDOWS_2B | IB_CA_CAP_XRC;
+        IB_CA_CAP_MEMORY_WINDOWS_2B | IB_CA_CAP_XRC | IB_CA_CAP_AUTO_PATH_MIGRATION;
     if (from.ports[1].ethernet != nullptr)
-        attr.Capabilities &=
-            ~(IB_CA_CAP_SHUTDOWN_PORT | IB_CA_CAP_INIT_TYPE | IB_CA_CAP_UD_MULTICAST);
+        attr.Capabilities &= ~(IB_CA_CAP_SHUTDOWN_PORT | IB_CA_CAP_INIT_TYPE |
+                               IB_CA_CAP_UD_MULTICAST | IB_CA_CAP_AUTO_PATH_MIGRATION);
     attr.MaxQps = max_qps;
     attr.MaxQpWrs = max_qp_wrs;
     attr.MaxSges = attr.MaxSgesOfRead = max_sges;

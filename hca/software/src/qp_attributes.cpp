@@ -81,6 +81,7 @@ NTSTATUS check_limits(const std::deque<port>& ports, const ib_qp_attr_t& attr,
     if (!good) return STATUS_INVALID_PARAMETER;
     if (!names(modify, IB_MOD_QP_ALTERNATE_AV)) return STATUS_SUCCESS;
     const port& alternate = ports[modify.alternate_av.port_num];
+    if (alternate.ethernet != nullptr) return STATUS_NOT_SUPPORTED;
     return is_on(alternate, modify.alternate_av) &&
                    modify.alternate_pkey_index < alternate.pkeys.size()
                ? STATUS_SUCCESS
@@ -91,7 +92,8 @@ NTSTATUS check_migration(const ib_qp_attr_t& attr, const ib_qp_mod_t& modify, ib
     if (!names(modify, IB_MOD_QP_APM_STATE)) return STATUS_SUCCESS;
     const bool has_alternate =
         names(modify, IB_MOD_QP_ALTERNATE_AV) || attr.alternate_av.port_num != 0;
-    const bool may_rearm = attr.apm_state != IB_APM_ARMED && to == IB_QPS_RTS && has_alternate;
+    const bool sends = to == IB_QPS_RTS || to == IB_QPS_SQD;
+    const bool may_rearm = attr.apm_state != IB_APM_ARMED && sends && has_alternate;
     const bool may_migrate = attr.apm_state != IB_APM_REARM;
     return (modify.apm_state == IB_APM_REARM ? may_rearm : may_migrate)
                ? STATUS_SUCCESS
@@ -113,7 +115,6 @@ void apply(ib_qp_attr_t& attr, const ib_qp_mod_t& modify) {
     set_if(modify, IB_MOD_QP_INIT_DEPTH, attr.init_depth, modify.init_depth);
     set_if(modify, IB_MOD_QP_RESP_RES, attr.resp_res, modify.resp_res);
     set_if(modify, IB_MOD_QP_RNR_NAK_TIMEOUT, attr.rnr_nak_timeout, modify.rnr_nak_timeout);
-    set_if(modify, IB_MOD_QP_APM_STATE, attr.apm_state, modify.apm_state);
     set_if(modify, IB_MOD_QP_DEST_QP, attr.dest_num, modify.dest_qp);
     set_if(modify, IB_MOD_QP_RATE_LIMIT, attr.rate_limit, modify.rate_limit);
     if (!names(modify, IB_MOD_QP_ALTERNATE_AV)) return;

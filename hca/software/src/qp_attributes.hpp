@@ -22,7 +22,7 @@ NTSTATUS check_limits(const std::deque<port>& ports, const ib_qp_attr_t& attr,
 /// Checks a requested state of path migration. `to` is the new state of the queue pair.
 NTSTATUS check_migration(const ib_qp_attr_t& attr, const ib_qp_mod_t& modify, ib_qp_state_t to);
 
-/// Stores the attributes that `modify` names, except the state.
+/// Stores the attributes that `modify` names, except the states.
 void apply(ib_qp_attr_t& attr, const ib_qp_mod_t& modify);
 
 } // namespace irpverbs::hca_software

@@ -109,8 +109,7 @@ transport::arrival arrival_of(const packet& what, const port& in, USHORT pkey_in
 }
 
 // True if a packet has come from the peer of a connection. An Ethernet port has no LIDs.
-bool is_from_peer(const packet& what, const queue_pair& at, const port& in) {
-    const ib_av_attr_t& way = at.attr.primary_av;
+bool is_from_peer(const packet& what, const ib_av_attr_t& way, const port& in) {
     if (in.ethernet == nullptr) return what.from == way.dlid && what.to == (in.lid | way.path_bits);
     return what.route.from == way.grh.dest_gid && what.route.to == in.gids[way.grh.sgid_index];
 }
@@ -259,11 +258,11 @@ transport::transmission qp_traffic::delay(queue_pair& which) {
     return transport::transmission::later;
 }
 
-bool qp_traffic::accepts(const queue_pair& at, const packet& what) {
+bool qp_traffic::accepts(const packet& what, const qp_path& by) {
     return fabric_.change_below([&] {
         port& in = *what.at;
-        return in.number == at.attr.primary_port && is_from_peer(what, at, in) &&
-               accepts_partition(fabric_, in, what, in.pkeys[at.attr.pkey_index]);
+        return in.number == by.port && is_from_peer(what, by.av, in) &&
+               accepts_partition(fabric_, in, what, in.pkeys[by.pkey_index]);
     });
 }
 

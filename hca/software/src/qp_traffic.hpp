@@ -24,6 +24,20 @@ struct qp_service {
     bool is_used() const { return waiting || served || holders != 0; }
 };
 
+/// One of the paths of a connection.
+struct qp_path {
+    const ib_av_attr_t& av;
+    UCHAR port;
+    USHORT pkey_index;
+};
+
+inline qp_path primary_path_of(const ib_qp_attr_t& attr) {
+    return {attr.primary_av, attr.primary_port, attr.pkey_index};
+}
+inline qp_path alternate_path_of(const ib_qp_attr_t& attr) {
+    return {attr.alternate_av, attr.alternate_av.port_num, attr.alternate_pkey_index};
+}
+
 /// Locks are acquired in this order: a queue pair's, the fabric's, the table's.
 class qp_traffic {
 public:
@@ -51,7 +65,7 @@ public:
     transport::transmission transmit(queue_pair& by, const transport::packet& what);
     /// Checks path and partition of a packet that has arrived for a connection. The caller holds
     /// the queue pair's lock.
-    bool accepts(const queue_pair& at, const packet& what);
+    bool accepts(const packet& what, const qp_path& by);
     /// Checks the keys of a datagram that has arrived, and returns its way; none: it is dropped.
     /// The caller holds the queue pair's lock.
     std::optional<transport::arrival> accept_datagram(const queue_pair& at, const packet& what);

@@ -38,6 +38,7 @@ NTSTATUS change(queue_pair& qp, const ib_qp_mod_t& modify) {
     if (!NT_SUCCESS(status)) return status;
     apply(qp.attr, modify);
     ++qp.revision;
+    if ((modify.opts & IB_MOD_QP_APM_STATE) != 0) qp.engine.enter_migration(modify.apm_state);
     const bool wants_event = (modify.opts & IB_MOD_QP_SQD_EVENT) != 0 && modify.sqd_event != FALSE;
     if ((modify.opts & IB_MOD_QP_STATE) != 0) enter(qp, to, wants_event);
     return status;
@@ -89,15 +90,15 @@ NTSTATUS destroy_qp(HCA_QP* qp, CI_UDATA* user, PIRP irp) {
     return status;
 }
 
-// Modifies of a queue pair execute one at a time, so its port stays the same between the locks.
 NTSTATUS modify_qp(HCA_QP* qp, const ib_qp_mod_t* modify, CI_UDATA* user, PIRP) {
     HcaCopyUserData(user, nullptr, 0);
     adapter& self = adapter_of(qp);
     queue_pair& its = queue_pair::of(qp);
-    const NTSTATUS status = self.owner_fabric().with_lock(
-        [&] { return check_limits(self.own_node().ports, its.attr, *modify); });
-    if (!NT_SUCCESS(status)) return status;
-    const NTSTATUS changed = its.call([&](transport::queue_pair&) { return change(its, *modify); });
+    const NTSTATUS changed = its.call([&](transport::queue_pair&) {
+        const NTSTATUS status = self.owner_fabric().with_lock(
+            [&] { return check_limits(self.own_node().ports, its.attr, *modify); });
+        return NT_SUCCESS(status) ? change(its, *modify) : status;
+    });
     its.end_straight();
     return changed;
 }

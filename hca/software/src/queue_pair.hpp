@@ -67,6 +67,7 @@ struct queue_pair final : transport::queue_pair_owner, memory_accesses::accessor
     void complete_send(const IB_WC& entry) override;
     void complete_receive(const IB_WC& entry) override;
     void report(IB_ASYNC_EVENT event) override;
+    void migration_changed() override;
     void state_changed(ib_qp_state_t to) override;
 
     HCA_QP* shared;

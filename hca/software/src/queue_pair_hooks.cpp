@@ -56,7 +56,11 @@ void queue_pair::receive(const packet& what) {
     if (!content) return;
     qp_traffic::capture(*what.at, what);
     if (attr.qp_type == IB_QPT_UNRELIABLE_DGRM) return receive_datagram(what, *content);
-    if (hca.traffic().accepts(*this, what)) engine.receive(*content);
+    const bool follows = engine.follows(*content);
+    if (hca.traffic().accepts(what, follows ? alternate_path_of(attr) : primary_path_of(attr)))
+        engine.receive(*content);
+    else if (follows)
+        engine.refuse_migration();
 }
 
 void queue_pair::receive_datagram(const packet& what, transport::packet& content) {
@@ -147,6 +151,12 @@ void queue_pair::complete_receive(const IB_WC& entry) {
 void queue_pair::report(IB_ASYNC_EVENT event) {
     events |= 1u << event;
     has_reports = true;
+}
+
+// The caller holds both locks.
+void queue_pair::migration_changed() {
+    ++revision;
+    straight.examined = 0;
 }
 
 void queue_pair::state_changed(ib_qp_state_t to) { HcaSetQpState(shared, to); }

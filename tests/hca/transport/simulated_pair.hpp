@@ -15,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 
 namespace irpverbs::testing {
 
@@ -87,6 +88,7 @@ public:
     void complete_send(const IB_WC& entry) override { sent.push_back(entry); }
     void complete_receive(const IB_WC& entry) override { received.push_back(entry); }
     void report(IB_ASYNC_EVENT event) override { events.push_back(event); }
+    void migration_changed() override {}
     void state_changed(ib_qp_state_t to) override { states.push_back(to); }
 
     /// Posts one work request; returns the status.
@@ -139,6 +141,7 @@ public:
             ends[i] = std::make_unique<simulated_end>(*this, i);
             ib_qp_attr_t& attr = ends[i]->attr;
             attr.qp_type = type;
+            attr.apm_state = IB_APM_MIGRATED;
             attr.num = 0x800001 + i;
             attr.dest_num = 0x800002 - i;
             attr.qkey = 0x1111;
@@ -172,9 +175,12 @@ public:
     }
     bool step();
 
-    /// Delivers a packet to an end as if its peer had sent it.
+    /// Delivers a packet to an end as if its peer had sent it on the primary path.
     void inject(simulated_end& to, const packet& what) {
-        arrive(to, bytes_of(what));
+        inject(to, what, to.attr.primary_av.dlid);
+    }
+    void inject(simulated_end& to, const packet& what, ib_lid_t path) {
+        arrive(to, bytes_of(what), path);
         to.engine->run();
     }
     std::vector<UCHAR> bytes_of(const packet& what) {
@@ -189,6 +195,7 @@ public:
     machine_time now = 1;
     unsigned packets = 0;
     std::function<bool(const packet&)> drop;        // true: the packet is lost
+    std::set<ib_lid_t> broken;                      // paths on which all packets are lost
     std::function<void(const packet&)> on_transmit; // observes all packets
     std::function<void(const std::vector<UCHAR>&)> on_bytes;
 
@@ -199,11 +206,16 @@ private:
     void schedule(machine_time after, std::function<void()> what) {
         events_.emplace(std::pair(now + after, ++order_), std::move(what));
     }
-    void arrive(simulated_end& to, std::vector<UCHAR> bytes) {
+    // Both ends give a path the same LID.
+    void arrive(simulated_end& to, std::vector<UCHAR> bytes, ib_lid_t path) {
         const auto frame = transport::parse_frame(bytes);
         if (!frame) return;
         ASSERT_TRUE(to.engine != nullptr);
-        to.engine->receive(frame->content);
+        const bool follows = to.engine->follows(frame->content);
+        if (path == (follows ? to.attr.alternate_av : to.attr.primary_av).dlid)
+            to.engine->receive(frame->content);
+        else if (follows)
+            to.engine->refuse_migration();
     }
 
     std::map<std::pair<machine_time, std::uint64_t>, std::function<void()>> events_;
@@ -249,7 +261,8 @@ inline transport::transmission simulated_pair::transmit(simulated_end& from, con
     if (on_transmit) on_transmit(what);
     std::vector<UCHAR> bytes = bytes_of(what);
     if (on_bytes) on_bytes(bytes);
-    if (chance.fires("loss", faults.loss) || (drop && drop(what)))
+    const ib_lid_t path = from.attr.primary_av.dlid;
+    if (chance.fires("loss", faults.loss) || broken.contains(path) || (drop && drop(what)))
         return transport::transmission::sent;
     if (chance.fires("corruption", faults.corruption))
         bytes[chance.pick(static_cast<std::uint32_t>(bytes.size()), "byte")] ^= 0x10;
@@ -257,8 +270,8 @@ inline transport::transmission simulated_pair::transmit(simulated_end& from, con
     const unsigned copies = chance.fires("duplication", faults.duplication) ? 2 : 1;
     for (unsigned i = 0; i < copies; ++i) {
         const auto extra = static_cast<std::uint32_t>(faults.jitter);
-        schedule(5 + (extra != 0 ? chance.pick(extra, "jitter") : 0), [this, &to, bytes] {
-            arrive(to, bytes);
+        schedule(5 + (extra != 0 ? chance.pick(extra, "jitter") : 0), [this, &to, bytes, path] {
+            arrive(to, bytes, path);
             to.engine->run();
         });
     }

@@ -8,16 +8,18 @@
 
 namespace irpverbs::hca_software::transport {
 
-/// The attributes stay the owner's, which changes them between calls.
+/// The attributes stay the owner's, which changes them between calls. The engine changes those of
+/// the paths, in a migration.
 struct endpoint {
-    const ib_qp_attr_t& attr;
+    ib_qp_attr_t& attr;
     memory_access& memory;
     queue_pair_owner& owner;
     // Null: the responder has a queue of its own. An XRC target's is the one that the responder has
     // looked up last, during one call of the engine.
     shared_receive_queue* shared_receives = nullptr;
     ib_qp_state_t state = IB_QPS_RESET;
-    bool failed = false; // it has entered an error state, and has to flush its queues
+    bool failed = false;            // it has entered an error state, and has to flush its queues
+    bool refused_migration = false; // reported
 
     bool is_initiator() const { return attr.qp_type == IB_QPT_XRC_INI; }
     bool is_target() const { return attr.qp_type == IB_QPT_XRC_TGT; }
@@ -46,6 +48,7 @@ struct endpoint {
                       trailer with = trailer::none) const {
         packet made;
         made.opcode = opcode_of(service(), what, where, with);
+        made.migrated = attr.apm_state == IB_APM_MIGRATED;
         made.to_qp = attr.dest_num;
         made.number = number;
         return made;

@@ -94,6 +94,8 @@ public:
     virtual void complete_send(const IB_WC& entry) = 0;
     virtual void complete_receive(const IB_WC& entry) = 0;
     virtual void report(IB_ASYNC_EVENT event) = 0;
+    /// The state of path migration has changed, or the paths.
+    virtual void migration_changed() = 0;
     /// The queue pair has changed its state by itself.
     virtual void state_changed(ib_qp_state_t to) = 0;
 

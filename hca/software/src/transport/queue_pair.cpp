@@ -45,6 +45,13 @@ void queue_pair::enter(ib_qp_state_t to, bool report_drained) {
     run();
 }
 
+void queue_pair::enter_migration(ib_apm_state_t to) {
+    if (to == IB_APM_MIGRATED && is_armed(shared_))
+        requester_.migrate();
+    else
+        set_migration(shared_, to);
+}
+
 // Source: IBA 10.8.2.1 (operations of each service).
 NTSTATUS queue_pair::check_send(const ib_send_wr_t& what) const {
     if (shared_.is_target()) return STATUS_INVALID_DEVICE_REQUEST;
@@ -108,6 +115,7 @@ NTSTATUS queue_pair::post_receive(ib_recv_wr_t* list, ib_recv_wr_t** failed) {
 }
 
 void queue_pair::receive(const packet& what) {
+    if (follow_peer(shared_, what)) requester_.continue_on_new_path();
     if (is_response(what.row().what))
         requester_.receive(what);
     else

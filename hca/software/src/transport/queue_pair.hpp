@@ -1,6 +1,7 @@
 // A queue pair of the transport: requester and responder, and the state of both.
 #pragma once
 
+#include "path_migration.hpp"
 #include "requester.hpp"
 #include "responder.hpp"
 
@@ -18,7 +19,7 @@ class queue_pair {
 public:
     /// The parameters outlive the queue pair. `receives` is null if it has a receive queue of its
     /// own.
-    queue_pair(const ib_qp_attr_t& attr, memory_access& memory, queue_pair_owner& owner,
+    queue_pair(ib_qp_attr_t& attr, memory_access& memory, queue_pair_owner& owner,
                shared_receive_queue* receives = nullptr)
         : shared_{attr, memory, owner, receives}, requester_(shared_), responder_(shared_) {}
     queue_pair(const queue_pair&) = delete;
@@ -31,6 +32,15 @@ public:
     /// Enters a state that the owner has checked, after it changed the attributes. IB_QPS_SQD is
     /// IB_QPS_SQD_DRAINING at first; `report_drained`: IB_AE_SQ_DRAINED is reported when it ends.
     void enter(ib_qp_state_t to, bool report_drained = false);
+
+    /// Enters a state of path migration that the owner has checked. IB_APM_MIGRATED in IB_APM_ARMED
+    /// migrates.
+    void enter_migration(ib_apm_state_t to);
+    /// True if a packet must have come on the alternate path: this end migrates when it receives
+    /// it.
+    bool follows(const packet& what) const { return requests_migration(shared_, what); }
+    /// A packet of which that is true has come on another path.
+    void refuse_migration() { transport::refuse_migration(shared_); }
 
     /// Executes the first work requests of a list at once, where no packet is needed to know their
     /// result, and returns the rest, which must be posted. straight_through::connects is true of

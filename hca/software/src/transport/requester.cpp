@@ -1,6 +1,7 @@
 #include "requester.hpp"
 
 #include "acknowledgement.hpp"
+#include "path_migration.hpp"
 
 #include <algorithm>
 
@@ -81,8 +82,19 @@ void requester::rewind() {
     unrequested_ = 0;
 }
 
+void requester::migrate() {
+    exchange_paths(shared_);
+    continue_on_new_path();
+}
+
+void requester::continue_on_new_path() {
+    retries_left_ = shared_.attr.retry_cnt;
+    rewind();
+    restart_timer();
+}
+
 void requester::retry() {
-    if (retries_left_ == 0) return fail(IB_WC_RETRY_EXCEEDED);
+    if (retries_left_ == 0) return is_armed(shared_) ? migrate() : fail(IB_WC_RETRY_EXCEEDED);
     --retries_left_;
     rewind();
     restart_timer();

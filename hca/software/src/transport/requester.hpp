@@ -51,6 +51,10 @@ public:
     /// Receives a response.
     void receive(const packet& what);
     void timer_expired();
+    /// Makes the alternate path the primary one, and continues there.
+    void migrate();
+    /// Sends again what has no response. The paths have been exchanged.
+    void continue_on_new_path();
     /// Completes all work requests IB_WC_FLUSHED.
     void flush();
     /// Drops all work requests.

@@ -65,10 +65,12 @@ inline void responder::passed_straight(const ib_send_wr_t& what, ULONG length) {
     shared_.owner.complete_receive(entry);
 }
 
+// In other states of path migration packets change the state.
 bool straight_through::connects(const queue_pair& from, const queue_pair& to) {
     const endpoint& one = from.shared_;
     const endpoint& other = to.shared_;
     return !one.is_datagram() && one.attr.qp_type == other.attr.qp_type &&
+           one.attr.apm_state == other.attr.apm_state && one.attr.apm_state != IB_APM_REARM &&
            one.mtu() == other.mtu() && one.attr.dest_num == other.attr.num &&
            other.attr.dest_num == one.attr.num;
 }
