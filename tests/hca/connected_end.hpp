@@ -56,6 +56,22 @@ public:
         EXPECT_EQ(modify_qp(qp, ci::to_rtr(type_, path)), STATUS_SUCCESS);
         EXPECT_EQ(modify_qp(qp, ci::to_rts(type_, {.sq_psn = first_psn})), STATUS_SUCCESS);
     }
+    /// Loads an alternate path, and requests that both ends become armed.
+    NTSTATUS rearm(const ib_av_attr_t& alternate, USHORT pkey_index = 0) {
+        ib_qp_mod_t change{};
+        change.opts = IB_MOD_QP_ALTERNATE_AV | IB_MOD_QP_APM_STATE;
+        change.apm_state = IB_APM_REARM;
+        change.alternate_av = alternate;
+        change.alternate_pkey_index = pkey_index;
+        change.alternate_local_ack_timeout = 14;
+        return modify_qp(qp, change);
+    }
+    NTSTATUS migrate() {
+        ib_qp_mod_t change{};
+        change.opts = IB_MOD_QP_APM_STATE;
+        change.apm_state = IB_APM_MIGRATED;
+        return modify_qp(qp, change);
+    }
     void destroy() {
         if (qp != nullptr) {
             EXPECT_EQ(destroy_qp(std::exchange(qp, nullptr)), STATUS_SUCCESS);

@@ -115,8 +115,15 @@ TEST_P(PacketCapture, EachOperation_IsDissectedWithoutErrors) {
         execute(one->remote(type, 1, *two, 2500));
     for (const ib_wr_type_t type : {WR_FETCH_ADD, WR_COMPARE_SWAP})
         execute(one->remote(type, 1, *two, 8));
-    const std::size_t count = packets().size();
-    EXPECT_EQ(count, 4u + 4u + 4u + 2u + 2u);
+    for (connected_end* end : {&*one, &*two})
+        EXPECT_EQ(end->rearm(end->attributes().primary_av), STATUS_SUCCESS);
+    execute(one->remote(WR_RDMA_WRITE, 1, *two, 2500));
+    const std::vector<transport::frame> all = packets();
+    constexpr std::size_t before = 4 + 4 + 4 + 2 + 2;
+    const std::size_t count = all.size();
+    EXPECT_EQ(count, before + 4);
+    for (std::size_t i = 0; i < count; ++i)
+        EXPECT_EQ(all[i].content.migrated, i < before);
     const std::string path = ::testing::TempDir() + "packet_capture_" +
                              (simulated() ? "simulated_" : "real_") + std::to_string(getpid());
     std::ofstream(path, std::ios::binary)

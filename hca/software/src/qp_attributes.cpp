@@ -92,7 +92,7 @@ NTSTATUS check_migration(const ib_qp_attr_t& attr, const ib_qp_mod_t& modify, ib
     if (!names(modify, IB_MOD_QP_APM_STATE)) return STATUS_SUCCESS;
     const bool has_alternate =
         names(modify, IB_MOD_QP_ALTERNATE_AV) || attr.alternate_av.port_num != 0;
-    const bool sends = to == IB_QPS_RTS || to == IB_QPS_SQD;
+    const bool sends = to == IB_QPS_RTS || (to & IB_QPS_SQD) != 0;
     const bool may_rearm = attr.apm_state != IB_APM_ARMED && sends && has_alternate;
     const bool may_migrate = attr.apm_state != IB_APM_REARM;
     return (modify.apm_state == IB_APM_REARM ? may_rearm : may_migrate)
