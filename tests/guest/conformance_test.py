@@ -38,6 +38,8 @@ EXPLAINED = {
         ("no memory windows", "AllocateMw.*", "the same"),
         ("CiAllocateXrcd returns STATUS_NOT_SUPPORTED", "*",
          "soft-RoCE has no XRC, and the driver has no XRC domains"),
+        ("the HCA has no path migration", "PathMigration.*",
+         "the kernel refuses alternate paths of Ethernet"),
         ("CiBindMw returns STATUS_NOT_SUPPORTED", "BindMw.*",
          "the provider of soft-RoCE reads the key of a region that there is not"),
     ],

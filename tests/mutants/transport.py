@@ -14,6 +14,7 @@ SCATTER = HERE + "scatter_gather.cpp"
 BINDINGS, KEYS, PAGES = ("hca/software/src/" + name for name in
                          ("key_bindings.cpp", "key_table.cpp", "key_pages.cpp"))
 RESOURCES = HERE + "read_resources.cpp"
+MIGRATION = HERE + "path_migration.cpp"
 
 # name, mutated file, [(text, replacement)...]
 MISTAKES = [
@@ -267,10 +268,48 @@ MISTAKES = [
        "    shared_.shared_receives->owner()->complete(entry);\n    return;\n")]),
     ("straight_ignores_the_end_of_the_receive", STRAIGHT,
      [("        if (length > into[0].length) return false;\n", "")]),
+    # ---- path migration
+    ("lost_path_ends_an_armed_connection", REQUESTER,
+     [("return is_armed(shared_) ? migrate() : fail(IB_WC_RETRY_EXCEEDED);", "return fail(IB_WC_RETRY_EXCEEDED);")]),
+    ("new_path_has_no_retries", REQUESTER,
+     [("    retries_left_ = shared_.attr.retry_cnt;\n    rewind();\n    restart_timer();\n", "    rewind();\n    restart_timer();\n")]),
+    ("rearmed_end_migrates", HERE + "path_migration.hpp",
+     [("of.attr.apm_state == IB_APM_ARMED;", "of.attr.apm_state != IB_APM_MIGRATED;")]),
+    ("armed_end_requests_migration", HERE + "endpoint.hpp",
+     [("        made.migrated = attr.apm_state == IB_APM_MIGRATED;\n", "        made.migrated = true;\n")]),
+    ("migrated_end_requests_nothing", HERE + "endpoint.hpp",
+     [("        made.migrated = attr.apm_state == IB_APM_MIGRATED;\n", "        made.migrated = false;\n")]),
+    ("armed_by_a_peer_that_is_not_rearmed", MIGRATION,
+     [("peer_is_rearmed = !what.migrated && concerns(of, what);", "peer_is_rearmed = concerns(of, what);")]),
+    ("never_armed", MIGRATION,
+     [("    if (of.attr.apm_state == IB_APM_REARM && peer_is_rearmed) set_migration(of, IB_APM_ARMED);\n",
+       "    static_cast<void>(peer_is_rearmed);\n")]),
+    ("other_service_migrates", MIGRATION,
+     [("return of.receives() && service_of(what.opcode) == of.service();", "return of.receives();")]),
+    ("partition_stays", MIGRATION,
+     [("    std::swap(of.attr.pkey_index, of.attr.alternate_pkey_index);\n", "")]),
+    ("timeout_stays", MIGRATION,
+     [("    std::swap(of.attr.local_ack_timeout, of.attr.alternate_local_ack_timeout);\n", "")]),
+    ("port_stays", MIGRATION,
+     [("    of.attr.primary_port = of.attr.primary_av.port_num;\n", "")]),
+    ("migration_not_reported", MIGRATION,
+     [("    of.owner.report(IB_AE_PATH_MIGRATED);\n", "")]),
+    ("refusal_reported_each_time", MIGRATION,
+     [("    if (!std::exchange(of.refused_migration, true)) of.owner", "    of.owner")]),
+    ("refusal_reported_once_for_all", MIGRATION,
+     [("    of.refused_migration = false;\n", "")]),
+    ("request_of_the_consumer_stored_only", QUEUE_PAIR,
+     [("    if (to == IB_APM_MIGRATED && is_armed(shared_))\n        requester_.migrate();\n    else\n        set_migration(shared_, to);\n",
+       "    set_migration(shared_, to);\n")]),
+    ("follower_keeps_the_retries_of_the_old_path", QUEUE_PAIR,
+     [("    if (follow_peer(shared_, what)) requester_.continue_on_new_path();\n", "    follow_peer(shared_, what);\n")]),
+    ("straight_path_of_a_rearmed_end", STRAIGHT, [(" && one.attr.apm_state != IB_APM_REARM &&", " &&")]),
+    ("straight_path_to_an_end_that_has_not_migrated", STRAIGHT,
+     [("one.attr.apm_state == other.attr.apm_state && ", "")]),
 ]
 
 # The sources whose code of a header counts.
-SOURCES = [REQUESTER, SENDING, RESPONSES, RESPONDER, EXECUTION, ANSWERS, QUEUE_PAIR, STRAIGHT]
+SOURCES = [REQUESTER, SENDING, RESPONSES, RESPONDER, EXECUTION, ANSWERS, QUEUE_PAIR, STRAIGHT, MIGRATION]
 ROWS = [(name, "*", file, changes, *([SOURCES] if file.endswith(".hpp") else []))
         for name, file, changes in MISTAKES]
 

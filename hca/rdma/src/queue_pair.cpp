@@ -51,6 +51,12 @@ bool has_good_gids(const ib_qp_mod_t& change) {
            ((change.opts & IB_MOD_QP_ALTERNATE_AV) == 0 || has_good_gid(change.alternate_av));
 }
 
+bool needs_migration(const ib_qp_mod_t& change) {
+    const bool rearms =
+        (change.opts & IB_MOD_QP_APM_STATE) != 0 && change.apm_state == IB_APM_REARM;
+    return rearms || (change.opts & IB_MOD_QP_ALTERNATE_AV) != 0;
+}
+
 bool equal(const IB_MCAST& one, const IB_MCAST& other) {
     return one.Gid.gid_prefix == other.Gid.gid_prefix && one.Gid.gid_guid == other.Gid.gid_guid &&
            one.Lid == other.Lid;
@@ -85,6 +91,7 @@ int queue_pair::create(const IB_CA_ATTR& limits) {
     owner_.Qp = {made->qp_num,          attr.cap.max_send_wr,  attr.cap.max_recv_wr,
                  attr.cap.max_send_sge, attr.cap.max_recv_sge, attr.cap.max_inline_data};
     posts_.pair = made;
+    migrates_ = (limits.Capabilities & IB_CA_CAP_AUTO_PATH_MIGRATION) != 0;
     posts_.send_segments = attr.cap.max_send_sge;
     posts_.read_segments = limits.MaxSgesOfRead != 0
                                ? std::min(attr.cap.max_send_sge, limits.MaxSgesOfRead)
@@ -124,6 +131,7 @@ void queue_pair::read_state() {
 }
 
 NTSTATUS queue_pair::modify(const ib_qp_mod_t& change) {
+    if (!migrates_ && needs_migration(change)) return STATUS_NOT_SUPPORTED;
     if (!has_good_gids(change)) return STATUS_INVALID_PARAMETER;
     if (const NTSTATUS status = check_pkey(change); !NT_SUCCESS(status)) return status;
     ibv_qp_attr attr = hca_rdma::as_libibverbs(change);

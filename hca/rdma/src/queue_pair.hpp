@@ -50,6 +50,7 @@ private:
     verbs_context& context_;
     HCA_QP& owner_;
     post_target posts_;
+    bool migrates_ = false; // its HCA has alternate paths
     UCHAR port_ = 1;
     ib_access_t access_ = 0;
     EX_RUNDOWN_REF notifications_{};      // acquired while the owner is notified

@@ -226,7 +226,17 @@ int verbs_query::device(IB_CA_ATTR& made) const {
     made.Transport = static_cast<ULONG>(context_->device->transport_type);
     made.PortCount =
         attr.phys_port_cnt_ex != 0 ? attr.phys_port_cnt_ex : attr.orig_attr.phys_port_cnt;
-    return 0;
+    return remove_missing_capabilities(made);
+}
+
+// The kernel refuses alternate paths of Ethernet, also of devices that name the capability.
+int verbs_query::remove_missing_capabilities(IB_CA_ATTR& from) const {
+    if ((from.Capabilities & IB_CA_CAP_AUTO_PATH_MIGRATION) == 0) return 0;
+    ibv_port_attr port{};
+    const int error = failure_of(verbs_.query_port(context_, 1, &port));
+    if (error == 0 && link_layer_of(port, context_->device) != IBV_LINK_LAYER_INFINIBAND)
+        from.Capabilities &= ~IB_CA_CAP_AUTO_PATH_MIGRATION;
+    return error;
 }
 
 } // namespace irpverbs::hca_rdma

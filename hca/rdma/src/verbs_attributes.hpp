@@ -19,6 +19,7 @@ public:
     int tables(UCHAR port_count, port_attributes& made) const;
 
 private:
+    int remove_missing_capabilities(IB_CA_ATTR& from) const;
     int gids(UCHAR port_count, port_attributes& made) const;
     int pkeys(port_attributes& made) const;
 

@@ -134,6 +134,7 @@ std::vector<const test_case*> all_cases() {
                                                    transfer_irp_cases,
                                                    multicast_cases,
                                                    xrc_cases,
+                                                   path_migration_cases,
                                                    cancel_cases,
                                                    level_cases,
                                                    user_cases,

@@ -54,6 +54,7 @@ extern const std::span<const test_case> transfer_cases;
 extern const std::span<const test_case> transfer_irp_cases;
 extern const std::span<const test_case> multicast_cases;
 extern const std::span<const test_case> xrc_cases;
+extern const std::span<const test_case> path_migration_cases;
 extern const std::span<const test_case> cancel_cases;
 extern const std::span<const test_case> level_cases;
 extern const std::span<const test_case> user_cases;

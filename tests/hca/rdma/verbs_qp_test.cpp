@@ -158,6 +158,43 @@ TEST_P(VerbsQp, FailedModify_ChangesNoState) {
         << "libibverbs has 8 bits";
 }
 
+// Soft-RoCE names the capability, and the kernel refuses the attribute.
+TEST_P(VerbsQp, AlternatePath_IsPassedToInfiniBandOnly) {
+    for (const auto& [flags, layer, status] :
+         {std::tuple{unsigned{IBV_DEVICE_AUTO_PATH_MIG}, UCHAR{IBV_LINK_LAYER_INFINIBAND},
+                     STATUS_SUCCESS},
+          {0u, UCHAR{IBV_LINK_LAYER_INFINIBAND}, STATUS_NOT_SUPPORTED},
+          {unsigned{IBV_DEVICE_AUTO_PATH_MIG}, UCHAR{IBV_LINK_LAYER_ETHERNET},
+           STATUS_NOT_SUPPORTED}}) {
+        kernel.verbs.changes.clear();
+        kernel.verbs.at("rxe0").attr.orig_attr.device_cap_flags = flags;
+        kernel.verbs.at("rxe0").ports.at(0).attr.link_layer = layer;
+        const pair_scene scene;
+        scene.make_ready();
+        ib_qp_mod_t change{};
+        change.opts = IB_MOD_QP_ALTERNATE_AV | IB_MOD_QP_APM_STATE;
+        change.apm_state = IB_APM_REARM;
+        change.alternate_av = some_way();
+        change.alternate_local_ack_timeout = 9;
+        EXPECT_EQ(modify_qp(scene.pair, change), status);
+        change.opts = IB_MOD_QP_APM_STATE;
+        EXPECT_EQ(modify_qp(scene.pair, change), status);
+        change.apm_state = IB_APM_MIGRATED;
+        EXPECT_EQ(modify_qp(scene.pair, change), STATUS_SUCCESS) << "the initial state";
+        if (status != STATUS_SUCCESS) continue;
+        ASSERT_EQ(kernel.verbs.changes.size(), 3u + 3u);
+        const ibv_qp_attr& loaded = kernel.verbs.changes[3];
+        EXPECT_EQ(loaded.path_mig_state, IBV_MIG_REARM);
+        EXPECT_EQ(loaded.alt_port_num, 1);
+        EXPECT_EQ(loaded.alt_timeout, 9);
+        EXPECT_EQ(loaded.alt_ah_attr.sl, 5);
+        EXPECT_EQ(kernel.verbs.changes[5].path_mig_state, IBV_MIG_MIGRATED);
+        ib_qp_attr_t seen{};
+        EXPECT_EQ(status_of(querying_qp(scene.pair, seen)), STATUS_SUCCESS);
+        EXPECT_EQ(seen.apm_state, IB_APM_MIGRATED);
+    }
+}
+
 TEST_P(VerbsQp, Event_IsReportedAndAcknowledged) {
     pair_scene scene;
     verb_call waits([&](IRP* irp) { return CiGetQpAsyncEvent(scene.pair, irp); });
