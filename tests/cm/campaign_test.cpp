@@ -131,6 +131,99 @@ TEST(CmCampaign, LossDuplicationReorderingAndCancels_EveryCallEndsAndNothingRema
     EXPECT_GT(established, 300) << "runs without connections test nothing";
 }
 
+/// The bytes of an end that its peer writes, or that it writes.
+struct transfer_memory {
+    static constexpr ULONG part = 8000; // bytes of a write
+    static constexpr ULONG parts = 8;
+
+    explicit transfer_memory(const cm_end& of)
+        : mr(register_mr(of.pd, bytes.data(), bytes.size(), IB_AC_REMOTE | IB_AC_LOCAL_WRITE)) {}
+    ~transfer_memory() { EXPECT_EQ(deregister_mr(mr), STATUS_SUCCESS); }
+    transfer_memory(const transfer_memory&) = delete;
+    transfer_memory& operator=(const transfer_memory&) = delete;
+
+    ib_local_ds_t segment(ULONG number) {
+        const auto at = reinterpret_cast<std::uintptr_t>(bytes.data());
+        return {ULONGLONG{at} + ULONGLONG{number} * part, part, mr->LKey};
+    }
+    std::vector<UCHAR> bytes = std::vector<UCHAR>(std::size_t{part} * parts);
+    IB_MR* mr;
+};
+
+void write_part(ULONG number, IB_QP* qp, IB_CQ* cq, transfer_memory& from, transfer_memory& to) {
+    ib_local_ds_t source = from.segment(number);
+    ib_send_wr_t write{};
+    write.wr_id = number;
+    write.wr_type = WR_RDMA_WRITE;
+    write.send_opt = IB_SEND_OPT_SIGNALED;
+    write.ds_array = &source;
+    write.num_ds = 1;
+    write.remote_ops = {to.segment(number).vaddr, 0, 0, to.mr->RKey};
+    EXPECT_EQ(CiPostSend(qp, &write, nullptr), STATUS_SUCCESS);
+    const IB_WC done = next_completion(cq);
+    EXPECT_EQ(done.WrId, number);
+    EXPECT_EQ(done.Status, ULONG{IB_WC_SUCCESS});
+}
+
+/// Loads every path that the peer requests, until the connection ends.
+void respond_to_paths(const open_connection& link) {
+    while (link.next_event().type == ULONG{IB_CM_EVENT_PATH_REQUESTED})
+        link.respond_path();
+}
+
+// Over a faulty cable the path is loaded by a request, or by LAPs of which some are cancelled; then
+// the cable is pulled while bytes are written.
+TEST(CmCampaign, PathMigrationInMidTransfer_LosesNoByte) {
+    irpverbs::dispatch::explore_options options;
+    options.random_runs = 300;
+    options.pct_runs = 100;
+    options.machine.step_limit = 2'000'000;
+    expect_explored(options, [&](sim_machine& sim) {
+        campaign_world world(sim);
+        const sa_path_record_t second = world.ends.one.second_path_to(world.ends.two);
+        const bool by_request = world.drawn(2) == 0;
+        connected_pair pair(world.ends, IB_QPT_RELIABLE_CONN,
+                            by_request ? std::optional(second) : std::nullopt);
+        transfer_memory from(world.ends.one);
+        transfer_memory to(world.ends.two);
+        for (UCHAR& each : from.bytes)
+            each = static_cast<UCHAR>(world.drawn(256));
+        const auto is_armed = [&] {
+            return cm_end::attributes(pair.active_qp).apm_state == IB_APM_ARMED &&
+                   cm_end::attributes(pair.passive_qp).apm_state == IB_APM_ARMED;
+        };
+        sim.spawn("passive", [&] { respond_to_paths(pair.passive); });
+        sim.spawn("active", [&] {
+            if (!by_request) world.make_faulty();
+            bool loaded = by_request;
+            for (int i = 0; i < 100 && !loaded; ++i) {
+                pending_path load(pair.active, second);
+                if (world.drawn(3) == 0) load.call.cancel();
+                loaded = load.status() == STATUS_SUCCESS;
+                let_pass_ms(100);
+            }
+            EXPECT_TRUE(loaded);
+            world.mend();
+            for (int i = 0; i < 10 && !is_armed(); ++i)
+                write_part(0, pair.active_qp, world.ends.one.cq, from, to);
+            EXPECT_TRUE(is_armed());
+            for (ULONG i = 0; i < transfer_memory::parts; ++i) {
+                if (i == 3) world.stop = true;
+                write_part(i, pair.active_qp, world.ends.one.cq, from, to);
+            }
+            EXPECT_EQ(HcaSoftwareSetLink(world.hcas.guid(0), 1, TRUE), STATUS_SUCCESS);
+            EXPECT_EQ(pair.active.disconnect().first, STATUS_SUCCESS);
+        });
+        sim.spawn("cable", [&] {
+            while (!world.stop)
+                let_pass_ms(1);
+            EXPECT_EQ(HcaSoftwareSetLink(world.hcas.guid(0), 1, FALSE), STATUS_SUCCESS);
+        });
+        sim.run();
+        EXPECT_EQ(from.bytes, to.bytes);
+    });
+}
+
 /// How the calls of CmConnect ended, over all runs.
 struct endings {
     int established = 0;

@@ -107,6 +107,10 @@ public:
         with.p_info = info.data();
         return verb_call([&](IRP* irp) { return CmReject(connection_, &with, irp); }).status();
     }
+    NTSTATUS respond_path(const ib_cm_path_response_t* response = nullptr) const {
+        return verb_call([&](IRP* irp) { return CmRespondPath(connection_, response, irp); })
+            .status();
+    }
     ib_cm_event_t next_event() const {
         ib_cm_event_t next{};
         EXPECT_EQ(verb_call([&](IRP* irp) { return CmGetEvent(connection_, &next, irp); }).status(),
@@ -153,6 +157,14 @@ public:
         path.P_Key = IB_PKEY_DEFAULT_FULL;
         path.Mtu = IB_MTU_1024;
         path.PacketLifeTime = 10; // 4 ms
+        return path;
+    }
+    /// The path from its second port.
+    sa_path_record_t second_path_to(const cm_end& other) const {
+        const port_block second(ca, 2);
+        sa_path_record_t path = path_to(other);
+        path.SGID = *IbPortGid(&*second, 0);
+        path.SLID = second->Lid;
         return path;
     }
     static ib_qp_attr_t attributes(IB_QP* qp) {
@@ -214,8 +226,10 @@ struct pending_request {
 
 /// A call of CmAccept.
 struct pending_accept {
-    pending_accept(IB_CM_CONNECTION* connection, IB_QP* qp, std::string_view data = {}) {
+    pending_accept(IB_CM_CONNECTION* connection, IB_QP* qp, std::string_view data = {},
+                   UCHAR failover = IB_CM_FAILOVER_ACCEPTED) {
         CmInitializeAccept(&wanted);
+        wanted.failover = failover;
         wanted.h_qp = qp;
         wanted.p_pdata = data.data();
         wanted.pdata_length = static_cast<UCHAR>(data.size());
@@ -231,6 +245,20 @@ struct pending_accept {
     NTSTATUS status() { return call.status(); }
 
     ib_cm_accept_t wanted{};
+    verb_call call;
+};
+
+/// A call of CmLoadPath.
+struct pending_path {
+    pending_path(IB_CM_CONNECTION* connection, const sa_path_record_t& path,
+                 std::string_view data = {})
+        : call([&](IRP* irp) {
+              return CmLoadPath(connection, &path, data.data(), static_cast<ULONG>(data.size()),
+                                &response, irp);
+          }) {}
+    NTSTATUS status() { return call.status(); }
+
+    ib_cm_path_response_t response{};
     verb_call call;
 };
 
@@ -313,22 +341,29 @@ struct two_ends {
 
 /// An established connection.
 struct connected_pair {
-    explicit connected_pair(two_ends& ends, ib_qp_type_t type = IB_QPT_RELIABLE_CONN)
+    explicit connected_pair(two_ends& ends, ib_qp_type_t type = IB_QPT_RELIABLE_CONN,
+                            const std::optional<sa_path_record_t>& alternate = {},
+                            UCHAR failover = IB_CM_FAILOVER_ACCEPTED)
         : active_qp(ends.one.make_qp(type)), passive_qp(ends.two.make_qp(type)) {
         const open_listener listener(ends.second);
-        const connect_to wanted(active_qp, ends.one.path_to(ends.two));
+        connect_to wanted(active_qp, ends.one.path_to(ends.two));
+        if (alternate) wanted.p_alt_path = &*alternate;
         pending_connect connect(ends.first, wanted);
-        pending_request request(listener);
-        passive = request.connection();
-        pending_accept accept(passive, passive_qp);
+        pending_request requested(listener);
+        passive = requested.connection();
+        request = requested.request;
+        pending_accept accept(passive, passive_qp, {}, failover);
         EXPECT_STREQ(name_of(connect.status()), "STATUS_SUCCESS");
         active = connect.connection();
+        reply = connect.reply;
         EXPECT_STREQ(name_of(active.complete()), "STATUS_SUCCESS");
         EXPECT_STREQ(name_of(accept.status()), "STATUS_SUCCESS");
     }
 
     IB_QP* active_qp;
     IB_QP* passive_qp;
+    ib_cm_request_t request{};
+    ib_cm_reply_t reply{};
     open_connection active;
     open_connection passive;
 };

@@ -145,27 +145,6 @@ TEST_P(CmPassive, RepeatedDreq_IsConfirmedAgain) {
     EXPECT_EQ(link.next_event().type, ULONG{IB_CM_EVENT_DISCONNECTED});
 }
 
-TEST_P(CmPassive, AlternatePath_IsRefusedAsUnsupported) {
-    cm::rep_message rep;
-    const open_connection link = established(peer.request(), rep);
-    cm::lap_message lap;
-    lap.local_id = rep.remote_id;
-    lap.remote_id = rep.local_id;
-    lap.remote_qpn = rep.qpn;
-    const auto status_for = [&](const cm::lap_message& sent) {
-        peer.send(sent);
-        const auto apr = peer.receive<cm::apr_message>();
-        EXPECT_EQ(apr.remote_id, sent.local_id);
-        EXPECT_EQ(apr.local_id, sent.remote_id);
-        return apr.status;
-    };
-    EXPECT_EQ(status_for(lap), IB_CM_AP_UNSUPPORTED);
-    lap.remote_qpn = 7;
-    EXPECT_EQ(status_for(lap), IB_CM_AP_INVALID_QPN);
-    lap.remote_id = 7;
-    EXPECT_EQ(status_for(lap), IB_CM_AP_INVALID_COMM_ID);
-}
-
 TEST_P(CmPassive, RequestForAPathDuringDisconnect_IsNoConfirmation) {
     cm::rep_message rep;
     const open_connection link = established(peer.request(), rep);

@@ -221,6 +221,26 @@ auto get_event(IB_CM_CONNECTION* link, Token&& token = {}) {
                                  std::forward<Token>(token));
 }
 
+/// CmLoadPath: void(error_code, ib_cm_path_response_t). If the peer refuses the path, the response
+/// is valid, too.
+template <class Token = boost::asio::deferred_t>
+auto load_path(IB_CM_CONNECTION* link, const sa_path_record_t& path, const private_data& data = {},
+               Token&& token = {}) {
+    const auto send = [=](ib_cm_path_response_t& into, IRP* irp) {
+        CmLoadPath(link, &path, data.data(), static_cast<ULONG>(data.size()), &into, irp);
+    };
+    return irp::detail::initiate(detail::data_call<ib_cm_path_response_t, decltype(send)>{send},
+                                 std::forward<Token>(token));
+}
+
+/// CmRespondPath: void(error_code). By default the path is loaded.
+template <class Token = boost::asio::deferred_t>
+auto respond_path(IB_CM_CONNECTION* link, const ib_cm_path_response_t& response = {},
+                  Token&& token = {}) {
+    return ci::detail::call<void>([=](IRP* irp) { CmRespondPath(link, &response, irp); },
+                                  std::forward<Token>(token));
+}
+
 /// CmCloseConnection: connection::async_close.
 template <class Token = boost::asio::deferred_t>
 auto close_connection(connection& of, Token&& token = {}) {

@@ -129,7 +129,7 @@ typedef struct _ib_cm_connect {
     ib_svc_id_t svc_id;
     ib_gid_t dest_gid;                      /* the path is queried at the SA, unless it is given */
     const sa_path_record_t* p_primary_path; /* NULL: queried */
-    const sa_path_record_t* p_alt_path;     /* NULL: none */
+    const sa_path_record_t* p_alt_path;     /* NULL: none. Loaded if the peer accepts it */
     const ib_cm_ip_t* p_ip;                 /* NULL: no IP addressing */
     const VOID* p_pdata;
     UCHAR pdata_length;        /* <= IB_CM_REQ_PDATA_SIZE; IB_CM_REQ_IP_PDATA_SIZE with p_ip */
@@ -171,7 +171,9 @@ typedef struct _ib_cm_reply {
    STATUS_SUCCESS: Information is the IB_CM_CONNECTION*. STATUS_REQUEST_NOT_ACCEPTED: the peer
    rejected the request; pReply->rej_reason. STATUS_IO_TIMEOUT: no reply after max_cm_retries.
    STATUS_HOST_UNREACHABLE: the SA knows no path, or does not respond.
-   STATUS_INVALID_PARAMETER: also a queue pair of another type or state, or a value out of range.
+   STATUS_INVALID_PARAMETER: also a queue pair of another type or state, a value out of range, or an
+   alternate path that starts at no port of the HCA. STATUS_NOT_SUPPORTED: an alternate path, and
+   the HCA has no path migration.
    STATUS_INVALID_NETWORK_RESPONSE: the reply has impossible values.
    Cancellation: the peer gets a REJ, IB_CM_REJ_TIMEOUT. */
 NT_API NTSTATUS CmConnect(IB_CM* pCm, const ib_cm_connect_t* pConnect, ib_cm_reply_t* pReply,
@@ -198,6 +200,8 @@ typedef struct _ib_cm_accept {
     UCHAR rnr_retry_cnt;
     UCHAR rnr_nak_timeout;
     ib_access_t access_ctrl;
+    UCHAR failover; /* IB_CM_FAILOVER_ACCEPTED: the request's alternate path, if there is one and it
+                       can be loaded; or IB_CM_FAILOVER_REJECTED */
 } ib_cm_accept_t;
 
 /* Sets the members as CmInitializeConnect does. IRQL: any. */
@@ -249,20 +253,59 @@ NT_API NTSTATUS CmDisconnect(IB_CM_CONNECTION* pConnection, const VOID* pPData, 
 
 /* Events of a connection. */
 typedef enum _ib_cm_event_type {
-    IB_CM_EVENT_DISCONNECTED = 1, /* by the peer, or since it reused its queue pair */
-    IB_CM_EVENT_TIMEWAIT_EXIT = 3 /* no packet of the connection is on its way any more */
+    IB_CM_EVENT_DISCONNECTED = 1,   /* by the peer, or since it reused its queue pair */
+    IB_CM_EVENT_PATH_REQUESTED = 2, /* the peer loads an alternate path: CmRespondPath */
+    IB_CM_EVENT_TIMEWAIT_EXIT = 3   /* no packet of the connection is on its way any more */
 } ib_cm_event_type_t;
 
 typedef struct _ib_cm_event {
     ULONG type;                         /* ib_cm_event_type_t */
     UCHAR pdata_length;                 /* of the field; 0: no message */
-    UCHAR pdata[IB_CM_DREQ_PDATA_SIZE]; /* of the DREQ */
+    UCHAR pdata[IB_CM_DREQ_PDATA_SIZE]; /* of the DREQ, or of the LAP */
+    sa_path_record_t alt_path;          /* IB_CM_EVENT_PATH_REQUESTED: from this end to the peer */
 } ib_cm_event_t;
 
 /* Waits for the next event of a connection. Each is reported once; one that occurs while no IRP
    waits is kept. Any number of IRPs may wait; an event completes the oldest.
    STATUS_SUCCESS: *pEvent is valid. STATUS_CANCELLED: also by CmCloseConnection. */
 NT_API NTSTATUS CmGetEvent(IB_CM_CONNECTION* pConnection, ib_cm_event_t* pEvent, IRP* pIrp);
+
+/* The response to an alternate path. */
+typedef struct _ib_cm_path_response {
+    UCHAR status;      /* IB_CM_AP_* */
+    UCHAR info_length; /* additional information */
+    UCHAR info[IB_CM_REJ_INFO_SIZE];
+    UCHAR pdata[IB_CM_APR_PDATA_SIZE];
+} ib_cm_path_response_t;
+
+/* Loads an alternate path into both queue pairs of an established connection, in place of an
+   earlier one, and requests path migration for it: both ends are armed (IB_APM_ARMED) by the next
+   packets. The path starts at a port of the same HCA, and has the P_Key of the primary path.
+   pResponse may be NULL; it is the peer's response after STATUS_SUCCESS and
+   STATUS_REQUEST_NOT_ACCEPTED. Messages of the connection stay on its first path.
+   STATUS_SUCCESS. STATUS_REQUEST_NOT_ACCEPTED: the peer refuses the path, pResponse->status; 0: it
+   loads one at the same time, which is executed instead. STATUS_IO_TIMEOUT: no response after
+   max_cm_retries. STATUS_NOT_SUPPORTED: the HCA has no path migration. STATUS_INVALID_PARAMETER:
+   also a path that starts at no port of the HCA. STATUS_DEVICE_BUSY: another path is being loaded,
+   by this end or by the peer. STATUS_REQUEST_ABORTED: the connection has ended. Other statuses are
+   those of CiModifyQp; the peer has loaded the path.
+   The same path and data, a moment later, count as a repeated message: the peer's client is not
+   asked again.
+   Cancellation: ends the wait only; the path may be loaded. */
+NT_API NTSTATUS CmLoadPath(IB_CM_CONNECTION* pConnection, const sa_path_record_t* pPath,
+                           const VOID* pPData, ULONG PDataLength, ib_cm_path_response_t* pResponse,
+                           IRP* pIrp);
+
+/* Responds to the peer's request to load an alternate path, which IB_CM_EVENT_PATH_REQUESTED has
+   reported. NULL, or the status IB_CM_AP_LOADED: the queue pair loads the path before the peer is
+   notified. The peer waits; the package asks it for more time when the response takes long.
+   STATUS_SUCCESS: the response is sent. STATUS_INVALID_DEVICE_STATE: the peer has requested none.
+   STATUS_REQUEST_ABORTED: the connection has ended. STATUS_INVALID_PARAMETER: also additional
+   information that is too long. Other statuses are those of CiModifyQp; the peer got
+   IB_CM_AP_REJECTED.
+   Cancellation: ends the wait only; the response is sent. */
+NT_API NTSTATUS CmRespondPath(IB_CM_CONNECTION* pConnection, const ib_cm_path_response_t* pResponse,
+                              IRP* pIrp);
 
 /* Closes a connection in any state. IRPs that wait complete STATUS_CANCELLED, or
    STATUS_REQUEST_ABORTED where they had taken effect. A request or reply that waits is rejected

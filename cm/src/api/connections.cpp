@@ -126,6 +126,27 @@ NTSTATUS CmGetEvent(IB_CM_CONNECTION* pConnection, ib_cm_event_t* pEvent, IRP* p
     });
 }
 
+NTSTATUS CmLoadPath(IB_CM_CONNECTION* pConnection, const sa_path_record_t* pPath,
+                    const VOID* pPData, ULONG PDataLength, ib_cm_path_response_t* pResponse,
+                    IRP* pIrp) {
+    return send_verb(pIrp, [=](IRP* irp) {
+        return with(pConnection, [&](connection& of, effects& fx) {
+            return pPath != nullptr && is_valid(pPData, PDataLength, IB_CM_LAP_PDATA_SIZE)
+                       ? of.load_path(irp, *pPath, bytes_at(pPData, PDataLength), pResponse, fx)
+                       : STATUS_INVALID_PARAMETER;
+        });
+    });
+}
+
+NTSTATUS CmRespondPath(IB_CM_CONNECTION* pConnection, const ib_cm_path_response_t* pResponse,
+                       IRP* pIrp) {
+    return send_verb(pIrp, [=](IRP* irp) {
+        return with(pConnection, [&](connection& of, effects& fx) {
+            return of.respond_path(irp, pResponse, fx);
+        });
+    });
+}
+
 NTSTATUS CmCloseConnection(IB_CM_CONNECTION* pConnection, IRP* pIrp) {
     return send_verb(pIrp, [=](IRP* irp) {
         return with(pConnection, [&](connection& of, effects& fx) {

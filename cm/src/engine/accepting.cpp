@@ -10,6 +10,16 @@ void connection::start_receiving(const cause& why) {
     change_qp(qp_goal::attributes, why.fx);
 }
 
+// The connection does without an alternate path that can't be loaded.
+std::uint8_t connection::failover_of(std::uint8_t wanted) {
+    terms.fails_over = false;
+    if (!at->migrates) return IB_CM_FAILOVER_NOT_SUPPORTED;
+    if (wanted != IB_CM_FAILOVER_ACCEPTED) return wanted;
+    if (!terms.alternate.exists()) return IB_CM_FAILOVER_ACCEPTED;
+    terms.fails_over = locate_alternate(terms.alternate);
+    return terms.fails_over ? IB_CM_FAILOVER_ACCEPTED : IB_CM_FAILOVER_REJECTED;
+}
+
 void connection::send_rep(const cause& why) {
     const ib_qp_attr_t& attr = qp.attributes();
     rep_message rep;
@@ -20,7 +30,7 @@ void connection::send_rep(const cause& why) {
     rep.responder_resources = terms.resp_res;
     rep.initiator_depth = terms.init_depth;
     rep.target_ack_delay = at->ack_delay;
-    rep.failover_accepted = IB_CM_FAILOVER_NOT_SUPPORTED;
+    rep.failover_accepted = failover_;
     rep.end_to_end_flow_control = terms.type == IB_QPT_RELIABLE_CONN;
     rep.rnr_retry_count = terms.offered_rnr_retry_count;
     rep.srq = qp.has_srq();

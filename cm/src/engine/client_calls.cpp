@@ -46,7 +46,7 @@ void connection::take_wanted(const ib_cm_connect_t& wanted) {
     terms.remote_response_timeout = wanted.remote_resp_timeout;
     terms.local_response_timeout = wanted.local_resp_timeout;
     if (wanted.p_primary_path != nullptr) terms.primary = *wanted.p_primary_path;
-    if (wanted.p_alt_path != nullptr) terms.alternate = *wanted.p_alt_path;
+    if (wanted.p_alt_path != nullptr) terms.alternate.path = *wanted.p_alt_path;
     is_peer_to_peer = (wanted.flags & IB_CM_PEER_TO_PEER) != 0;
     establishes_ = (wanted.flags & IB_CM_ESTABLISH) != 0;
     dest_gid_ = wanted.dest_gid;
@@ -65,9 +65,12 @@ NTSTATUS connection::connect(IRP* irp, const ib_cm_connect_t& wanted, ib_cm_repl
                                    data_.begin() + ip_header_size + limit);
         store(*wanted.p_ip, std::span(data_).first<ip_header_size>());
     }
+    if (wanted.p_alt_path != nullptr && !at->migrates) return STATUS_NOT_SUPPORTED;
     take_wanted(wanted);
     const bool has_path = wanted.p_primary_path != nullptr;
     if (has_path && !locate_path()) return STATUS_INVALID_PARAMETER;
+    if (wanted.p_alt_path != nullptr && at->start_of(*wanted.p_alt_path) == nullptr)
+        return STATUS_INVALID_PARAMETER;
     if (!waits_.park(irp, *at, verb::connect, this)) return STATUS_CANCELLED;
     reply_ = reply;
     if (reply_ != nullptr) *reply_ = {};
@@ -96,7 +99,7 @@ NTSTATUS connection::accept(IRP* irp, const ib_cm_accept_t& wanted, effects& fx)
         !waits_.empty() || qp.busy())
         return state_failure();
     if (!names_qp(wanted) || wanted.rnr_retry_cnt > max_3_bits ||
-        wanted.rnr_nak_timeout > max_time_code ||
+        wanted.rnr_nak_timeout > max_time_code || wanted.failover > IB_CM_FAILOVER_REJECTED ||
         !keep_data(wanted.p_pdata, wanted.pdata_length, IB_CM_REP_PDATA_SIZE) || !locate_path())
         return STATUS_INVALID_PARAMETER;
     if (!waits_.park(irp, *at, verb::accept, this)) return STATUS_CANCELLED;
@@ -105,6 +108,7 @@ NTSTATUS connection::accept(IRP* irp, const ib_cm_accept_t& wanted, effects& fx)
     terms.offered_rnr_retry_count = wanted.rnr_retry_cnt;
     terms.rnr_nak_timeout = wanted.rnr_nak_timeout;
     terms.access = wanted.access_ctrl;
+    failover_ = failover_of(wanted.failover);
     take_qp(wanted);
     raise({event::accept, fx});
     return STATUS_PENDING;
@@ -123,7 +127,7 @@ NTSTATUS connection::reject(const ib_cm_reject_t& wanted, effects& fx) {
 
 // The peer may have ended the connection a moment ago.
 NTSTATUS connection::disconnect(IRP* irp, std::span<const std::uint8_t> data, effects& fx) {
-    if (state_ == state::established && waits_.empty()) {
+    if (is_established() && waits_.empty()) {
         if (!waits_.park(irp, *at, verb::disconnect, this)) return STATUS_CANCELLED;
         keep_data(data.data(), data.size(), IB_CM_DREQ_PDATA_SIZE);
         raise({event::disconnect, fx});
@@ -149,6 +153,7 @@ void connection::close(IRP* irp, effects& fx) {
     while (IRP* const waiting = event_waits_.take())
         fx.complete(waiting, STATUS_CANCELLED);
     event_waits_.leave_to_cancellers();
+    finish_path_verb(STATUS_CANCELLED, fx);
     raise({event::close, fx});
     finish_verb(STATUS_CANCELLED, 0, fx);
     if (!qp.busy()) finish_closing(fx);

@@ -43,9 +43,11 @@ void connection::send_req(const cause& why) {
     req.max_cm_retries = terms.max_retries;
     req.srq = qp.has_srq();
     req.primary = fields_of(terms.primary, terms.ack_timeout);
-    if (terms.alternate.DLID != 0)
-        req.alternate =
-            fields_of(terms.alternate, ack_timeout(terms.alternate.PacketLifeTime, at->ack_delay));
+    if (terms.alternate.exists()) {
+        terms.alternate.ack_timeout =
+            ack_timeout(terms.alternate.path.PacketLifeTime, at->ack_delay);
+        req.alternate = fields_of(terms.alternate.path, terms.alternate.ack_timeout);
+    }
     take_data(req.private_data);
     send(req, why.fx);
     retries_left_ = terms.max_retries;
@@ -85,6 +87,9 @@ void connection::take_reply(const cause& why) {
     terms.rnr_retry_count = rep.rnr_retry_count;
     terms.sq_psn = rep.starting_psn;
     terms.ack_timeout = ack_timeout(terms.primary.PacketLifeTime, rep.target_ack_delay);
+    terms.fails_over = terms.alternate.exists() &&
+                       rep.failover_accepted == IB_CM_FAILOVER_ACCEPTED &&
+                       locate_alternate(terms.alternate);
     fill_reply(rep);
     change_qp(qp_goal::receive, why.fx);
     wait_for(half_of_peers_wait());
@@ -115,6 +120,7 @@ void connection::take_peer_request(const cause& why) {
     terms.access = own.access;
     terms.offered_rnr_retry_count = own.offered_rnr_retry_count;
     if (!locate_path()) terms.primary = own.primary;
+    failover_ = failover_of(IB_CM_FAILOVER_ACCEPTED);
     if (reply_ != nullptr) {
         *reply_ = {};
         reply_->qpn = req.qpn;

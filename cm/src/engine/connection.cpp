@@ -68,6 +68,21 @@ void connection::act(action what, const cause& why) {
         &connection::disconnected,
         &connection::unconfirmed,
         &connection::end,
+        &connection::send_lap,
+        &connection::resend_path_message,
+        &connection::path_unanswered,
+        &connection::take_path_refusal,
+        &connection::load_own_path,
+        &connection::finish_path,
+        &connection::take_lap,
+        &connection::yield_to_lap,
+        &connection::request_time_for_path,
+        &connection::load_peers_path,
+        &connection::refuse_path,
+        &connection::send_apr,
+        &connection::fail_path,
+        &connection::repeat_path_message,
+        &connection::forget_path,
     };
     static_assert(std::size(functions) == action_count);
     if (const function step = functions[static_cast<unsigned>(what)]) (this->*step)(why);
@@ -113,6 +128,8 @@ void connection::qp_changed(const qp_outcome& outcome, effects& fx) {
 event connection::event_of(const qp_outcome& outcome) const {
     const bool succeeded = NT_SUCCESS(outcome.status);
     if (outcome.goal == qp_goal::stop) return event::qp_stopped;
+    if (outcome.goal == qp_goal::load_path)
+        return succeeded ? event::path_loaded : event::path_failed;
     if (as == role::peer && outcome.goal == qp_goal::receive)
         return !succeeded ? event::cancel : establishes_ ? event::complete : event::peer_ready;
     if (!succeeded) return event::qp_failed;
@@ -150,6 +167,7 @@ void connection::finish_closing(effects& fx) {
 }
 
 void connection::cancelled(IRP* irp, verb which, effects& fx) {
+    if (which == verb::path) return fx.complete(irp, STATUS_CANCELLED);
     if (which != verb::disconnect) raise({event::cancel, fx, STATUS_CANCELLED});
     finish(irp, STATUS_CANCELLED, 0, fx);
 }
@@ -176,6 +194,11 @@ ib_cm_event_t connection::next_event() {
     if (next.type == IB_CM_EVENT_DISCONNECTED) {
         next.pdata_length = static_cast<UCHAR>(event_data_.size());
         std::ranges::copy(event_data_, next.pdata);
+    } else if (next.type == IB_CM_EVENT_PATH_REQUESTED) {
+        const auto& data = exchange_->request.private_data;
+        next.alt_path = exchange_->alternate.path;
+        next.pdata_length = static_cast<UCHAR>(data.size());
+        std::ranges::copy(data, next.pdata);
     }
     return next;
 }

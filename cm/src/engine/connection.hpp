@@ -4,6 +4,7 @@
 #include "effects.hpp"
 #include "offered.hpp"
 #include "parked_irps.hpp"
+#include "path_exchange.hpp"
 #include "path_query.hpp"
 #include "paths.hpp"
 #include "qp_changer.hpp"
@@ -24,7 +25,8 @@ struct connection_terms {
     ib_svc_id_t service_id = 0;
     ib_qp_type_t type = IB_QPT_RELIABLE_CONN;
     sa_path_record_t primary{};
-    sa_path_record_t alternate{}; // DLID 0: none
+    alternate_path alternate; // path.DLID 0: none
+    bool fails_over = false;  // the alternate path is loaded in RTS
     // This end's queue pair:
     std::uint8_t resp_res = 0;
     std::uint8_t init_depth = 0;
@@ -58,10 +60,11 @@ enum class role : std::uint8_t { active, passive, peer };
 struct cause {
     event what;
     effects& fx;
-    NTSTATUS status = STATUS_SUCCESS;          // of a failure
-    const any_message* message = nullptr;      // that is the event
-    const datagram_address* source = nullptr;  // of the message
-    const ib_cm_reject_t* rejection = nullptr; // the client's
+    NTSTATUS status = STATUS_SUCCESS;                // of a failure
+    const any_message* message = nullptr;            // that is the event
+    const datagram_address* source = nullptr;        // of the message
+    const ib_cm_reject_t* rejection = nullptr;       // the client's
+    const ib_cm_path_response_t* response = nullptr; // the client's, to a LAP; null: it is loaded
 };
 
 struct connection final : offered {
@@ -79,6 +82,8 @@ struct connection final : offered {
     bool raise(const cause& why);
     state now() const { return state_; }
     bool has_ended() const { return state_ >= state::dreq_sent; }
+    /// Also while an alternate path is exchanged.
+    bool is_established() const { return state_ >= state::established && !has_ended(); }
 
     // client_calls.cpp. STATUS_PENDING: the IRP is parked. Otherwise the caller completes it.
     NTSTATUS connect(IRP* irp, const ib_cm_connect_t& wanted, ib_cm_reply_t* reply, effects& fx);
@@ -89,6 +94,17 @@ struct connection final : offered {
     NTSTATUS get_event(IRP* irp, ib_cm_event_t* into, effects& fx);
     void close(IRP* irp, effects& fx);
     NTSTATUS query_qp_change(ib_qp_state_t to, ib_qp_mod_t& into);
+    NTSTATUS load_path(IRP* irp, const sa_path_record_t& path, std::span<const std::uint8_t> data,
+                       ib_cm_path_response_t* response, effects& fx);
+    NTSTATUS respond_path(IRP* irp, const ib_cm_path_response_t* response, effects& fx);
+
+    // loading_paths.cpp
+    /// The status of an APR that refuses the path; IB_CM_AP_LOADED: it may be loaded.
+    std::uint8_t check(const lap_message& lap) const;
+    /// Whether it is the last LAP, sent again.
+    bool knows(const lap_message& lap) const;
+    /// False: no memory for the exchange of a path.
+    bool reserve_exchange();
 
     // requests.cpp
     /// Reads the request that begins a passive connection.
@@ -108,6 +124,10 @@ struct connection final : offered {
     ci::init_attributes init_attributes() const;
     ci::rtr_attributes rtr_attributes() const;
     ci::rts_attributes rts_attributes() const;
+    /// The change to RTS, with the alternate path that both ends have accepted.
+    ib_qp_mod_t rts_change() const;
+    /// The change that loads the path of the exchange.
+    ib_qp_mod_t path_change(ib_apm_state_t now) const;
 
     void on_time(effects& fx) override;
     void cancelled(IRP* irp, verb which, effects& fx) override;
@@ -166,6 +186,22 @@ private:
     void disconnected(const cause& why);
     void unconfirmed(const cause& why);
     void end(const cause& why);
+    // loading_paths.cpp
+    void send_lap(const cause& why);
+    void resend_path_message(const cause& why);
+    void path_unanswered(const cause& why);
+    void take_path_refusal(const cause& why);
+    void load_own_path(const cause& why);
+    void finish_path(const cause& why);
+    void take_lap(const cause& why);
+    void yield_to_lap(const cause& why);
+    void request_time_for_path(const cause& why);
+    void load_peers_path(const cause& why);
+    void refuse_path(const cause& why);
+    void send_apr(const cause& why);
+    void fail_path(const cause& why);
+    void forget_path(const cause& why);
+    void repeat_path_message(const cause& why);
 
     /// Sends the message and keeps it for `resend` and `repeat`.
     template <class Message>
@@ -173,6 +209,16 @@ private:
         encode(message, transaction_id_, last_);
         fx.send(peer.address, last_);
     }
+    /// The same, of the exchange of a path.
+    template <class Message>
+    void send_of_path(const Message& message, effects& fx) {
+        encode(message, transaction_id_, exchange_->last);
+        fx.send(peer.address, exchange_->last);
+    }
+    void take_response(const ib_cm_path_response_t* from);
+    static ib_cm_path_response_t response_in(const apr_message& apr);
+    /// Ends the verb that waits for the exchange of a path.
+    void finish_path_verb(NTSTATUS status, effects& fx);
     rej_message rejection(std::uint16_t reason) const;
     void fail_with_rejection(std::uint16_t reason, NTSTATUS status, effects& fx);
     void give_object(effects& fx);
@@ -214,8 +260,12 @@ private:
         else
             qp.set_numbers(wanted.qpn, wanted.qp_type, wanted.srq != FALSE);
     }
+    /// Decides whether the alternate path of the request is loaded.
+    std::uint8_t failover_of(std::uint8_t wanted);
     /// Finds the path's keys in the port's tables. False: the port has no such key or GID.
     bool locate_path();
+    bool locate_alternate(alternate_path& which) const;
+    static void add_alternate(ib_qp_mod_t& to, const alternate_path& which);
     void release_owner();
     ib_cm_request_t describe_request() const;
     static void path_ended(port_object& self, NTSTATUS status, const sa_path_record_t* found,
@@ -227,13 +277,16 @@ private:
     bool is_closing_ = false;
     bool establishes_ = false;   // CmConnect ends with the established connection
     bool was_connected_ = false; // has been established
+    std::uint8_t failover_ = 0;  // of REP
     std::uint8_t retries_left_ = 0;
     std::uint64_t transaction_id_ = 0;
     datagram last_{};
     std::unique_ptr<req_message> request_; // that the passive end received
     bytes<IB_CM_RTU_PDATA_SIZE> data_{};   // private data of the next message
 
-    parked_irps waits_; // at most one
+    parked_irps waits_;                       // at most one
+    std::unique_ptr<path_exchange> exchange_; // null: there was none
+    parked_irps path_waits_;                  // at most one
     ib_cm_reply_t* reply_ = nullptr;
     IRP* finishing_ = nullptr; // ended verbs, until the queue pair is the client's again
     IRP* closing_ = nullptr;

@@ -7,6 +7,7 @@ namespace irpverbs::cm::engine {
 
 // A verb other than CmDisconnect that waits has failed.
 void connection::begin_disconnect(const cause& why) {
+    finish_path_verb(STATUS_REQUEST_ABORTED, why.fx);
     change_qp(qp_goal::stop, why.fx);
     if (why.what != event::disconnect) {
         data_ = {};
@@ -27,6 +28,7 @@ void connection::send_dreq(const cause& why) {
 }
 
 void connection::begin_stop(const cause& why) {
+    finish_path_verb(STATUS_REQUEST_ABORTED, why.fx);
     event_data_ = std::get<dreq_message>(*why.message).private_data;
     at->clear_deadline(*this);
     was_connected_ = true;

@@ -15,6 +15,19 @@ cm_port::lifecycle::lifecycle(cm_port& of) : lock_(of.table_.lifecycle()) {}
 
 namespace {
 
+port_attributes attributes_of(const IB_PORT_ATTR& from) {
+    const auto gids = ci::gids(from);
+    const auto pkeys = ci::pkeys(from);
+    return {from.PortNumber,
+            from.PortGuid,
+            from.Lid,
+            from.Lmc,
+            from.ActiveMtu,
+            from.State == IB_PORT_ACTIVE,
+            {gids.begin(), gids.end()},
+            {pkeys.begin(), pkeys.end()}};
+}
+
 NTSTATUS status_of_registration(int ibmf_status) {
     switch (ibmf_status) {
     case IBMF_SUCCESS:
@@ -40,25 +53,20 @@ NTSTATUS cm_port::open() {
 NTSTATUS cm_port::open_hca() {
     DEVICE_OBJECT* const fdo = HcaFromGuid(ca_guid);
     if (fdo == nullptr) return STATUS_NO_SUCH_DEVICE;
+    if (number == 0 || number > ports_.size()) return STATUS_INVALID_PARAMETER;
     const NTSTATUS opened = hca_.open(fdo, number);
     return NT_SUCCESS(opened) ? refresh() : opened;
 }
 
 NTSTATUS cm_port::refresh() {
-    const ci::detail::port_block block = hca_.query();
-    if (block.get() == nullptr) return block.status();
-    const IB_PORT_ATTR& attr = *block.get();
-    const auto gids = ci::gids(attr);
-    const auto pkeys = ci::pkeys(attr);
-    port_attributes fresh{attr.PortGuid,
-                          attr.Lid,
-                          attr.Lmc,
-                          attr.ActiveMtu,
-                          attr.State == IB_PORT_ACTIVE,
-                          {gids.begin(), gids.end()},
-                          {pkeys.begin(), pkeys.end()}};
+    std::vector<port_attributes> fresh;
+    for (UCHAR each = 1; each <= ports_.size(); ++each) {
+        const ci::detail::port_block block = hca_.query(each);
+        if (block.get() == nullptr) return block.status();
+        fresh.push_back(attributes_of(*block.get()));
+    }
     const guard locked(*this);
-    std::swap(attributes_, fresh);
+    std::swap(ports_, fresh);
     return STATUS_SUCCESS;
 }
 
@@ -76,7 +84,7 @@ NTSTATUS cm_port::register_with_ibmf() {
 NTSTATUS cm_port::open_paths() {
     if (paths_ != nullptr) return STATUS_SUCCESS;
     const int status =
-        ibmf_sa_session_open(attributes_.port_guid, 0, nullptr, IBMF_VERSION,
+        ibmf_sa_session_open(attributes().port_guid, 0, nullptr, IBMF_VERSION,
                              IBMF_SAA_SESSION_CACHED_PATHS | IBMF_SAA_SESSION_NO_OFFLOAD, &paths_);
     return status == IBMF_SUCCESS ? STATUS_SUCCESS : STATUS_DEVICE_NOT_READY;
 }

@@ -8,7 +8,7 @@ namespace irpverbs::cm::engine {
 class cm_port;
 
 /// The verb of a parked IRP.
-enum class verb : std::uint8_t { connect, complete, accept, disconnect, resolve, wait };
+enum class verb : std::uint8_t { connect, complete, accept, disconnect, resolve, wait, path };
 
 /// All members are called under the lock of the port.
 class parked_irps {

@@ -8,11 +8,10 @@
 
 namespace irpverbs::cm::engine {
 
-ib_av_attr_t address_vector(const sa_path_record_t& path, const path_location& location,
-                            UCHAR port) {
+ib_av_attr_t address_vector(const sa_path_record_t& path, const path_location& location) {
     ib_av_attr_t made{};
     made.dlid = path.DLID;
-    made.port_num = port;
+    made.port_num = location.port;
     made.sl = path.SL;
     made.path_bits = location.path_bits;
     made.static_rate = path.Rate;

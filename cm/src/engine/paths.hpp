@@ -16,11 +16,11 @@ struct path_location {
     USHORT pkey_index = 0;
     USHORT gid_index = 0;
     UCHAR path_bits = 0; // of the port's LID
+    UCHAR port = 0;
 };
 
-/// The way along a path that starts at the port.
-ib_av_attr_t address_vector(const sa_path_record_t& path, const path_location& location,
-                            UCHAR port);
+/// The way along a path that starts there.
+ib_av_attr_t address_vector(const sa_path_record_t& path, const path_location& location);
 
 /// The fields of a path that starts at this end.
 path_fields fields_of(const sa_path_record_t& path, std::uint8_t local_ack_timeout);

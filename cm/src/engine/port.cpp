@@ -8,8 +8,9 @@
 namespace irpverbs::cm::engine {
 
 cm_port::cm_port(port_table& table, const IB_CA_ATTR& hca, UCHAR its_number)
-    : ca_guid(hca.NodeGuid), number(its_number), ack_delay(hca.LocalAckDelay & 0x1F), table_(table),
-      hca_(*this) {
+    : ca_guid(hca.NodeGuid), number(its_number), ack_delay(hca.LocalAckDelay & 0x1F),
+      migrates((hca.Capabilities & IB_CA_CAP_AUTO_PATH_MIGRATION) != 0), table_(table), hca_(*this),
+      ports_(hca.PortCount) {
     ExInitializeRundownProtection(&sends_);
     KeInitializeTimer(&timer_);
     KeInitializeDpc(&timer_dpc_, timer_expired, this);
@@ -17,30 +18,32 @@ cm_port::cm_port(port_table& table, const IB_CA_ATTR& hca, UCHAR its_number)
 
 cm_port::~cm_port() = default;
 
-std::optional<USHORT> cm_port::pkey_index(ib_pkey_t key) const {
+std::optional<USHORT> port_attributes::pkey_index(ib_pkey_t key) const {
     const auto found = std::ranges::find_if(
-        attributes_.pkeys, [&](ib_pkey_t each) { return (each & 0x7FFF) == (key & 0x7FFF); });
-    if (found == attributes_.pkeys.end()) return std::nullopt;
-    return static_cast<USHORT>(found - attributes_.pkeys.begin());
+        pkeys, [&](ib_pkey_t each) { return (each & 0x7FFF) == (key & 0x7FFF); });
+    if (found == pkeys.end()) return std::nullopt;
+    return static_cast<USHORT>(found - pkeys.begin());
 }
 
-std::optional<USHORT> cm_port::gid_index(const ib_gid_t& gid) const {
-    const auto found = std::ranges::find(attributes_.gids, gid);
-    if (found == attributes_.gids.end()) return std::nullopt;
-    return static_cast<USHORT>(found - attributes_.gids.begin());
+std::optional<USHORT> port_attributes::gid_index(const ib_gid_t& gid) const {
+    const auto found = std::ranges::find(gids, gid);
+    if (found == gids.end()) return std::nullopt;
+    return static_cast<USHORT>(found - gids.begin());
 }
 
-bool cm_port::has_lid(ib_lid_t lid) const {
-    return (lid & ~((1u << attributes_.lmc) - 1)) == attributes_.lid;
-}
-
-std::optional<path_location> cm_port::locate(const sa_path_record_t& path) const {
+std::optional<path_location> port_attributes::locate(const sa_path_record_t& path) const {
     const std::optional<USHORT> key = pkey_index(path.P_Key);
     const std::optional<USHORT> gid = gid_index(path.SGID);
     if (!key || !gid) return std::nullopt;
-    const auto mask = static_cast<UCHAR>((1u << attributes_.lmc) - 1);
-    const auto bits = static_cast<UCHAR>(path.SLID - attributes_.lid);
-    return path_location{*key, *gid, static_cast<UCHAR>(bits & mask)};
+    const auto mask = static_cast<UCHAR>((1u << lmc) - 1);
+    const auto bits = static_cast<UCHAR>(path.SLID - lid);
+    return path_location{*key, *gid, static_cast<UCHAR>(bits & mask), number};
+}
+
+const port_attributes* cm_port::start_of(const sa_path_record_t& path) const {
+    const auto found = std::ranges::find_if(
+        ports_, [&](const port_attributes& each) { return each.has_lid(path.SLID); });
+    return found != ports_.end() ? &*found : nullptr;
 }
 
 void cm_port::add(connection& fresh) {

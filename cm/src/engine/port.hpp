@@ -34,8 +34,9 @@ private:
     KEVENT& free_; // set while no thread holds the lock
 };
 
-/// The attributes of the port that connections use.
+/// The attributes of a port that connections use.
 struct port_attributes {
+    UCHAR number = 0;
     ib_guid_t port_guid = 0;
     ib_lid_t lid = 0;
     std::uint8_t lmc = 0;
@@ -43,6 +44,12 @@ struct port_attributes {
     bool active = false;
     std::vector<ib_gid_t> gids;
     std::vector<ib_pkey_t> pkeys;
+
+    std::optional<USHORT> pkey_index(ib_pkey_t key) const;
+    std::optional<USHORT> gid_index(const ib_gid_t& gid) const;
+    bool has_lid(ib_lid_t which) const { return (which & ~((1u << lmc) - 1)) == lid; }
+    /// No value: the port has no such P_Key or GID.
+    std::optional<path_location> locate(const sa_path_record_t& path) const;
 };
 
 class cm_port final : public boost::intrusive_ref_counter<cm_port> {
@@ -85,6 +92,7 @@ public:
     private:
         table_lock lock_;
     };
+    static constexpr bool watches_all_ports = true; // alternate paths may start at another one
     void port_event(IB_ASYNC_EVENT) {}
     void port_changed() { refresh(); }
 
@@ -94,12 +102,9 @@ public:
     // The caller of the functions below holds the lock.
     std::uint32_t new_id() { return ++last_id_; }
     std::uint64_t new_transaction_id() { return ca_guid << 32 | ++last_transaction_; }
-    const port_attributes& attributes() const { return attributes_; }
-    std::optional<USHORT> pkey_index(ib_pkey_t key) const;
-    std::optional<USHORT> gid_index(const ib_gid_t& gid) const;
-    /// No value: the port has no such P_Key or GID.
-    std::optional<path_location> locate(const sa_path_record_t& path) const;
-    bool has_lid(ib_lid_t lid) const;
+    const port_attributes& attributes() const { return ports_[number - 1u]; }
+    /// Null: the path starts at no port of the HCA.
+    const port_attributes* start_of(const sa_path_record_t& path) const;
     bool is_closing() const { return closing_; }
     ibmf_saa_handle_t paths() const { return paths_; }
 
@@ -128,6 +133,7 @@ public:
     const ib_guid_t ca_guid;
     const UCHAR number;
     const std::uint8_t ack_delay;
+    const bool migrates;           // the HCA has alternate paths
     std::size_t clients = 0;       // under the lifecycle lock
     std::size_t peer_connects = 0; // connections with is_peer_to_peer
     ib_cm_counters_t counters{};
@@ -192,7 +198,9 @@ private:
     void refuse(const sidr_req_message& req, std::uint8_t status, const datagram_address& to,
                 effects& fx);
     void receive_response(const sidr_rep_message& rep, effects& fx);
-    void refuse_path(const lap_message& lap, const datagram_address& to, effects& fx);
+    void receive_path_request(const any_message& message, const datagram_address& source,
+                              effects& fx);
+    void receive_path_response(const any_message& message, effects& fx);
     template <class Message>
     connection* addressee(const Message& message);
     connection* addressee(const rej_message& message);
@@ -214,7 +222,7 @@ private:
     // The lock guards all members below.
     KSPIN_LOCK lock_ = 0;
     bool closing_ = false;
-    port_attributes attributes_;
+    std::vector<port_attributes> ports_; // of the HCA
     std::uint32_t last_id_ = 0;
     std::uint32_t last_transaction_ = 0;
     connection_index<local_id_of, &connection::by_local_id> connections_; // each is referenced

@@ -50,7 +50,7 @@ void qp_changer::send_verb() {
     IoReuseIrp(irp_, STATUS_SUCCESS);
     IoSetCompletionRoutine(irp_, completed, this, TRUE, TRUE, TRUE);
     intrusive_ptr_add_ref(&owner_); // until the completion
-    if (goal_ == qp_goal::attributes) {
+    if (queries()) {
         CiQueryQp(qp_, sizeof(attributes_), &attributes_, nullptr, irp_);
         return;
     }
@@ -61,7 +61,8 @@ void qp_changer::send_verb() {
 ib_qp_mod_t qp_changer::change() const {
     const ib_qp_type_t type = attributes_.qp_type;
     if (goal_ == qp_goal::stop) return ci::to_state(IB_QPS_ERROR);
-    if (goal_ == qp_goal::send) return ci::to_rts(type, owner_.rts_attributes());
+    if (goal_ == qp_goal::send) return owner_.rts_change();
+    if (goal_ == qp_goal::load_path) return owner_.path_change(attributes_.apm_state);
     return step_ == 0 ? ci::to_init(type, owner_.init_attributes())
                       : ci::to_rtr(type, owner_.rtr_attributes());
 }

@@ -14,6 +14,7 @@ enum class qp_goal : std::uint8_t {
     attributes, // CiQueryQp
     receive,    // INIT, then RTR
     send,       // RTS
+    load_path,  // CiQueryQp for the state of path migration, then CiModifyQp
     stop,       // ERROR
 };
 
@@ -59,7 +60,13 @@ private:
     void report(NTSTATUS status);
     ib_qp_mod_t change() const;
     qp_outcome end(NTSTATUS status);
-    bool is_last_step() const { return goal_ != qp_goal::receive || step_ != 0; }
+    bool queries() const {
+        return goal_ == qp_goal::attributes || (goal_ == qp_goal::load_path && step_ == 0);
+    }
+    bool is_last_step() const {
+        const bool has_two = goal_ == qp_goal::receive || goal_ == qp_goal::load_path;
+        return !has_two || step_ != 0;
+    }
 
     connection& owner_;
     IB_QP* qp_ = nullptr; // null: the client's

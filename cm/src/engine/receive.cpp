@@ -36,26 +36,21 @@ rejection_cause with_value(std::uint16_t reason, std::uint8_t value) {
     return {reason, 1, {value}};
 }
 
-bool is_unicast(ib_lid_t lid) { return lid != 0 && lid <= IB_LID_UNICAST_LAST; }
-
 constexpr std::uint8_t lowest_rate = 2; // 2.5 Gb/s, which each port has
-
-// 0: the port's own.
-bool is_rate(std::uint8_t code) { return code == 0 || (code >= 2 && code <= 22); }
 
 /// Source: IBA 12.6.7.2.
 rejection_cause check(const req_message& req, const cm_port& at) {
     const port_attributes& port = at.attributes();
     if (req.local_id == 0) return {IB_CM_REJ_INVALID_COMM_ID};
-    if (!is_client_qp(req.qpn) || req.ca_guid == 0 || !at.pkey_index(req.p_key) ||
+    if (!is_client_qp(req.qpn) || req.ca_guid == 0 || !port.pkey_index(req.p_key) ||
         !is_unicast(req.primary.local_lid))
         return {IB_CM_REJ_UNSUPPORTED};
     if (req.transport != transport_service::rc && req.transport != transport_service::uc)
         return {IB_CM_REJ_INVALID_TRANSPORT_TYPE};
     if (req.mtu < IB_MTU_256 || req.mtu > port.mtu)
         return with_value(IB_CM_REJ_INVALID_MTU, port.mtu);
-    if (!at.has_lid(req.primary.remote_lid)) return with_lid(IB_CM_REJ_INVALID_LID, port.lid);
-    if (!at.gid_index(req.primary.remote_gid))
+    if (!port.has_lid(req.primary.remote_lid)) return with_lid(IB_CM_REJ_INVALID_LID, port.lid);
+    if (!port.gid_index(req.primary.remote_gid))
         return with_gid(IB_CM_REJ_INVALID_GID, port.gids.empty() ? ib_gid_t{} : port.gids.front());
     if (!is_rate(req.primary.packet_rate))
         return with_value(IB_CM_REJ_INVALID_PACKET_RATE, lowest_rate);
@@ -95,12 +90,9 @@ void cm_port::receive(const any_message& message, const datagram_address& source
         return receive_resolution(*req, source, fx);
     if (const auto* const rep = std::get_if<sidr_rep_message>(&message))
         return receive_response(*rep, fx);
-    if (const auto* const lap = std::get_if<lap_message>(&message))
-        return refuse_path(*lap, source, fx);
-    if (std::holds_alternative<apr_message>(message)) { // this end sends no LAP
-        ++counters.unexpected;
-        return;
-    }
+    if (std::holds_alternative<lap_message>(message))
+        return receive_path_request(message, source, fx);
+    if (std::holds_alternative<apr_message>(message)) return receive_path_response(message, fx);
     connection* const to =
         std::visit([this](const auto& each) { return addressee(each); }, message);
     if (to == nullptr) return respond_to_stranger(message, source, fx);
@@ -172,18 +164,33 @@ void cm_port::respond_to_stranger(const any_message& message, const datagram_add
     }
 }
 
-// Queue pairs have no alternate path yet: the peer keeps its primary one. Source: IBA 12.8.2.
-void cm_port::refuse_path(const lap_message& lap, const datagram_address& to, effects& fx) {
-    const connection* const known = addressee(lap);
+// Source: IBA 12.8.2.
+void cm_port::receive_path_request(const any_message& message, const datagram_address& source,
+                                   effects& fx) {
+    const auto& lap = std::get<lap_message>(message);
+    connection* const to = addressee(lap);
+    const bool again = to != nullptr && to->knows(lap);
     apr_message apr;
-    apr.local_id = lap.remote_id;
-    apr.remote_id = lap.local_id;
-    apr.status = IB_CM_AP_UNSUPPORTED;
-    if (known == nullptr || known->now() != state::established)
-        apr.status = IB_CM_AP_INVALID_COMM_ID;
-    else if (lap.remote_qpn != known->qp.attributes().num)
-        apr.status = IB_CM_AP_INVALID_QPN;
-    fx.send(to, apr, new_transaction_id());
+    apr.status = again           ? std::uint8_t{IB_CM_AP_LOADED}
+                 : to != nullptr ? to->check(lap)
+                                 : std::uint8_t{IB_CM_AP_INVALID_COMM_ID};
+    if (apr.status != IB_CM_AP_LOADED) {
+        apr.local_id = lap.remote_id;
+        apr.remote_id = lap.local_id;
+        return fx.send(source, apr, new_transaction_id());
+    }
+    if (!to->reserve_exchange()) return; // the LAP is lost, and comes again
+    cause why{again ? event::lap_again : event::lap, fx};
+    why.message = &message;
+    if (!to->raise(why)) ++counters.unexpected;
+}
+
+void cm_port::receive_path_response(const any_message& message, effects& fx) {
+    const auto& apr = std::get<apr_message>(message);
+    connection* const to = addressee(apr);
+    cause why{apr.status == IB_CM_AP_LOADED ? event::apr : event::apr_refused, fx};
+    why.message = &message;
+    if (to == nullptr || !to->raise(why)) ++counters.unexpected;
 }
 
 void cm_port::receive_request(const req_message& req, const any_message& message,

@@ -61,6 +61,7 @@ void connection::reject_by_client(const cause& why) {
 // A request that no client has yet ends at once.
 void connection::take_rejection(const cause& why) {
     fill_reply(std::get<rej_message>(*why.message));
+    finish_path_verb(STATUS_REQUEST_ABORTED, why.fx);
     if (waits_in != nullptr) waits_in->withdraw(*this);
     enter_timewait(why.fx);
     finish_verb(STATUS_REQUEST_NOT_ACCEPTED, 0, why.fx);

@@ -30,7 +30,11 @@ bool connection::take_request(const req_message& from, const datagram_address& s
     terms.type =
         from.transport == transport_service::rc ? IB_QPT_RELIABLE_CONN : IB_QPT_UNRELIABLE_CONN;
     terms.primary = path_in(from.primary, from);
-    terms.alternate = from.has_alternate() ? path_in(from.alternate, from) : sa_path_record_t{};
+    terms.alternate = {};
+    if (from.has_alternate()) {
+        terms.alternate.path = path_in(from.alternate, from);
+        terms.alternate.ack_timeout = from.alternate.local_ack_timeout;
+    }
     terms.retry_count = from.retry_count;
     terms.rnr_retry_count = from.rnr_retry_count;
     terms.ack_timeout = from.primary.local_ack_timeout;
@@ -60,7 +64,7 @@ ib_cm_request_t connection::describe_request() const {
     request.qpn = peer.qpn;
     request.srq = peer.srq;
     request.primary_path = terms.primary;
-    request.alt_path = terms.alternate;
+    request.alt_path = terms.alternate.path;
     const req_message& from = *request_;
     request.resp_res = from.responder_resources;
     request.init_depth = from.initiator_depth;

@@ -46,7 +46,7 @@ NTSTATUS resolution::begin(IRP* irp, const ib_cm_resolve_ud_t& wanted, ib_cm_ud_
     response_timeout_ = wanted.remote_resp_timeout;
     if (wanted.p_path != nullptr) {
         path_ = *wanted.p_path;
-        if (!at_->locate(path_)) return STATUS_INVALID_PARAMETER;
+        if (!at_->attributes().locate(path_)) return STATUS_INVALID_PARAMETER;
     }
     if (!waits_.park(irp, *at_, verb::resolve, this)) return STATUS_CANCELLED;
     reply_ = reply;
@@ -67,7 +67,7 @@ void resolution::path_ended(port_object& object, NTSTATUS status, const sa_path_
     if (found != nullptr) self.path_ = *found;
     if (found == nullptr)
         self.finish(status, fx);
-    else if (self.at_->locate(self.path_))
+    else if (self.at_->attributes().locate(self.path_))
         self.send_request(fx);
     else
         self.finish(STATUS_HOST_UNREACHABLE, fx);
@@ -105,7 +105,7 @@ NTSTATUS resolution::fill_reply(const sidr_rep_message& from) {
     if (valid) {
         to.qpn = from.qpn;
         to.q_key = from.q_key;
-        to.av = address_vector(path_, *at_->locate(path_), at_->number);
+        to.av = address_vector(path_, *at_->attributes().locate(path_));
     }
     to.info_length = from.info_length;
     std::ranges::copy(from.info, to.info);

@@ -20,7 +20,9 @@ ticks connection::half_of_peers_wait() const {
 
 bool connection::has_retries() const {
     using enum state;
-    return contains(req_sent | mra_req_rcvd | rep_sent | mra_rep_rcvd | dreq_sent, state_);
+    return contains(req_sent | mra_req_rcvd | rep_sent | mra_rep_rcvd | dreq_sent | lap_sent |
+                        mra_lap_rcvd,
+                    state_);
 }
 
 void connection::on_time(effects& fx) {

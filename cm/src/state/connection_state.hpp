@@ -17,10 +17,17 @@ enum class state : std::uint8_t {
     rep_sent,     // passive end: waits for RTU
     mra_rep_rcvd, // likewise; the peer needs more time
     established,
-    dreq_sent, // this end has ended the connection: stops the queue pair, sends DREQ, waits for
-               // DREP
-    dreq_rcvd, // the peer has: stops the queue pair, sends DREP
-    timewait,  // packets may be on their way; duplicates get the last response again
+    // likewise, while an alternate path is exchanged:
+    lap_sent,     // this end waits for APR
+    mra_lap_rcvd, // likewise; the peer needs more time
+    apr_rcvd,     // the peer has loaded it; this end's queue pair loads it
+    lap_rcvd,     // until CmRespondPath
+    mra_lap_sent, // likewise; the peer was asked for more time
+    apr_due,      // this end's queue pair loads it, then APR is sent
+    dreq_sent,    // this end has ended the connection: stops the queue pair, sends DREQ, waits for
+                  // DREP
+    dreq_rcvd,    // the peer has: stops the queue pair, sends DREP
+    timewait,     // packets may be on their way; duplicates get the last response again
     ended,
 };
 inline constexpr unsigned state_count = static_cast<unsigned>(state::ended) + 1;
@@ -36,6 +43,10 @@ enum class event : std::uint8_t {
     rtu,
     dreq,
     drep,
+    lap,
+    lap_again, // that is known
+    apr,
+    apr_refused,
     // The client:
     accept,
     complete,
@@ -44,6 +55,9 @@ enum class event : std::uint8_t {
     close,
     cancel, // of the verb that waits: CmConnect, CmCompleteConnect, CmAccept
     comm_est,
+    load_path,
+    accept_path,
+    refuse_path,
     // Parts of the package:
     path_found,
     path_missing,
@@ -52,10 +66,12 @@ enum class event : std::uint8_t {
     peer_ready,  // likewise, at the passive end of a peer-to-peer connection
     qp_sends,    // in RTS
     qp_stopped,  // in ERROR, or it can't be changed
-    qp_failed,   // a change that precedes the end of the connection failed
-    stale,       // the peer's queue pair is in a new connection
-    timeout,     // the time of the state is over
-    exhausted,   // likewise, after the last retry
+    path_loaded,
+    path_failed,
+    qp_failed, // a change that precedes the end of the connection failed
+    stale,     // the peer's queue pair is in a new connection
+    timeout,   // the time of the state is over
+    exhausted, // likewise, after the last retry
 };
 inline constexpr unsigned event_count = static_cast<unsigned>(event::exhausted) + 1;
 

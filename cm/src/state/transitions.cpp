@@ -11,6 +11,10 @@ constexpr state_set requesting = req_sent | mra_req_rcvd;
 constexpr state_set replied = rep_rcvd | mra_rep_sent;
 constexpr state_set requested = req_rcvd | mra_req_sent;
 constexpr state_set replying = rep_sent | mra_rep_rcvd;
+constexpr state_set requesting_path = lap_sent | mra_lap_rcvd;
+constexpr state_set path_requested = lap_rcvd | mra_lap_sent;
+constexpr state_set connected =
+    requesting_path | path_requested | only(established) | only(apr_rcvd) | only(apr_due);
 constexpr std::optional<state> same;
 
 constexpr transition rows[] = {
@@ -71,15 +75,38 @@ constexpr transition rows[] = {
     {replying, event::close, action::reject_abandoned, timewait},
 
     // ---- established
-    {only(established), event::qp_sends, action::finish_establishment, same},
-    {only(established), event::qp_failed, action::begin_disconnect, dreq_sent},
-    {only(established), event::rep, action::repeat, same}, // the RTU was lost
-    {only(established), event::rej, action::take_rejection, timewait},
-    {only(established), event::dreq, action::begin_stop, dreq_rcvd},
-    {only(established), event::disconnect, action::begin_disconnect, dreq_sent},
-    {only(established), event::close, action::begin_disconnect, dreq_sent},
-    {only(established), event::cancel, action::begin_disconnect, dreq_sent},
-    {only(established), event::stale, action::begin_disconnect, dreq_sent},
+    {connected, event::qp_sends, action::finish_establishment, same},
+    {connected, event::qp_failed, action::begin_disconnect, dreq_sent},
+    {connected, event::rep, action::repeat, same}, // the RTU was lost
+    {connected, event::rej, action::take_rejection, timewait},
+    {connected, event::dreq, action::begin_stop, dreq_rcvd},
+    {connected, event::disconnect, action::begin_disconnect, dreq_sent},
+    {connected, event::close, action::begin_disconnect, dreq_sent},
+    {connected, event::cancel, action::begin_disconnect, dreq_sent},
+    {connected, event::stale, action::begin_disconnect, dreq_sent},
+
+    // ---- an alternate path that this end loads
+    {only(established), event::load_path, action::send_lap, lap_sent},
+    {requesting_path, event::mra, action::extend_wait, mra_lap_rcvd},
+    {requesting_path, event::timeout, action::resend_path_message, lap_sent},
+    {requesting_path, event::exhausted, action::path_unanswered, established},
+    {requesting_path, event::apr, action::load_own_path, apr_rcvd},
+    {requesting_path, event::apr_refused, action::take_path_refusal, established},
+    {requesting_path, event::lap, action::yield_to_lap, lap_rcvd},
+    {only(apr_rcvd), event::path_loaded, action::finish_path, established},
+    {only(apr_rcvd), event::path_failed, action::finish_path, established},
+
+    // ---- an alternate path that the peer loads
+    {only(established), event::lap, action::take_lap, lap_rcvd},
+    {path_requested, event::lap, action::take_lap, lap_rcvd}, // in place of an earlier one
+    {established | mra_lap_sent, event::lap_again, action::repeat_path_message, same},
+    {lap_rcvd | apr_due, event::lap_again, action::nothing, same},
+    {path_requested, event::timeout, action::request_time_for_path, mra_lap_sent},
+    {path_requested, event::accept_path, action::load_peers_path, apr_due},
+    {path_requested, event::refuse_path, action::refuse_path, established},
+    {only(apr_due), event::path_loaded, action::send_apr, established},
+    {only(established), event::timeout, action::forget_path, same},
+    {only(apr_due), event::path_failed, action::fail_path, established},
 
     // ---- the end of a connection
     {only(dreq_sent), event::qp_stopped, action::send_dreq, same},

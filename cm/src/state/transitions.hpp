@@ -43,8 +43,23 @@ enum class action : std::uint8_t {
     disconnected, // DREP arrived
     unconfirmed,  // no DREP in time
     end,          // forgets the connection
+    send_lap,
+    resend_path_message, // LAP again, and waits again
+    path_unanswered,     // no APR in time
+    take_path_refusal,
+    load_own_path, // the peer has loaded it
+    finish_path,
+    take_lap,
+    yield_to_lap,          // likewise; the LAP of this end has failed
+    request_time_for_path, // MRA: the client needs more time
+    load_peers_path,
+    refuse_path, // APR, with the client's status
+    send_apr,
+    fail_path,           // the queue pair could not load it
+    repeat_path_message, // the last response again, for a duplicate
+    forget_path,         // the peer no longer repeats its LAP
 };
-inline constexpr unsigned action_count = static_cast<unsigned>(action::end) + 1;
+inline constexpr unsigned action_count = static_cast<unsigned>(action::forget_path) + 1;
 
 struct transition {
     state_set from;

@@ -27,6 +27,8 @@ inline std::optional<IB_PORT_STATE> port_state_after(IB_ASYNC_EVENT event) {
 ///                      is referenced until it returns
 ///   lifecycle          a lock that is constructed from the owner and held during `port_changed`
 ///   hca_failed()       in the up-call of the fatal event, if the owner has such a function
+///   watches_all_ports  a constant, if the owner has it: port_changed() is called for the events of
+///                      the HCA's other ports, too
 template <class Owner>
 class port_watcher {
 public:
@@ -57,16 +59,19 @@ public:
     /// Null: no HCA is open.
     IB_CA* ca() const { return ca_; }
     UCHAR number() const { return number_; }
-    /// Queries the port of the open HCA. IRQL: PASSIVE_LEVEL.
-    port_block query() const { return {ca_, number_}; }
+    /// Queries the port of the open HCA, or another one. IRQL: PASSIVE_LEVEL.
+    port_block query() const { return query(number_); }
+    port_block query(UCHAR which) const { return {ca_, which}; }
 
 private:
     static port_watcher& of(void* self) { return *static_cast<port_watcher*>(self); }
 
     static void event_occurred(IB_CA*, void* self, UCHAR which, IB_ASYNC_EVENT event) {
         port_watcher& own = of(self);
-        if (which != own.number_) return;
-        own.owner_.port_event(event);
+        if (which == own.number_)
+            own.owner_.port_event(event);
+        else if constexpr (!requires { Owner::watches_all_ports; })
+            return;
         if (own.queued_.exchange(true)) return;
         intrusive_ptr_add_ref(&own.owner_);
         ExQueueWorkItem(&own.item_, DelayedWorkQueue);
