@@ -285,7 +285,7 @@ TEST_P(CmPathMessages, SlowClient_PeerIsAskedForTime) {
     EXPECT_EQ(peer.receive<cm::apr_message>().status, IB_CM_AP_LOADED);
 }
 
-TEST_P(CmPathMessages, QueuePairThatCannotLoad_IsARefusal) {
+TEST_P(CmPathMessages, QueuePairThatCannotLoad_RejectsThePath) {
     peer.send(lap());
     link.next_event();
     EXPECT_EQ(modify_qp(qp, ci::to_state(IB_QPS_ERROR)), STATUS_SUCCESS);

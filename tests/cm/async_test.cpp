@@ -100,6 +100,36 @@ TEST_P(CmAsync, TwoStepsOfTheClient_CompleteTheConnection) {
     });
 }
 
+TEST_P(CmAsync, LoadPath_ReturnsThePeersResponse) {
+    run([](async_end& client, async_end& server,
+           cm::connect_options wanted) -> asio::awaitable<void> {
+        wanted.data = "ping";
+        cm::listener listener = co_await cm::listen(server.cm, service);
+        auto [passive, active] =
+            co_await (serve(server, listener) &&
+                      cm::connect(client.cm, client.qp, wanted, asio::use_awaitable));
+        const auto respond = [&, &link = passive](UCHAR status) -> asio::awaitable<void> {
+            const ib_cm_event_t event = co_await link.next_event();
+            EXPECT_EQ(event.type, ULONG{IB_CM_EVENT_PATH_REQUESTED});
+            ib_cm_path_response_t response{};
+            response.status = status;
+            co_await cm::respond_path(link, response);
+        };
+        const auto load = [&, &link = active.link](
+                              const char* data) -> asio::awaitable<std::pair<NTSTATUS, UCHAR>> {
+            const auto [error, response] = co_await cm::load_path(
+                link, *wanted.path, data, asio::as_tuple(asio::use_awaitable));
+            co_return std::pair(error ? dispatch::status_of(error) : STATUS_SUCCESS,
+                                response.status);
+        };
+        EXPECT_EQ(co_await (load("a") && respond(IB_CM_AP_REJECTED)),
+                  std::pair(STATUS_REQUEST_NOT_ACCEPTED, UCHAR{IB_CM_AP_REJECTED}));
+        EXPECT_EQ(co_await (load("b") && respond(IB_CM_AP_LOADED)),
+                  std::pair(STATUS_SUCCESS, UCHAR{IB_CM_AP_LOADED}));
+        EXPECT_EQ(cm_end::attributes(client.qp).apm_state, IB_APM_REARM);
+    });
+}
+
 TEST_P(CmAsync, RejectedConnect_ReportsReasonAndPrivateData) {
     run([](async_end& client, async_end& server,
            cm::connect_options wanted) -> asio::awaitable<void> {

@@ -194,19 +194,19 @@ NT_API NTSTATUS CiCreateQp(IB_PD* pPd, const ib_qp_create_t* pCreate, struct _CI
 /* Changes the attributes that pModify->opts names, and the state if it names IB_MOD_QP_STATE.
    Modify and flush of one queue pair execute one at a time, in their order. STATUS_SUCCESS.
    Otherwise nothing changed. STATUS_INVALID_DEVICE_STATE: the transition does not exist for this
-   type, current_state is not the state, the send queue is not yet drained, IB_APM_REARM is
-   requested in IB_APM_ARMED or without an alternate path, or IB_APM_MIGRATED in IB_APM_REARM.
+   type, current_state is not the state, or the send queue is not yet drained.
    STATUS_INVALID_PARAMETER: also a required attribute is missing, an attribute is not allowed in
    this transition, or a value is out of its range. STATUS_NOT_SUPPORTED: also an attribute that the
    HCA does not support, and IB_QPS_RTS of iWARP, which has a connection management of its own. An
    alternate path and IB_APM_REARM are supported with IB_CA_CAP_AUTO_PATH_MIGRATION.
-   Path migration: an end with IB_APM_REARM enters IB_APM_ARMED when it receives a packet of a peer
-   that is rearmed, too. An armed end of a reliable connection migrates when the last retry has
-   failed, instead of IB_WC_RETRY_EXCEEDED. Each armed end migrates when IB_APM_MIGRATED is
-   requested, and when its peer has migrated. The primary and the alternate path are then exchanged,
-   with their P_Keys and timeouts, the state is IB_APM_MIGRATED, and IB_AE_PATH_MIGRATED occurs at
-   both ends. A peer that has migrated to another path than the alternate one is not heard:
-   IB_AE_PATH_MIGRATION_ERROR occurs once.
+   Path migration: IB_APM_REARM in IB_APM_ARMED or without an alternate path, and IB_APM_MIGRATED in
+   IB_APM_REARM, return STATUS_INVALID_DEVICE_STATE. An end with IB_APM_REARM enters IB_APM_ARMED
+   when it receives a packet of a peer that is rearmed, too. An armed end of a reliable connection
+   migrates when the last retry has failed, instead of IB_WC_RETRY_EXCEEDED. Each armed end migrates
+   when IB_APM_MIGRATED is requested, and when its peer has migrated. The primary and the alternate
+   path are then exchanged, with their P_Keys and timeouts, the state is IB_APM_MIGRATED, and
+   IB_AE_PATH_MIGRATED occurs at both ends. A peer that has migrated to another path than the
+   alternate one is not heard: IB_AE_PATH_MIGRATION_ERROR occurs once.
    Source: IBA 11.2.5.2, tables 91 and 92; 17.2.8 (path migration). */
 NT_API NTSTATUS CiModifyQp(IB_QP* pQp, const ib_qp_mod_t* pModify, struct _CI_UDATA* pUserData,
                            IRP* pIrp);

@@ -189,8 +189,8 @@ private:
     // loading_paths.cpp
     void send_lap(const cause& why);
     void resend_path_message(const cause& why);
-    void path_unanswered(const cause& why);
-    void take_path_refusal(const cause& why);
+    void path_timed_out(const cause& why);
+    void take_path_rejection(const cause& why);
     void load_own_path(const cause& why);
     void finish_path(const cause& why);
     void take_lap(const cause& why);

@@ -82,9 +82,9 @@ void connection::repeat_path_message(const cause& why) {
     why.fx.send(peer.address, exchange_->last);
 }
 
-void connection::path_unanswered(const cause& why) { finish_path_verb(STATUS_IO_TIMEOUT, why.fx); }
+void connection::path_timed_out(const cause& why) { finish_path_verb(STATUS_IO_TIMEOUT, why.fx); }
 
-void connection::take_path_refusal(const cause& why) {
+void connection::take_path_rejection(const cause& why) {
     at->clear_deadline(*this);
     IRP* const irp = path_waits_.take();
     if (irp == nullptr) return;
@@ -123,7 +123,7 @@ bool connection::knows(const lap_message& lap) const {
     return exchange_ != nullptr && exchange_->is_peers && exchange_->request == lap;
 }
 
-// Of two LAPs that cross, that of the active end is executed.
+// When two LAPs cross, that of the active end is executed.
 std::uint8_t connection::check(const lap_message& lap) const {
     if (!is_established()) return IB_CM_AP_INVALID_COMM_ID;
     if (lap.remote_qpn != qp.attributes().num) return IB_CM_AP_INVALID_QPN;

@@ -45,8 +45,8 @@ enum class action : std::uint8_t {
     end,          // forgets the connection
     send_lap,
     resend_path_message, // LAP again, and waits again
-    path_unanswered,     // no APR in time
-    take_path_refusal,
+    path_timed_out,      // no APR in time
+    take_path_rejection,
     load_own_path, // the peer has loaded it
     finish_path,
     take_lap,

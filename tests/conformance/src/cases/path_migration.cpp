@@ -115,9 +115,9 @@ void request_migrates_both_ends(world& here) {
 constexpr const char* capability = "An alternate path and IB_APM_REARM are supported with "
                                    "IB_CA_CAP_AUTO_PATH_MIGRATION.";
 constexpr const char* wrong_request =
-    "IB_APM_REARM is requested in IB_APM_ARMED or without an alternate path, or IB_APM_MIGRATED in "
-    "IB_APM_REARM.";
-constexpr const char* armed = "an end with IB_APM_REARM enters IB_APM_ARMED when it receives a "
+    "IB_APM_REARM in IB_APM_ARMED or without an alternate path, and IB_APM_MIGRATED in "
+    "IB_APM_REARM, return STATUS_INVALID_DEVICE_STATE.";
+constexpr const char* armed = "An end with IB_APM_REARM enters IB_APM_ARMED when it receives a "
                               "packet of a peer that is rearmed, too.";
 constexpr const char* exchanged =
     "The primary and the alternate path are then exchanged, with their P_Keys and timeouts, the "
