@@ -371,7 +371,7 @@ void run_seed(std::uint64_t seed) {
             ASSERT_EQ(end.sent[each].WrId, each);
             ASSERT_EQ(end.sent[each].Status, ULONG{IB_WC_SUCCESS});
         }
-        const std::size_t total = end.sent.size() * size;
+        const auto total = static_cast<std::ptrdiff_t>(end.sent.size() * size);
         EXPECT_TRUE(std::equal(from[i]->bytes.begin(), from[i]->bytes.begin() + total,
                                to[1 - i]->bytes.begin()));
         EXPECT_EQ(end.attr.apm_state, IB_APM_MIGRATED);
