@@ -26,7 +26,8 @@
 
    A client that changes the state itself, as librdmacm does, leaves h_qp NULL and gives the queue
    pair's number, type and use of shared receives: qpn, qp_type and srq. The package then calls no
-   verb for it; CmQueryQpChange returns the attributes of the peer and the path.
+   verb for it, and loads no alternate path; CmQueryQpChange returns the attributes of the peer and
+   the path.
 
    Times are codes: 4.096 us * 2^n. All times are machine time.
 

@@ -13,7 +13,7 @@ void connection::start_receiving(const cause& why) {
 // The connection does without an alternate path that can't be loaded.
 std::uint8_t connection::failover_of(std::uint8_t wanted) {
     terms.fails_over = false;
-    if (!at->migrates) return IB_CM_FAILOVER_NOT_SUPPORTED;
+    if (!migrates()) return IB_CM_FAILOVER_NOT_SUPPORTED;
     if (wanted != IB_CM_FAILOVER_ACCEPTED) return wanted;
     if (!terms.alternate.exists()) return IB_CM_FAILOVER_ACCEPTED;
     terms.fails_over = locate_alternate(terms.alternate);

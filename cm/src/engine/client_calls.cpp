@@ -65,7 +65,8 @@ NTSTATUS connection::connect(IRP* irp, const ib_cm_connect_t& wanted, ib_cm_repl
                                    data_.begin() + ip_header_size + limit);
         store(*wanted.p_ip, std::span(data_).first<ip_header_size>());
     }
-    if (wanted.p_alt_path != nullptr && !at->migrates) return STATUS_NOT_SUPPORTED;
+    if (wanted.p_alt_path != nullptr && (!at->migrates || wanted.h_qp == nullptr))
+        return STATUS_NOT_SUPPORTED;
     take_wanted(wanted);
     const bool has_path = wanted.p_primary_path != nullptr;
     if (has_path && !locate_path()) return STATUS_INVALID_PARAMETER;
@@ -108,8 +109,8 @@ NTSTATUS connection::accept(IRP* irp, const ib_cm_accept_t& wanted, effects& fx)
     terms.offered_rnr_retry_count = wanted.rnr_retry_cnt;
     terms.rnr_nak_timeout = wanted.rnr_nak_timeout;
     terms.access = wanted.access_ctrl;
-    failover_ = failover_of(wanted.failover);
     take_qp(wanted);
+    failover_ = failover_of(wanted.failover);
     raise({event::accept, fx});
     return STATUS_PENDING;
 }

@@ -260,6 +260,8 @@ private:
         else
             qp.set_numbers(wanted.qpn, wanted.qp_type, wanted.srq != FALSE);
     }
+    /// The package loads an alternate path, so it changes the queue pair.
+    bool migrates() const;
     /// Decides whether the alternate path of the request is loaded.
     std::uint8_t failover_of(std::uint8_t wanted);
     /// Finds the path's keys in the port's tables. False: the port has no such key or GID.

@@ -13,12 +13,14 @@ namespace irpverbs::cm::engine {
 
 // ---- the verbs
 
+bool connection::migrates() const { return at->migrates && !qp.is_client_changed(); }
+
 NTSTATUS connection::load_path(IRP* irp, const sa_path_record_t& path,
                                std::span<const std::uint8_t> data, ib_cm_path_response_t* response,
                                effects& fx) {
     if (state_ != state::established || qp.busy() || !path_waits_.empty())
         return is_established() ? STATUS_DEVICE_BUSY : state_failure();
-    if (!at->migrates) return STATUS_NOT_SUPPORTED;
+    if (!migrates()) return STATUS_NOT_SUPPORTED;
     alternate_path wanted{path, {}, ack_timeout(path.PacketLifeTime, at->ack_delay)};
     if (!is_path(path) || !locate_alternate(wanted)) return STATUS_INVALID_PARAMETER;
     if (!reserve_exchange()) return STATUS_INSUFFICIENT_RESOURCES;
@@ -127,7 +129,7 @@ bool connection::knows(const lap_message& lap) const {
 std::uint8_t connection::check(const lap_message& lap) const {
     if (!is_established()) return IB_CM_AP_INVALID_COMM_ID;
     if (lap.remote_qpn != qp.attributes().num) return IB_CM_AP_INVALID_QPN;
-    if (!at->migrates) return IB_CM_AP_UNSUPPORTED;
+    if (!migrates()) return IB_CM_AP_UNSUPPORTED;
     if (as == role::active && contains(state::lap_sent | state::mra_lap_rcvd, state_))
         return IB_CM_AP_REJECTED;
     alternate_path wanted{path_of(lap.alternate), {}, 0};

@@ -47,6 +47,8 @@ public:
     /// The verb has ended. No value: another one is to be sent.
     std::optional<qp_outcome> advance(NTSTATUS status);
 
+    /// The client changes the queue pair.
+    bool is_client_changed() const { return qp_ == nullptr; }
     /// False: the queue pair is the client's.
     bool busy() const { return busy_; }
     /// Whether the queue pair is beyond INIT and not stopped.
