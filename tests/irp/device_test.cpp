@@ -3,6 +3,7 @@
 #include <support/bug_checks.hpp>
 #include <support/irp_stack.hpp>
 
+#include <dispatch/testing/explore.hpp>
 #include <irp/verifier.hpp>
 
 #include <functional>
@@ -222,5 +223,26 @@ TEST_P(Device, DeleteOrDetachMisuse_IsReported) {
 }
 
 IRPVERBS_ON_BOTH_MACHINES(Device);
+
+// The runs of a campaign share a process: a run that a bug check ended must leave no lock behind.
+TEST(DeviceMisuse, RunsEndedByIt_LaterRunsGoOn) {
+    irpverbs::dispatch::explore_options several;
+    several.random_runs = 3;
+    several.pct_runs = 0;
+    several.stop_at_failure = false;
+    several.shrink_budget = 0;
+    for (const bool deletes : {true, false}) {
+        const auto summary = irpverbs::dispatch::explore(several, [&](auto&) {
+            DRIVER_OBJECT driver{};
+            DEVICE_OBJECT* lower = nullptr;
+            DEVICE_OBJECT* upper = nullptr;
+            IoCreateDevice(&driver, 0, nullptr, FILE_DEVICE_UNKNOWN, 0, FALSE, &lower);
+            IoCreateDevice(&driver, 0, nullptr, FILE_DEVICE_UNKNOWN, 0, FALSE, &upper);
+            IoAttachDeviceToDeviceStack(upper, lower);
+            deletes ? IoDeleteDevice(lower) : IoDetachDevice(upper);
+        });
+        EXPECT_EQ(summary.random.failures, 3u);
+    }
+}
 
 } // namespace

@@ -17,6 +17,7 @@
 #include <cstdlib>
 #include <mutex>
 #include <new>
+#include <optional>
 
 using namespace irpverbs::irp;
 using namespace irpverbs::dispatch::detail;
@@ -68,6 +69,38 @@ void unlink_from_driver(DEVICE_OBJECT* device) {
     while (*place != nullptr && *place != device)
         place = &(*place)->NextDevice;
     if (*place != nullptr) *place = device->NextDevice;
+}
+
+// A use of a device that ends in a bug check.
+struct misuse {
+    ULONG_PTR id;
+    const char* text;
+};
+
+// Without stack_lock: a bug check may end a simulated run, which never releases what it holds.
+void stop_on(const std::optional<misuse>& found, const DEVICE_OBJECT* device) {
+    if (found)
+        bug_check(DRIVER_VERIFIER_IOMANAGER_VIOLATION, found->text, found->id,
+                  reinterpret_cast<ULONG_PTR>(device));
+}
+
+std::optional<misuse> mark_deleted(DEVICE_OBJECT* device) {
+    const std::lock_guard guard(stack_lock);
+    if (device->AttachedDevice != nullptr)
+        return misuse{0x201, "IoDeleteDevice: another device is attached to this one"};
+    if (device->Deleted != 0) return misuse{0x202, "IoDeleteDevice: the device was deleted before"};
+    device->Deleted = 1;
+    unlink_from_driver(device);
+    return std::nullopt;
+}
+
+std::optional<misuse> unlink_attached(DEVICE_OBJECT* target) {
+    const std::lock_guard guard(stack_lock);
+    if (target->AttachedDevice == nullptr)
+        return misuse{0x220, "IoDetachDevice: nothing is attached to this device"};
+    target->AttachedDevice->AttachedTo = nullptr;
+    target->AttachedDevice = nullptr;
+    return std::nullopt;
 }
 
 // References the device until its completion routine has returned.
@@ -148,19 +181,7 @@ NTSTATUS IoCreateDevice(PDRIVER_OBJECT DriverObject, ULONG DeviceExtensionSize,
 void IoDeleteDevice(PDEVICE_OBJECT DeviceObject) {
     require(DeviceObject, "IoDeleteDevice: the device is NULL");
     VERIFY_IRQL(IoDeleteDevice);
-    {
-        const std::lock_guard guard(stack_lock);
-        if (DeviceObject->AttachedDevice != nullptr)
-            bug_check(DRIVER_VERIFIER_IOMANAGER_VIOLATION,
-                      "IoDeleteDevice: another device is attached to this one", 0x201,
-                      reinterpret_cast<ULONG_PTR>(DeviceObject));
-        if (DeviceObject->Deleted != 0)
-            bug_check(DRIVER_VERIFIER_IOMANAGER_VIOLATION,
-                      "IoDeleteDevice: the device was deleted before", 0x202,
-                      reinterpret_cast<ULONG_PTR>(DeviceObject));
-        DeviceObject->Deleted = 1;
-        unlink_from_driver(DeviceObject);
-    }
+    stop_on(mark_deleted(DeviceObject), DeviceObject);
     remove_device_name(*DeviceObject);
     if (instrumented()) irpverbs::irp::verify::device_deleted(DeviceObject);
     dereference_object(DeviceObject->Header);
@@ -183,13 +204,7 @@ PDEVICE_OBJECT IoAttachDeviceToDeviceStack(PDEVICE_OBJECT SourceDevice,
 void IoDetachDevice(PDEVICE_OBJECT TargetDevice) {
     require(TargetDevice, "IoDetachDevice: the device is NULL");
     VERIFY_IRQL(IoDetachDevice);
-    const std::lock_guard guard(stack_lock);
-    if (TargetDevice->AttachedDevice == nullptr)
-        bug_check(DRIVER_VERIFIER_IOMANAGER_VIOLATION,
-                  "IoDetachDevice: nothing is attached to this device", 0x220,
-                  reinterpret_cast<ULONG_PTR>(TargetDevice));
-    TargetDevice->AttachedDevice->AttachedTo = nullptr;
-    TargetDevice->AttachedDevice = nullptr;
+    stop_on(unlink_attached(TargetDevice), TargetDevice);
 }
 
 PDEVICE_OBJECT IoGetAttachedDevice(PDEVICE_OBJECT DeviceObject) {
