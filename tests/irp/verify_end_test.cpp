@@ -272,6 +272,28 @@ TEST(RemoveLockRelease2, Kept_IsNotReported) {
             major)))
             << int{major};
 }
+// A driver that resumes the requests which it held acquires the lock for each, and they pend.
+TEST(RemoveLockRelease2Rule, AcquiredForAnotherRequest_IsNotReported) {
+    EXPECT_TRUE(nothing(found_in([](sim_machine&) {
+        IO_REMOVE_LOCK lock;
+        IRP* held = nullptr;
+        IoInitializeRemoveLock(&lock, lock_tag, 0, 0);
+        lambda_driver driver([&](DEVICE_OBJECT*, IRP* irp) -> NTSTATUS {
+            if (held != nullptr) {
+                IoAcquireRemoveLock(&lock, held);
+                return complete(irp, STATUS_SUCCESS);
+            }
+            IoMarkIrpPending(irp);
+            held = irp;
+            return STATUS_PENDING;
+        });
+        request first;
+        first.send(driver);
+        request(1).send(driver);
+        IoReleaseRemoveLock(&lock, held);
+        complete(held, STATUS_SUCCESS);
+    })));
+}
 void both(IO_REMOVE_LOCK* one, IO_REMOVE_LOCK* two) {
     IoAcquireRemoveLock(one, &first_tag);
     IoAcquireRemoveLock(two, &first_tag);

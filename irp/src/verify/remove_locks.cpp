@@ -80,6 +80,13 @@ pending_report* check_second_lock(irp_tracker& tracker, const frame& mine,
                 .with("other one acquired at", acquired_at(tracker, mine));
 }
 
+// True if the tag is another request, which a dispatch routine sends on beside its own: a driver
+// that resumes held requests acquires the lock for each.
+bool is_for_another(irp_tracker& tracker, const frame& mine, const void* tag) {
+    const record* other = tracker.find(static_cast<const IRP*>(tag));
+    return other != nullptr && other != mine.irp && other->stage == stage::sent;
+}
+
 } // namespace
 
 void remove_lock_initialized(IO_REMOVE_LOCK* lock) {
@@ -117,8 +124,9 @@ void remove_lock_acquired(IO_REMOVE_LOCK* lock, void* tag) {
             mine->remove_lock = lock;
             if (is_own(mine->device, lock)) known.device = mine->device;
         }
-        const std::uint64_t within = mine != nullptr ? mine->holder : 0;
-        const std::uint64_t request = mine != nullptr ? mine->irp->generation : 0;
+        const bool for_mine = mine != nullptr && !is_for_another(tracker, *mine, tag);
+        const std::uint64_t within = for_mine ? mine->holder : 0;
+        const std::uint64_t request = for_mine ? mine->irp->generation : 0;
         known.holders.push_back({tag, within, request, core::capture_stack()});
     }
     emit(tracker, report);
