@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstring>
 #include <functional>
 #include <string>
@@ -93,6 +94,14 @@ TEST(PoolOverrun, Broken_IsReported) {
     ExFreePool(block);
     EXPECT_TRUE(only_reported(seen, "PoolOverrun", violation, 0x51));
     EXPECT_TRUE(seen.all()[0].has_stack("allocated at"));
+}
+
+TEST(PoolOverrunRule, LastByteOfTheGuard_IsReported) {
+    findings seen{check::pool};
+    char* block = allocate(20);
+    block[20 + 63] = 1;
+    ExFreePool(block);
+    EXPECT_TRUE(only_reported(seen, "PoolOverrun", violation, 0x51));
 }
 
 TEST(PoolOverrun, Kept_IsNotReported) {
@@ -473,6 +482,17 @@ TEST(FreedMemoryWritten, Broken_IsReported) {
               }),
               "FreedMemoryWritten");
 }
+
+TEST(FreedMemoryWrittenRule, BytesBehindTheLastWord_AreReported) {
+    for (const SIZE_T size : {1, 4, 15})
+        EXPECT_EQ(rule_of_run([size] {
+                      char* block = allocate(size);
+                      ExFreePool(block);
+                      block[size - 1] = 1;
+                  }),
+                  "FreedMemoryWritten")
+            << size;
+}
 #endif
 
 TEST(FreedMemoryWritten, Kept_IsNotReported) {
@@ -482,6 +502,17 @@ TEST(FreedMemoryWritten, Kept_IsNotReported) {
                   ExFreePool(block);
               }),
               "");
+}
+
+TEST(PoolFreedTwiceRule, MemoryOfAnEarlierRunGivenOutUnchecked_IsNotReported) {
+    EXPECT_EQ(rule_of_run([] { ExFreePool(allocate(64)); }), "");
+    std::array<char*, 16> later{};
+    for (char*& each : later)
+        each = allocate(64 + 64); // as large as the block with its guard
+    const findings seen{check::pool};
+    for (char* each : later)
+        ExFreePool(each);
+    EXPECT_TRUE(nothing_reported(seen));
 }
 
 TEST(FreedMemory, MoreThanIsKeptBack_TheOldestIsGivenBack) {

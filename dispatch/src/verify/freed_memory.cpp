@@ -1,7 +1,9 @@
 #include "freed_memory.hpp"
 
+#include "pool_table.hpp"
 #include "verifier_rules.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
@@ -15,13 +17,18 @@ namespace {
 
 std::uintptr_t place_of(const void* memory) { return reinterpret_cast<std::uintptr_t>(memory); }
 
-// The last bytes of a block whose size is no multiple of a word stay as they are.
-std::size_t words_of(const freed_block& block) { return block.size / sizeof freed_pattern; }
+constexpr std::size_t word = sizeof freed_pattern;
+
+std::size_t words_of(const freed_block& block) { return (block.size + word - 1) / word; }
+// The last word may be a part of one.
+std::size_t length_of(const freed_block& block, std::size_t i) {
+    return std::min(word, block.size - i * word);
+}
 
 void fill(const freed_block& block) {
     char* to = static_cast<char*>(block.memory);
     for (std::size_t i = 0; i < words_of(block); ++i)
-        std::memcpy(to + i * sizeof freed_pattern, &freed_pattern, sizeof freed_pattern);
+        std::memcpy(to + i * word, &freed_pattern, length_of(block, i));
     ASAN_POISON_MEMORY_REGION(block.memory, block.size);
 }
 
@@ -31,20 +38,21 @@ std::size_t first_changed(const freed_block& block) {
     const char* from = static_cast<const char*>(block.memory);
     std::size_t i = 0;
     while (i < words_of(block) &&
-           std::memcmp(from + i * sizeof freed_pattern, &freed_pattern, sizeof freed_pattern) == 0)
+           std::memcmp(from + i * word, &freed_pattern, length_of(block, i)) == 0)
         ++i;
     return i;
 }
 
 std::optional<finding> give_back(const freed_block& block) {
     const std::size_t changed = first_changed(block);
+    pool_table::get().forget(block.memory);
     std::free(block.memory);
     if (changed == words_of(block)) return std::nullopt;
     finding found =
         make_finding(verifier_rules::FreedMemoryWritten,
                      "a " + block.name + " was written to after it was freed, at byte " +
-                         std::to_string(changed * sizeof freed_pattern),
-                     place_of(block.memory), changed * sizeof freed_pattern, block.size);
+                         std::to_string(changed * word),
+                     place_of(block.memory), changed * word, block.size);
     found.add_stack("freed at", block.freed_at);
     return found;
 }
@@ -79,7 +87,7 @@ freed_block freed_memory::remove_oldest() {
 }
 
 void freed_memory::keep(freed_block block) {
-    if (block.size == 0 || block.size > most_bytes / 4) {
+    if (block.size > most_bytes / 4) {
         std::free(block.memory);
         return;
     }

@@ -16,8 +16,10 @@
 namespace irpverbs::dispatch::detail {
 namespace {
 
-constexpr SIZE_T guard_size = 16;
+constexpr SIZE_T guard_size = 64;
 constexpr int guard_byte = 0xA5;
+// A block is not zeroed, so a driver that returns bytes which it never set shows them.
+constexpr int fresh_byte = 0xC7;
 
 std::string tag_text(ULONG tag) {
     std::string text = "'";
@@ -49,6 +51,7 @@ void check_pool_irql(processor& self, const rule& which, POOL_TYPE type, ULONG_P
 void* allocate_tracked(processor& self, POOL_TYPE type, SIZE_T size, ULONG tag) {
     auto* memory = static_cast<char*>(std::malloc(size + guard_size));
     if (memory == nullptr) return nullptr;
+    std::memset(memory, fresh_byte, size);
     std::memset(memory + size, guard_byte, guard_size);
     clear_live_objects(memory, size);
     lock_registry::get().remove(memory, size);
@@ -133,6 +136,7 @@ void check_block(processor& self, const pool_block& block, ULONG tag) {
 } // namespace
 
 void* allocate_checked(POOL_TYPE type, SIZE_T size, ULONG tag) {
+    sched_point(point::interlocked); // as on the lists of free blocks
     processor& self = this_processor();
     check_pool_irql(self, verifier_rules::IrqlExAllocatePool, type, 0x01, 0x02, "allocated", size);
     if (size == 0 && enabled(check::pool))
@@ -144,6 +148,7 @@ void* allocate_checked(POOL_TYPE type, SIZE_T size, ULONG tag) {
 }
 
 void free_checked(void* memory, ULONG tag) {
+    sched_point(point::interlocked, memory);
     processor& self = this_processor();
     if (verifying()) {
         pool_table& table = pool_table::get();

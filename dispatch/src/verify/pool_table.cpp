@@ -66,6 +66,11 @@ std::optional<pool_block> pool_table::freed_at(const void* memory) {
     return found->second;
 }
 
+void pool_table::forget(const void* memory) {
+    const std::lock_guard guard(guard_);
+    freed_.erase(key_of(memory));
+}
+
 std::vector<pool_block> pool_table::disown(const machine& owner) {
     std::vector<pool_block> blocks;
     {

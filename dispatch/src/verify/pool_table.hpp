@@ -36,6 +36,8 @@ public:
     /// Returns the live block that contains the address.
     std::optional<pool_block> around(const void* address);
     std::optional<pool_block> freed_at(const void* memory);
+    /// The memory is no freed block any more: malloc may give it out again, unseen by the table.
+    void forget(const void* memory);
 
     /// Returns the blocks of a machine, oldest first, and records that they have no owner.
     std::vector<pool_block> disown(const machine& owner);

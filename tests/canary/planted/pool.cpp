@@ -52,24 +52,19 @@ void use_dpc() {
     KeLowerIrql(level);
 }
 
-struct work {
-    WORK_QUEUE_ITEM item;
-    KEVENT begun;
-};
-
-void begin(void* parameter) {
-    KeSetEvent(&static_cast<work*>(parameter)->begun, IO_NO_INCREMENT, FALSE);
-}
+void begin(void* begun) { KeSetEvent(static_cast<KEVENT*>(begun), IO_NO_INCREMENT, FALSE); }
 
 void use_work_item() {
-    auto* job = allocated<work>(planted("WorkItemPaged") ? POOL_FLAG_PAGED : POOL_FLAG_NON_PAGED);
-    KeInitializeEvent(&job->begun, NotificationEvent, FALSE);
-    ExInitializeWorkItem(&job->item, begin, job);
-    ExQueueWorkItem(&job->item, DelayedWorkQueue);
-    if (planted("WorkItemReinitialised")) ExInitializeWorkItem(&job->item, begin, job);
-    if (!planted("WorkItemFreed"))
-        KeWaitForSingleObject(&job->begun, Executive, KernelMode, FALSE, nullptr);
-    ExFreePool(job);
+    KEVENT begun;
+    KeInitializeEvent(&begun, NotificationEvent, FALSE);
+    auto* item = allocated<WORK_QUEUE_ITEM>(planted("WorkItemPaged") ? POOL_FLAG_PAGED
+                                                                     : POOL_FLAG_NON_PAGED);
+    ExInitializeWorkItem(item, begin, &begun);
+    ExQueueWorkItem(item, DelayedWorkQueue);
+    if (planted("WorkItemReinitialised")) ExInitializeWorkItem(item, begin, &begun);
+    if (planted("WorkItemFreed")) ExFreePool(item);
+    KeWaitForSingleObject(&begun, Executive, KernelMode, FALSE, nullptr);
+    if (!planted("WorkItemFreed")) ExFreePool(item);
 }
 
 void use_lookaside() {
