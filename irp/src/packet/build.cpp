@@ -39,8 +39,10 @@ bool add_system_buffer(IRP* irp, const void* input, ULONG input_length, ULONG si
     void* buffer = ExAllocatePoolWithTag(NonPagedPool, size, buffer_tag);
     if (buffer == nullptr) return false;
     if (input_length != 0) std::memcpy(buffer, input, input_length);
-    // The driver may write less than the buffer holds: the rest must not expose old bytes.
-    std::memset(static_cast<char*>(buffer) + input_length, 0, size - input_length);
+    // The driver may write less than the buffer holds: the rest must not expose old bytes. With the
+    // verifier on, the caller sees which bytes the driver left, as on Windows.
+    const int rest = verifying() ? 0xC7 : 0;
+    std::memset(static_cast<char*>(buffer) + input_length, rest, size - input_length);
     irp->AssociatedIrp.SystemBuffer = buffer;
     irp->Flags |= IRP_BUFFERED_IO | IRP_DEALLOCATE_BUFFER;
     return true;
