@@ -48,7 +48,7 @@ struct fetched_twice : control_driver<fetched_twice<Correct>> {
 };
 
 template <class Driver>
-outcome changed_meanwhile(sim_machine& sim) {
+outcome changed_between(sim_machine& sim) {
     world here(sim, {driver_entry<Driver>});
     file& open = here.open();
     typename Driver::message sent{16, {}};
@@ -74,7 +74,7 @@ struct output_unchecked : control_driver<output_unchecked<Correct>> {
     }
 };
 
-/// Information is the size of the whole answer, also where the buffer held a part.
+/// Information is the size of the whole reply, also where the buffer held a part.
 template <bool Correct>
 struct too_much_information : control_driver<too_much_information<Correct>> {
     static NTSTATUS serve(plain_driver::extension*, PIRP irp) {
@@ -135,9 +135,9 @@ outcome echo(sim_machine& sim) {
     return here.finish();
 }
 
-/// The answer has 16 bytes, of which the driver sets four: the rest is what the memory held.
+/// The reply has 16 bytes, of which the driver sets four: the rest is what the memory held.
 template <bool Correct>
-struct answer_not_cleared : control_driver<answer_not_cleared<Correct>> {
+struct reply_not_cleared : control_driver<reply_not_cleared<Correct>> {
     static NTSTATUS serve(plain_driver::extension*, PIRP irp) {
         if (output_length(irp) < 16) return complete(irp, STATUS_BUFFER_TOO_SMALL);
         if (Correct) std::memset(system_buffer(irp), 0, 16);
@@ -340,20 +340,20 @@ outcome two_users(sim_machine& sim) {
 const std::vector<defect>& buffer_defects() {
     using namespace buffers;
     static const std::vector<defect> all{
-        {"LengthFetchedTwice", changed_meanwhile<fetched_twice<false>>,
-         changed_meanwhile<fetched_twice<true>>},
+        {"LengthFetchedTwice", changed_between<fetched_twice<false>>,
+         changed_between<fetched_twice<true>>},
         {"OutputLengthUnchecked", large_and_small<output_unchecked<false>>,
          large_and_small<output_unchecked<true>>},
         {"TooMuchInformation", large_and_small<too_much_information<false>>,
          large_and_small<too_much_information<true>>},
         {"InputOverwritten", echo<input_overwritten<false>>, echo<input_overwritten<true>>},
-        {"AnswerNotCleared", version<answer_not_cleared<false>>, version<answer_not_cleared<true>>},
+        {"ReplyNotCleared", version<reply_not_cleared<false>>, version<reply_not_cleared<true>>},
         {"BufferUsedAfterCompletion", stamped<buffer_used_later<false>>,
          stamped<buffer_used_later<true>>},
         {"PoolLeakedOnError", good_and_bad_message<leaked_on_error<false>>,
          good_and_bad_message<leaked_on_error<true>>},
         {"LookasideBlockToPool", good_and_bad_message<lookaside_to_pool<false>>,
-         good_and_bad_message<lookaside_to_pool<true>>},
+         good_and_bad_message<lookaside_to_pool<true>>, false},
         {"SizeOverflow", tables<size_overflow<false>>, tables<size_overflow<true>>},
         {"ReplyFreedTwice", two_users<reply_freed_twice<false>>,
          two_users<reply_freed_twice<true>>},

@@ -1,4 +1,4 @@
-// Mistakes with cancellation: reads that wait for a write, and may be cancelled meanwhile.
+// Mistakes with cancellation: reads that wait for a write, and may be cancelled while they wait.
 #include "strangers.hpp"
 
 namespace strangers {

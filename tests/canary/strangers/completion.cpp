@@ -236,7 +236,7 @@ const std::vector<defect>& completion_defects() {
         {"PendingNotPassedOn", read_and_write<pending_not_passed_on<false>>,
          read_and_write<pending_not_passed_on<true>>},
         {"IrpTouchedAfterCall", read_and_write<touched_after_call<false>>,
-         read_and_write<touched_after_call<true>>},
+         read_and_write<touched_after_call<true>>, false},
         {"WrongStatusReturned", read_and_write<wrong_status_returned<false>>,
          read_and_write<wrong_status_returned<true>>},
         {"CompletionContinuedUnderWait", read_and_write<continued_under_wait<false>>,

@@ -268,7 +268,7 @@ const std::vector<defect>& lock_defects() {
         {"LockNotRaised", two_writers_and_query<not_raised<false>>,
          two_writers_and_query<not_raised<true>>},
         {"CountNotInterlocked", two_writers_and_query<not_interlocked<false>>,
-         two_writers_and_query<not_interlocked<true>>},
+         two_writers_and_query<not_interlocked<true>>, false},
         {"CountInTwoSections", two_writers_and_query<two_sections<false>>,
          two_writers_and_query<two_sections<true>>},
         {"WorkerNeedsHeldMutex", two_writers_and_query<worker_needs_mutex<false>>,

@@ -148,8 +148,8 @@ outcome in_order(sim_machine& sim) {
     return here.finish();
 }
 
-/// Whoever finds the pipe busy leaves the service to the other, who may just have looked for the
-/// last time.
+/// A writer that finds the pipe busy leaves the service to the other one, which may have looked at
+/// the queue for the last time.
 template <bool Correct>
 struct busy_cleared_late : pipe_driver<busy_cleared_late<Correct>> {
     static void serve(pipe_extension* own) {
@@ -365,7 +365,7 @@ outcome two_droppers(sim_machine& sim) {
 }
 
 /// A read finds the shared object and then counts its reference; a write replaces the object
-/// meanwhile and frees the old one.
+/// at the same time and frees the old one.
 template <bool Correct>
 struct referenced_late : list_driver<referenced_late<Correct>> {
     static void drop(item* it) {

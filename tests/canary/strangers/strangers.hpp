@@ -321,7 +321,7 @@ public:
             output_length == 0 ? nullptr : it.buffer_.data(), output_length);
     }
 
-    /// Sends the memory itself, not a copy: the user may change it meanwhile.
+    /// Sends the memory itself, not a copy: the user may change it during the request.
     void start_control_of(request& it, ULONG code, PVOID input, ULONG length) {
         it.returned_ = NtDeviceIoControlFile(handle_, it.event_, nullptr, nullptr, &it.block_, code,
                                              input, length, nullptr, 0);

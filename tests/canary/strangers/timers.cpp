@@ -280,7 +280,8 @@ struct both_complete : plain_driver {
     }
 };
 
-/// A watchdog holds a reference while it is set. Who cancels it in time forgets to drop it.
+/// A watchdog holds a reference while it is set. The write that cancels it in time forgets to drop
+/// it.
 template <bool Correct>
 struct reference_of_timer : plain_driver {
     struct extension {
