@@ -279,13 +279,9 @@ TEST(RemoveLockRelease2Rule, AcquiredForAnotherRequest_IsNotReported) {
         IRP* held = nullptr;
         IoInitializeRemoveLock(&lock, lock_tag, 0, 0);
         lambda_driver driver([&](DEVICE_OBJECT*, IRP* irp) -> NTSTATUS {
-            if (held != nullptr) {
-                IoAcquireRemoveLock(&lock, held);
-                return complete(irp, STATUS_SUCCESS);
-            }
-            IoMarkIrpPending(irp);
-            held = irp;
-            return STATUS_PENDING;
+            if (held == nullptr) return pend_in(held)(nullptr, irp);
+            IoAcquireRemoveLock(&lock, held);
+            return complete(irp, STATUS_SUCCESS);
         });
         request first;
         first.send(driver);
