@@ -26,7 +26,7 @@ private:
     std::atomic<ULONGLONG> used_{0};
 };
 
-/// A part of a quota, given back at the end.
+/// A part of a quota, which its end returns.
 class charged {
 public:
     charged() = default;

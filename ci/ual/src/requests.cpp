@@ -116,7 +116,7 @@ NTSTATUS served_connection::find_object(served_request& request, const incoming&
     return request.object != nullptr ? STATUS_SUCCESS : STATUS_INVALID_HANDLE;
 }
 
-// What the rings of completions require of a verb.
+// The rings of completions require this of a verb.
 NTSTATUS served_connection::prepare(served_request& request, const incoming& from) {
     const std::uint64_t handle = from.head.object;
     const auto number = static_cast<ULONG>(from.head.number);

@@ -172,7 +172,7 @@ bool served_connection::handle(int via, message received) {
     if (!greeted_) return head.what == wire::kind::hello ? greet(received) : violation();
     if (head.what == wire::kind::post) return handle_posts(via, received);
     if (head.what == wire::kind::bell) return true; // the thread looks at the ring next
-    // What the client has posted before a message takes effect before it.
+    // Posts that the client made before a message take effect before it.
     if (!posts_.post_all()) return violation();
     switch (head.what) {
     case wire::kind::request:
