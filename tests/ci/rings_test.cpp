@@ -335,7 +335,7 @@ TEST(SharedMemory, OfTheClient_IsWrittenByBoth) {
     EXPECT_EQ(own.bytes()[1], std::byte{3});
 }
 
-TEST(SharedMemory, WithoutSealsOrNoMemory_IsRefused) {
+TEST(SharedMemory, OfOtherFiles_IsRefused) {
     const ci::detail::unique_descriptor unsealed(memfd_create("test", MFD_CLOEXEC));
     EXPECT_FALSE(shared_memory::map(unsealed, shared_memory::others::may_read));
     EXPECT_FALSE(
