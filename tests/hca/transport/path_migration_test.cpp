@@ -317,7 +317,7 @@ TEST_F(PathMigrationOfUnreliable, RequestOfTheConsumer_TakesThePeerAlong) {
 
 // ---- any order of losses and requests
 
-constexpr std::uint64_t seeds = 400;
+constexpr std::uint64_t seeds = 150;
 constexpr unsigned writes = 12;
 constexpr ULONG size = 1000; // bytes of each
 
