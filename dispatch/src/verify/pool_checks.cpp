@@ -48,6 +48,11 @@ void check_pool_irql(processor& self, const rule& which, POOL_TYPE type, ULONG_P
     report(found);
 }
 
+// A call of the checked pool is a scheduling point, as its lists of free blocks are interlocked.
+void pool_point(const void* memory = nullptr) {
+    if (enabled(check::pool)) sched_point(point::interlocked, memory);
+}
+
 void* allocate_tracked(processor& self, POOL_TYPE type, SIZE_T size, ULONG tag) {
     auto* memory = static_cast<char*>(std::malloc(size + guard_size));
     if (memory == nullptr) return nullptr;
@@ -136,7 +141,7 @@ void check_block(processor& self, const pool_block& block, ULONG tag) {
 } // namespace
 
 void* allocate_checked(POOL_TYPE type, SIZE_T size, ULONG tag) {
-    sched_point(point::interlocked); // as on the lists of free blocks
+    pool_point();
     processor& self = this_processor();
     check_pool_irql(self, verifier_rules::IrqlExAllocatePool, type, 0x01, 0x02, "allocated", size);
     if (size == 0 && enabled(check::pool))
@@ -148,7 +153,7 @@ void* allocate_checked(POOL_TYPE type, SIZE_T size, ULONG tag) {
 }
 
 void free_checked(void* memory, ULONG tag) {
-    sched_point(point::interlocked, memory);
+    pool_point(memory);
     processor& self = this_processor();
     if (verifying()) {
         pool_table& table = pool_table::get();

@@ -40,8 +40,8 @@ enum class kind : std::uint8_t {
 /// The descriptors that go with the reply of CiOpenCa: the socket for calls, and the parts of the
 /// ring for posts, of which the last two may be missing.
 enum class open_descriptor : std::size_t { calls, posts_of_client, posts_of_daemon };
-/// The descriptors of CiCreateCq and CiResizeCq: the ring, and of CiCreateCq the client's part. A queue
-/// without a ring is polled and armed by requests.
+/// The descriptors of CiCreateCq and CiResizeCq: the ring, and of CiCreateCq the client's part. A
+/// queue without a ring is polled and armed by requests.
 enum class cq_descriptor : std::size_t { ring, client_part };
 
 struct header {
