@@ -40,6 +40,8 @@ EXPLAINED = {
          "soft-RoCE has no XRC, and the driver has no XRC domains"),
         ("the HCA has no path migration", "PathMigration.*",
          "the kernel refuses alternate paths of Ethernet"),
+        ("CiModifyQp returns STATUS_NOT_SUPPORTED", "ModifyQp.AlternatePath_NeedsTheCapability",
+         "the same"),
         ("CiBindMw returns STATUS_NOT_SUPPORTED", "BindMw.*",
          "the provider of soft-RoCE reads the key of a region that there is not"),
     ],

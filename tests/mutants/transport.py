@@ -79,7 +79,7 @@ MISTAKES = [
      [("    if (known != nullptr && known->what == what.row().what) known->pending = true;\n",
        "    ULONGLONG ignored = 0;\n"
        "    UCHAR* at = shared_.memory.find(what.atomic.rkey, what.atomic.address, atomic_size, IB_AC_ATOMIC);\n"
-       "    if (at != nullptr) perform(what.atomic, what.row().what, at, ignored);\n"
+       "    if (at != nullptr) perform(shared_.memory, what.atomic, what.row().what, at, ignored);\n"
        "    if (known != nullptr && known->what == what.row().what) known->pending = true;\n")]),
     ("gap_not_reported", RESPONDER,
      [("    reply_ = {expected_, wrong_sequence};\n", "")]),

@@ -94,6 +94,8 @@ TEST_P(KeyPages, RangeRightsAndDomain_AreChecked) {
     EXPECT_FALSE(is_valid(key_, base + 8)) << "the key before";
     ULONGLONG size = 1;
     EXPECT_EQ(keys_.find_page(part.rkey, paged_owner(&other_pd_), base + 8, size, 0), nullptr);
+    EXPECT_EQ(offset(part.rkey, base + 8, size), 3 * page + 8)
+        << "behind the offset of the first page";
 }
 
 TEST_P(KeyPages, WrongRegistration_ChangesNothing) {

@@ -257,6 +257,21 @@ TEST(WindowsOfServices, UnreliableConnection_BindsAndHasNoSendWithInvalidate) {
     EXPECT_EQ(pair.one().send(send), STATUS_INVALID_DEVICE_REQUEST);
 }
 
+// The peer could do it: its key is valid, and it has a receive.
+TEST(WindowsOfServices, UnreliableConnectionStraightThrough_HasNoSendWithInvalidate) {
+    simulated_pair pair(1, IB_QPT_UNRELIABLE_CONN);
+    region& remote = pair.two().memory.add(100);
+    region& ended = pair.two().memory.add(100);
+    pair.faults.straight = 1;
+    pair.connect();
+    ib_send_wr_t send{};
+    send.wr_type = WR_SEND;
+    send.send_opt = IB_SEND_OPT_INVALIDATE;
+    send.invalidate_rkey = ended.key;
+    EXPECT_EQ(pair.two().receive(1, remote, 10), STATUS_SUCCESS);
+    EXPECT_EQ(pair.one().send(send), STATUS_INVALID_DEVICE_REQUEST);
+}
+
 TEST(WindowsOfServices, Datagrams_HaveNeitherBindingNorInvalidation) {
     simulated_pair pair(1, IB_QPT_UNRELIABLE_DGRM);
     pair.connect();
