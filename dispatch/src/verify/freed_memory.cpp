@@ -17,18 +17,18 @@ namespace {
 
 std::uintptr_t place_of(const void* memory) { return reinterpret_cast<std::uintptr_t>(memory); }
 
-constexpr std::size_t word = sizeof freed_pattern;
+constexpr std::size_t word_size = sizeof freed_pattern;
 
-std::size_t words_of(const freed_block& block) { return (block.size + word - 1) / word; }
+std::size_t words_of(const freed_block& block) { return (block.size + word_size - 1) / word_size; }
 // The last word may be a part of one.
 std::size_t length_of(const freed_block& block, std::size_t i) {
-    return std::min(word, block.size - i * word);
+    return std::min(word_size, block.size - i * word_size);
 }
 
 void fill(const freed_block& block) {
     char* to = static_cast<char*>(block.memory);
     for (std::size_t i = 0; i < words_of(block); ++i)
-        std::memcpy(to + i * word, &freed_pattern, length_of(block, i));
+        std::memcpy(to + i * word_size, &freed_pattern, length_of(block, i));
     ASAN_POISON_MEMORY_REGION(block.memory, block.size);
 }
 
@@ -38,7 +38,7 @@ std::size_t first_changed(const freed_block& block) {
     const char* from = static_cast<const char*>(block.memory);
     std::size_t i = 0;
     while (i < words_of(block) &&
-           std::memcmp(from + i * word, &freed_pattern, length_of(block, i)) == 0)
+           std::memcmp(from + i * word_size, &freed_pattern, length_of(block, i)) == 0)
         ++i;
     return i;
 }
@@ -51,8 +51,8 @@ std::optional<finding> give_back(const freed_block& block) {
     finding found =
         make_finding(verifier_rules::FreedMemoryWritten,
                      "a " + block.name + " was written to after it was freed, at byte " +
-                         std::to_string(changed * word),
-                     place_of(block.memory), changed * word, block.size);
+                         std::to_string(changed * word_size),
+                     place_of(block.memory), changed * word_size, block.size);
     found.add_stack("freed at", block.freed_at);
     return found;
 }

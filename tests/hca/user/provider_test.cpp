@@ -378,7 +378,6 @@ TEST_F(Provider, UnknownVersion_IsRefused) {
 }
 
 TEST_F(Provider, Sample_TracesVerbs) {
-    setenv("IRPVERBS_UVP_PATH", SAMPLE_PROVIDER_FOLDER, 1);
     ::testing::internal::CaptureStderr();
     {
         const client here(serving_.uri() + "?provider=trace");
