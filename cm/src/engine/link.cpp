@@ -60,8 +60,8 @@ NTSTATUS cm_port::open_hca() {
 
 NTSTATUS cm_port::refresh() {
     std::vector<port_attributes> fresh;
-    for (UCHAR each = 1; each <= ports_.size(); ++each) {
-        const ci::detail::port_block block = hca_.query(each);
+    for (std::size_t each = 1; each <= ports_.size(); ++each) {
+        const ci::detail::port_block block = hca_.query(static_cast<UCHAR>(each));
         if (block.get() == nullptr) return block.status();
         fresh.push_back(attributes_of(*block.get()));
     }
