@@ -35,6 +35,8 @@ class StrangersDefect : public testing::TestWithParam<defect> {};
 TEST_P(StrangersDefect, Buggy_IsFoundWithAReplayLine) {
     const defect& planted = GetParam();
     const auto summary = campaign(planted.buggy, planted.found ? 1000 : 50);
+    // AddressSanitizer sees what the verifier misses, such as a load from freed memory.
+    if (!planted.found && IRPVERBS_ADDRESS_SANITIZER) return;
     ASSERT_EQ(summary.failure.has_value(), planted.found) << summary.text();
     if (!planted.found) return;
     EXPECT_NE(summary.failure->replay, "");
