@@ -291,7 +291,7 @@ typedef ib_api_status_t (*uvp_post_destroy_mw)(const uvp_mw_handle_t h_uvp_mw,
                                                ci_umv_buf_t* p_umv_buf);
 
 /* ---- The data path: contracts of CiBindMw, CiPostSend, CiPostRecv, CiGetCqResults and
-   CiRequestCqNotification. A status is that of the first work request that failed, to which the
+   CiArmCqNow. A status is that of the first work request that failed, to which the
    last parameter points. poll_cq takes entries off *pp_free_wclist and returns them, filled, in
    *pp_done_wclist; IB_NOT_FOUND: there was none. enable_cq_notify: the completion event itself
    comes from the HCA. */

@@ -19,9 +19,13 @@ static ib_api_status_t post(enum double_verb verb, ci_umv_buf_t* buffer) {
     if (buffer != NULL) {
         step->ioctl_status = buffer->ioctl_status;
         step->returned = buffer->output_size;
-        if (buffer->vendor_context != step) ++uvp_double.wrong_handles;
+        if (buffer->vendor_context != step) ++uvp_double.wrong;
     }
     return step->post;
+}
+
+static void expect(int holds) {
+    if (!holds) ++uvp_double.wrong;
 }
 
 /* A handle is memory that names the verb which made it. */
@@ -35,7 +39,7 @@ static void make(enum double_verb verb, void* place, const ci_umv_buf_t* buffer)
 }
 
 static void check(enum double_verb made_by, const void* handle) {
-    if (handle == NULL || *(const enum double_verb*)handle != made_by) ++uvp_double.wrong_handles;
+    expect(handle != NULL && *(const enum double_verb*)handle == made_by);
 }
 
 static void release(enum double_verb made_by, void* handle) {
@@ -43,6 +47,43 @@ static void release(enum double_verb made_by, void* handle) {
     free(handle);
     --uvp_double.live;
 }
+
+/* Functions that have a handle and the buffer. `made_by`: the verb that has made the handle. */
+#define PRE(verb, handle, made_by)                                                                 \
+    static ib_api_status_t pre_##verb(handle of, ci_umv_buf_t* buffer) {                           \
+        check(double_##made_by, of);                                                               \
+        return pre(double_##verb, buffer);                                                         \
+    }
+#define POST(verb, handle, made_by)                                                                \
+    static ib_api_status_t post_##verb(handle of, ci_umv_buf_t* buffer) {                          \
+        check(double_##made_by, of);                                                               \
+        return post(double_##verb, buffer);                                                        \
+    }
+/* The post functions of verbs that create, and of those that end with a buffer and without. */
+#define MADE(verb, parent, made_by, handle)                                                        \
+    static ib_api_status_t post_##verb(parent of, handle* made, ci_umv_buf_t* buffer) {            \
+        const ib_api_status_t status = post(double_##verb, buffer);                                \
+        check(double_##made_by, of);                                                               \
+        make(double_##verb, made, buffer);                                                         \
+        return status;                                                                             \
+    }
+#define ENDED_WITH(verb, handle, made_by)                                                          \
+    static ib_api_status_t post_##verb(handle of, ci_umv_buf_t* buffer) {                          \
+        if (buffer->ioctl_status == IB_SUCCESS) release(double_##made_by, of);                     \
+        return post(double_##verb, buffer);                                                        \
+    }
+#define ENDED(verb, handle, made_by)                                                               \
+    static ib_api_status_t post_##verb(handle of) {                                                \
+        release(double_##made_by, of);                                                             \
+        return post(double_##verb, NULL);                                                          \
+    }
+/* Functions with the attributes of a creation or a change, of which `holds` is checked. */
+#define PRE_WITH(verb, handle, made_by, attributes, holds)                                         \
+    static ib_api_status_t pre_##verb(handle of, const attributes* attr, ci_umv_buf_t* buffer) {   \
+        check(double_##made_by, of);                                                               \
+        expect(holds);                                                                             \
+        return pre(double_##verb, buffer);                                                         \
+    }
 
 static ib_api_status_t pre_open_ca(const ib_net64_t guid, ci_umv_buf_t* buffer) {
     uvp_double.guid = guid;
@@ -53,10 +94,7 @@ static ib_api_status_t post_open_ca(uvp_ca_handle_t* ca, ci_umv_buf_t* buffer) {
     make(double_open_ca, ca, buffer);
     return status;
 }
-static ib_api_status_t pre_query_ca(uvp_ca_handle_t ca, ci_umv_buf_t* buffer) {
-    check(double_open_ca, ca);
-    return pre(double_query_ca, buffer);
-}
+PRE(query_ca, uvp_ca_handle_t, open_ca)
 static ib_api_status_t post_query_ca(uvp_ca_handle_t ca, ib_ca_attr_t* attr, uint32_t size,
                                      ci_umv_buf_t* buffer) {
     check(double_open_ca, ca);
@@ -66,59 +104,24 @@ static ib_api_status_t post_query_ca(uvp_ca_handle_t ca, ib_ca_attr_t* attr, uin
 static ib_api_status_t pre_modify_ca(uvp_ca_handle_t ca, uint8_t port, ib_ca_mod_t flags,
                                      const ib_port_attr_mod_t* change) {
     check(double_open_ca, ca);
-    if ((port == 0) != (change == NULL) || flags == 0) ++uvp_double.wrong_handles;
+    expect((port == 0) == (change == NULL) && flags != 0);
     return pre(double_modify_ca, NULL);
 }
 static ib_api_status_t post_modify_ca(uvp_ca_handle_t ca) {
     check(double_open_ca, ca);
     return post(double_modify_ca, NULL);
 }
-static ib_api_status_t pre_close_ca(uvp_ca_handle_t ca, ci_umv_buf_t* buffer) {
-    check(double_open_ca, ca);
-    return pre(double_close_ca, buffer);
-}
-static ib_api_status_t post_close_ca(uvp_ca_handle_t ca) {
-    release(double_open_ca, ca);
-    return post(double_close_ca, NULL);
-}
+PRE(close_ca, uvp_ca_handle_t, open_ca)
+ENDED(close_ca, uvp_ca_handle_t, open_ca)
 
-static ib_api_status_t pre_allocate_pd(const uvp_ca_handle_t ca, ci_umv_buf_t* buffer) {
-    check(double_open_ca, ca);
-    return pre(double_allocate_pd, buffer);
-}
-static ib_api_status_t post_allocate_pd(const uvp_ca_handle_t ca, uvp_pd_handle_t* pd,
-                                        ci_umv_buf_t* buffer) {
-    const ib_api_status_t status = post(double_allocate_pd, buffer);
-    check(double_open_ca, ca);
-    make(double_allocate_pd, pd, buffer);
-    return status;
-}
-static ib_api_status_t pre_deallocate_pd(const uvp_pd_handle_t pd, ci_umv_buf_t* buffer) {
-    check(double_allocate_pd, pd);
-    return pre(double_deallocate_pd, buffer);
-}
-static ib_api_status_t post_deallocate_pd(const uvp_pd_handle_t pd) {
-    release(double_allocate_pd, pd);
-    return post(double_deallocate_pd, NULL);
-}
+PRE(allocate_pd, uvp_ca_handle_t, open_ca)
+MADE(allocate_pd, uvp_ca_handle_t, open_ca, uvp_pd_handle_t)
+PRE(deallocate_pd, uvp_pd_handle_t, allocate_pd)
+ENDED(deallocate_pd, uvp_pd_handle_t, allocate_pd)
 
-static ib_api_status_t pre_create_av(const uvp_pd_handle_t pd, const ib_av_attr_t* attr,
-                                     ci_umv_buf_t* buffer) {
-    check(double_allocate_pd, pd);
-    if (attr->dlid == 0) ++uvp_double.wrong_handles;
-    return pre(double_create_av, buffer);
-}
-static ib_api_status_t post_create_av(const uvp_pd_handle_t pd, uvp_av_handle_t* av,
-                                      ci_umv_buf_t* buffer) {
-    const ib_api_status_t status = post(double_create_av, buffer);
-    check(double_allocate_pd, pd);
-    make(double_create_av, av, buffer);
-    return status;
-}
-static ib_api_status_t pre_query_av(uvp_av_handle_t av, ci_umv_buf_t* buffer) {
-    check(double_create_av, av);
-    return pre(double_query_av, buffer);
-}
+PRE_WITH(create_av, uvp_pd_handle_t, allocate_pd, ib_av_attr_t, attr->dlid != 0)
+MADE(create_av, uvp_pd_handle_t, allocate_pd, uvp_av_handle_t)
+PRE(query_av, uvp_av_handle_t, create_av)
 static ib_api_status_t post_query_av(uvp_av_handle_t av, ib_av_attr_t* attr, uvp_pd_handle_t* pd,
                                      ci_umv_buf_t* buffer) {
     check(double_create_av, av);
@@ -126,24 +129,23 @@ static ib_api_status_t post_query_av(uvp_av_handle_t av, ib_av_attr_t* attr, uvp
     attr->sl = 5;
     return post(double_query_av, buffer);
 }
-static ib_api_status_t pre_modify_av(const uvp_av_handle_t av, const ib_av_attr_t* attr,
-                                     ci_umv_buf_t* buffer) {
-    check(double_create_av, av);
-    if (attr->dlid == 0) ++uvp_double.wrong_handles;
-    return pre(double_modify_av, buffer);
+PRE_WITH(modify_av, uvp_av_handle_t, create_av, ib_av_attr_t, attr->dlid != 0)
+POST(modify_av, uvp_av_handle_t, create_av)
+PRE(destroy_av, uvp_av_handle_t, create_av)
+ENDED_WITH(destroy_av, uvp_av_handle_t, create_av)
+
+PRE_WITH(create_qp, uvp_pd_handle_t, allocate_pd, ib_qp_create_t, attr->sq_depth != 0)
+MADE(create_qp, uvp_pd_handle_t, allocate_pd, uvp_qp_handle_t)
+PRE_WITH(modify_qp, uvp_qp_handle_t, create_qp, ib_qp_mod_t, attr->opts != 0)
+POST(modify_qp, uvp_qp_handle_t, create_qp)
+PRE(query_qp, uvp_qp_handle_t, create_qp)
+static ib_api_status_t post_query_qp(uvp_qp_handle_t qp, ib_qp_attr_t* attr, ci_umv_buf_t* buffer) {
+    check(double_create_qp, qp);
+    attr->sq_depth = 77;
+    return post(double_query_qp, buffer);
 }
-static ib_api_status_t post_modify_av(const uvp_av_handle_t av, ci_umv_buf_t* buffer) {
-    check(double_create_av, av);
-    return post(double_modify_av, buffer);
-}
-static ib_api_status_t pre_destroy_av(const uvp_av_handle_t av, ci_umv_buf_t* buffer) {
-    check(double_create_av, av);
-    return pre(double_destroy_av, buffer);
-}
-static ib_api_status_t post_destroy_av(const uvp_av_handle_t av, ci_umv_buf_t* buffer) {
-    if (buffer->ioctl_status == IB_SUCCESS) release(double_create_av, av);
-    return post(double_destroy_av, buffer);
-}
+PRE(destroy_qp, uvp_qp_handle_t, create_qp)
+ENDED(destroy_qp, uvp_qp_handle_t, create_qp)
 
 /* Lends room for the software HCA's reply. */
 static void lend(ci_umv_buf_t* buffer) {
@@ -174,6 +176,8 @@ static ib_api_status_t post_create_cq(const uvp_ca_handle_t ca, const uint32_t s
     make(double_create_cq, cq, buffer);
     return status;
 }
+PRE(query_cq, uvp_cq_handle_t, create_cq)
+POST(query_cq, uvp_cq_handle_t, create_cq)
 static ib_api_status_t pre_resize_cq(const uvp_cq_handle_t cq, uint32_t* size,
                                      ci_umv_buf_t* buffer) {
     check(double_create_cq, cq);
@@ -186,90 +190,144 @@ static ib_api_status_t post_resize_cq(const uvp_cq_handle_t cq, const uint32_t s
     uvp_double.granted = size;
     return post(double_resize_cq, buffer);
 }
-static ib_api_status_t pre_destroy_cq(const uvp_cq_handle_t cq, ci_umv_buf_t* buffer) {
-    check(double_create_cq, cq);
-    return pre(double_destroy_cq, buffer);
-}
-static ib_api_status_t post_destroy_cq(const uvp_cq_handle_t cq) {
-    release(double_create_cq, cq);
-    return post(double_destroy_cq, NULL);
-}
+PRE(destroy_cq, uvp_cq_handle_t, create_cq)
+ENDED(destroy_cq, uvp_cq_handle_t, create_cq)
 
-static ib_api_status_t pre_create_qp(const uvp_pd_handle_t pd, const ib_qp_create_t* attr,
-                                     ci_umv_buf_t* buffer) {
-    check(double_allocate_pd, pd);
-    if (attr->sq_depth == 0) ++uvp_double.wrong_handles;
-    return pre(double_create_qp, buffer);
-}
-static ib_api_status_t post_create_qp(const uvp_pd_handle_t pd, uvp_qp_handle_t* qp,
-                                      ci_umv_buf_t* buffer) {
-    const ib_api_status_t status = post(double_create_qp, buffer);
-    check(double_allocate_pd, pd);
-    make(double_create_qp, qp, buffer);
-    return status;
-}
-static ib_api_status_t pre_query_qp(uvp_qp_handle_t qp, ci_umv_buf_t* buffer) {
-    check(double_create_qp, qp);
-    return pre(double_query_qp, buffer);
-}
-static ib_api_status_t post_query_qp(uvp_qp_handle_t qp, ib_qp_attr_t* attr, ci_umv_buf_t* buffer) {
-    check(double_create_qp, qp);
-    attr->sq_depth = 77;
-    return post(double_query_qp, buffer);
-}
-static ib_api_status_t pre_destroy_qp(const uvp_qp_handle_t qp, ci_umv_buf_t* buffer) {
-    check(double_create_qp, qp);
-    return pre(double_destroy_qp, buffer);
-}
-static ib_api_status_t post_destroy_qp(const uvp_qp_handle_t qp) {
-    release(double_create_qp, qp);
-    return post(double_destroy_qp, NULL);
-}
-
-static ib_api_status_t pre_register_mr(const uvp_pd_handle_t pd, const ib_mr_create_t* attr,
-                                       ci_umv_buf_t* buffer) {
-    check(double_allocate_pd, pd);
-    if (attr->length == 0) ++uvp_double.wrong_handles;
-    return pre(double_register_mr, buffer);
-}
+PRE_WITH(register_mr, uvp_pd_handle_t, allocate_pd, ib_mr_create_t, attr->length != 0)
 static ib_api_status_t post_register_mr(const uvp_pd_handle_t pd, const uint32_t* lkey,
                                         const uint32_t* rkey, uvp_mr_handle_t* mr,
                                         ci_umv_buf_t* buffer) {
     const ib_api_status_t status = post(double_register_mr, buffer);
     check(double_allocate_pd, pd);
-    if (buffer->ioctl_status == IB_SUCCESS && (*lkey == 0 || *rkey == 0))
-        ++uvp_double.wrong_handles;
+    expect(buffer->ioctl_status != IB_SUCCESS || (*lkey != 0 && *rkey != 0));
     make(double_register_mr, mr, buffer);
     return status;
 }
-static ib_api_status_t pre_deregister_mr(const uvp_mr_handle_t mr, ci_umv_buf_t* buffer) {
+PRE(query_mr, uvp_mr_handle_t, register_mr)
+static ib_api_status_t post_query_mr(const uvp_mr_handle_t mr, const ib_mr_attr_t* attr,
+                                     ci_umv_buf_t* buffer) {
     check(double_register_mr, mr);
-    return pre(double_deregister_mr, buffer);
+    expect(attr->lkey != 0);
+    return post(double_query_mr, buffer);
 }
-static ib_api_status_t post_deregister_mr(const uvp_mr_handle_t mr, ci_umv_buf_t* buffer) {
-    if (buffer->ioctl_status == IB_SUCCESS) release(double_register_mr, mr);
-    return post(double_deregister_mr, buffer);
+static ib_api_status_t pre_modify_mr(const uvp_mr_handle_t mr, const uvp_pd_handle_t pd,
+                                     const uint32_t mask, const ib_mr_create_t* attr,
+                                     ci_umv_buf_t* buffer) {
+    check(double_register_mr, mr);
+    expect(mask == IB_MR_MOD_ACCESS && pd == NULL && attr->access_ctrl == IB_AC_LOCAL_WRITE);
+    return pre(double_modify_mr, buffer);
 }
+static ib_api_status_t post_modify_mr(const uvp_mr_handle_t mr, const uvp_pd_handle_t pd,
+                                      const uint32_t* lkey, const uint32_t* rkey,
+                                      ci_umv_buf_t* buffer) {
+    check(double_register_mr, mr);
+    expect(pd == NULL && *lkey != 0 && *rkey == 0);
+    return post(double_modify_mr, buffer);
+}
+PRE(deregister_mr, uvp_mr_handle_t, register_mr)
+ENDED_WITH(deregister_mr, uvp_mr_handle_t, register_mr)
+
+PRE(create_mw, uvp_pd_handle_t, allocate_pd)
+static ib_api_status_t post_create_mw(const uvp_pd_handle_t pd, uint32_t rkey, uvp_mw_handle_t* mw,
+                                      ci_umv_buf_t* buffer) {
+    const ib_api_status_t status = post(double_create_mw, buffer);
+    check(double_allocate_pd, pd);
+    expect(rkey != 0);
+    make(double_create_mw, mw, buffer);
+    return status;
+}
+PRE(query_mw, uvp_mw_handle_t, create_mw)
+static ib_api_status_t post_query_mw(const uvp_mw_handle_t mw, uvp_pd_handle_t* pd, uint32_t rkey,
+                                     ci_umv_buf_t* buffer) {
+    check(double_create_mw, mw);
+    check(double_allocate_pd, *pd);
+    expect(rkey != 0);
+    return post(double_query_mw, buffer);
+}
+PRE(destroy_mw, uvp_mw_handle_t, create_mw)
+ENDED_WITH(destroy_mw, uvp_mw_handle_t, create_mw)
+
+static ib_api_status_t pre_attach_mcast(const uvp_qp_handle_t qp, const ib_gid_t* gid,
+                                        const uint16_t lid, ci_umv_buf_t* buffer) {
+    check(double_create_qp, qp);
+    expect(gid->gid_prefix != 0 && lid != 0);
+    return pre(double_attach_mcast, buffer);
+}
+MADE(attach_mcast, uvp_qp_handle_t, create_qp, uvp_mcast_handle_t)
+PRE(detach_mcast, uvp_mcast_handle_t, attach_mcast)
+ENDED_WITH(detach_mcast, uvp_mcast_handle_t, attach_mcast)
+
+PRE_WITH(create_srq, uvp_pd_handle_t, allocate_pd, ib_srq_create_t, attr->max_wr != 0)
+MADE(create_srq, uvp_pd_handle_t, allocate_pd, uvp_srq_handle_t)
+PRE_WITH(modify_srq, uvp_srq_handle_t, create_srq, ib_srq_mod_t, attr->opts != 0)
+POST(modify_srq, uvp_srq_handle_t, create_srq)
+PRE(query_srq, uvp_srq_handle_t, create_srq)
+static ib_api_status_t post_query_srq(uvp_srq_handle_t srq, ib_srq_attr_t* attr,
+                                      ci_umv_buf_t* buffer) {
+    check(double_create_srq, srq);
+    expect(attr->max_wr != 0);
+    return post(double_query_srq, buffer);
+}
+PRE(destroy_srq, uvp_srq_handle_t, create_srq)
+ENDED(destroy_srq, uvp_srq_handle_t, create_srq)
+
+/* ---- the data path */
 
 static ib_api_status_t post_send(const void* qp, ib_send_wr_t* const list, ib_send_wr_t** failed) {
     check(double_create_qp, qp);
-    ++uvp_double.sends;
+    ++uvp_double.path.sends;
     if (list->p_next == NULL) return IB_SUCCESS;
     *failed = list->p_next;
     return IB_INVALID_QP_STATE;
 }
+static ib_api_status_t post_recv(const void* qp, ib_recv_wr_t* const list, ib_recv_wr_t** failed) {
+    (void)list, (void)failed;
+    check(double_create_qp, qp);
+    ++uvp_double.path.receives;
+    return IB_SUCCESS;
+}
+static ib_api_status_t post_srq_recv(const void* srq, ib_recv_wr_t* const list,
+                                     ib_recv_wr_t** failed) {
+    (void)list, (void)failed;
+    check(double_create_srq, srq);
+    ++uvp_double.path.shared_receives;
+    return IB_SUCCESS;
+}
 static ib_api_status_t poll_cq(void* cq, ib_wc_t** unused, ib_wc_t** done) {
     ib_wc_t* const taken = *unused;
     check(double_create_cq, cq);
-    if (uvp_double.polls++ != 0) return IB_NOT_FOUND;
+    if (uvp_double.path.polls++ != 0) return IB_NOT_FOUND;
     *unused = taken->p_next;
     taken->p_next = NULL;
     taken->wc.WrId = 99;
     *done = taken;
     return IB_SUCCESS;
 }
+static int poll_cq_array(void* cq, const int count, IB_WC* entries) {
+    check(double_create_cq, cq);
+    ++uvp_double.path.polls;
+    expect(count == 4);
+    entries[1].WrId = 100;
+    return 2;
+}
+static ib_api_status_t enable_cq_notify(const void* cq, const boolean_t solicited) {
+    check(double_create_cq, cq);
+    expect(solicited);
+    ++uvp_double.path.arms;
+    return IB_SUCCESS;
+}
+static ib_api_status_t bind_mw(const uvp_mw_handle_t mw, const uvp_qp_handle_t qp,
+                               ib_bind_wr_t* what, uint32_t* rkey) {
+    check(double_create_mw, mw);
+    check(double_create_qp, qp);
+    expect(what->wr_id == 5);
+    *rkey = 0x1234;
+    ++uvp_double.path.binds;
+    return IB_SUCCESS;
+}
 static void err_handler(const ib_async_event_rec_t* const record) {
-    check(double_create_qp, record->context);
+    const int is_of_srq = record->code == IB_AE_SRQ_LIMIT_REACHED;
+    check(is_of_srq ? double_create_srq : double_create_qp, record->context);
     uvp_double.last_event = record->code;
     ++uvp_double.events;
 }
@@ -277,29 +335,17 @@ static void err_handler(const ib_async_event_rec_t* const record) {
 ib_api_status_t uvp_get_interface(uvp_interface_t* const functions) {
     if (functions->version < UVP_VERSION_2) return IB_UNSUPPORTED;
     if (uvp_double.version != 0) functions->version = uvp_double.version;
-#define BOTH(name) functions->pre_##name = pre_##name, functions->post_##name = post_##name
-    BOTH(open_ca);
-    BOTH(query_ca);
-    BOTH(modify_ca);
-    BOTH(close_ca);
-    BOTH(allocate_pd);
-    BOTH(deallocate_pd);
-    BOTH(create_av);
-    BOTH(query_av);
-    BOTH(modify_av);
-    BOTH(destroy_av);
-    BOTH(create_cq);
-    BOTH(resize_cq);
-    BOTH(destroy_cq);
-    BOTH(create_qp);
-    BOTH(query_qp);
-    BOTH(destroy_qp);
-    BOTH(register_mr);
-    BOTH(deregister_mr);
+#define BOTH(verb) functions->pre_##verb = pre_##verb, functions->post_##verb = post_##verb;
+    DOUBLE_VERBS(BOTH)
+#undef BOTH
     functions->err_handler = err_handler;
-    if (uvp_double.has_data_path) {
-        functions->post_send = post_send;
-        functions->poll_cq = poll_cq;
-    }
+    if (!uvp_double.has_data_path) return IB_SUCCESS;
+    functions->post_send = post_send;
+    functions->post_recv = post_recv;
+    functions->post_srq_recv = post_srq_recv;
+    functions->poll_cq = poll_cq;
+    functions->enable_cq_notify = enable_cq_notify;
+    functions->bind_mw = bind_mw;
+    if (uvp_double.polls_arrays) functions->poll_cq_array = poll_cq_array;
     return IB_SUCCESS;
 }

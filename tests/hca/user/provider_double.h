@@ -4,26 +4,45 @@
 
 #include <ci/ib_uvp.h>
 
+/* The verbs of the vector that HCAs have. */
+#define DOUBLE_VERBS(X)                                                                            \
+    X(open_ca)                                                                                     \
+    X(query_ca)                                                                                    \
+    X(modify_ca)                                                                                   \
+    X(close_ca)                                                                                    \
+    X(allocate_pd)                                                                                 \
+    X(deallocate_pd)                                                                               \
+    X(create_av)                                                                                   \
+    X(query_av)                                                                                    \
+    X(modify_av)                                                                                   \
+    X(destroy_av)                                                                                  \
+    X(create_qp)                                                                                   \
+    X(modify_qp)                                                                                   \
+    X(query_qp)                                                                                    \
+    X(destroy_qp)                                                                                  \
+    X(create_cq)                                                                                   \
+    X(query_cq)                                                                                    \
+    X(resize_cq)                                                                                   \
+    X(destroy_cq)                                                                                  \
+    X(register_mr)                                                                                 \
+    X(query_mr)                                                                                    \
+    X(modify_mr)                                                                                   \
+    X(deregister_mr)                                                                               \
+    X(create_mw)                                                                                   \
+    X(query_mw)                                                                                    \
+    X(destroy_mw)                                                                                  \
+    X(attach_mcast)                                                                                \
+    X(detach_mcast)                                                                                \
+    X(create_srq)                                                                                  \
+    X(modify_srq)                                                                                  \
+    X(query_srq)                                                                                   \
+    X(destroy_srq)
+
 enum double_verb {
-    double_open_ca,
-    double_query_ca,
-    double_modify_ca,
-    double_close_ca,
-    double_allocate_pd,
-    double_deallocate_pd,
-    double_create_av,
-    double_query_av,
-    double_modify_av,
-    double_destroy_av,
-    double_create_cq,
-    double_resize_cq,
-    double_destroy_cq,
-    double_create_qp,
-    double_query_qp,
-    double_destroy_qp,
-    double_register_mr,
-    double_deregister_mr,
-    double_verbs
+#define NAMED(verb) double_##verb,
+    DOUBLE_VERBS(NAMED)
+#undef NAMED
+        double_verbs
 };
 
 /* One verb: results of its two functions, and what they saw. */
@@ -36,19 +55,29 @@ struct double_step {
     uint32_t returned; /* bytes */
 };
 
+/* Calls of the data path. */
+struct double_path {
+    unsigned sends;
+    unsigned receives;
+    unsigned shared_receives;
+    unsigned polls;
+    unsigned arms;
+    unsigned binds;
+};
+
 struct provider_double {
     struct double_step verbs[double_verbs];
+    struct double_path path;
     ib_net64_t guid;
     unsigned raise_size; /* added by pre_create_cq and pre_resize_cq */
     uint32_t granted;    /* completions, as the post function saw them */
     unsigned char reply[64];
     uint32_t oversized; /* bytes that pre_create_cq lends beyond the maximum */
     int live;           /* handles */
-    int wrong_handles;
-    int has_data_path; /* read by uvp_get_interface, like the next */
+    int wrong;          /* handles and other parameters */
+    int has_data_path;  /* read by uvp_get_interface, like the next ones */
+    int polls_arrays;
     uint32_t version;
-    unsigned sends;
-    unsigned polls;
     unsigned events;
     IB_ASYNC_EVENT last_event;
 };

@@ -24,7 +24,7 @@ protected:
         *provider_ = {};
     }
     ~Provider() override {
-        EXPECT_EQ(provider_->wrong_handles, 0);
+        EXPECT_EQ(provider_->wrong, 0);
         EXPECT_EQ(provider_->live, 0);
         dlclose(library_);
     }
@@ -38,14 +38,29 @@ private:
     void* library_ = nullptr;
 };
 
-IB_PD* allocate_pd(IB_CA* ca) {
-    verb_call made([&](IRP* irp) { return CiAllocatePd(ca, IB_PDT_NORMAL, nullptr, irp); });
-    EXPECT_EQ(made.status(), STATUS_SUCCESS);
-    return made.object<IB_PD>();
+/// The status of CiOpenCa for the client's first HCA, which is not opened.
+NTSTATUS failed_open() {
+    ib_guid_t guid = 0;
+    ULONG count = 1;
+    HcaEnumerate(&guid, &count);
+    return verb_call([&](IRP* irp) {
+               return CiOpenCa(HcaFromGuid(guid), nullptr, nullptr, nullptr, irp);
+           })
+        .status();
 }
 
-NTSTATUS deallocate_pd(IB_PD* pd) {
-    return verb_call([&](IRP* irp) { return CiDeallocatePd(pd, nullptr, irp); }).status();
+NTSTATUS allocated_pd(IB_CA* ca) {
+    return verb_call([&](IRP* irp) { return CiAllocatePd(ca, IB_PDT_NORMAL, nullptr, irp); })
+        .status();
+}
+
+template <class Object, class Block>
+using query_verb = NTSTATUS (*)(Object*, SIZE_T, Block*, CI_UDATA*, IRP*);
+
+template <class Object, class Block>
+NTSTATUS query(query_verb<Object, Block> verb, Object* of, Block& block) {
+    return verb_call([&](IRP* irp) { return verb(of, sizeof(block), &block, nullptr, irp); })
+        .status();
 }
 
 TEST_F(Provider, BothFunctions_AreCalledAroundEachVerb) {
@@ -68,8 +83,7 @@ TEST_F(Provider, PreFails_VerbIsVetoedAndNothingExists) {
     const client here(uri());
     const opened_ca ca;
     step(double_allocate_pd).pre = IB_INVALID_PERMISSION;
-    verb_call vetoed([&](IRP* irp) { return CiAllocatePd(ca.get(), IB_PDT_NORMAL, nullptr, irp); });
-    EXPECT_EQ(vetoed.status(), STATUS_ACCESS_DENIED);
+    EXPECT_EQ(allocated_pd(ca.get()), STATUS_ACCESS_DENIED);
     EXPECT_EQ(step(double_allocate_pd).post_calls, 0u);
     EXPECT_EQ(serving_.counters().Objects, 1u);
 }
@@ -77,12 +91,7 @@ TEST_F(Provider, PreFails_VerbIsVetoedAndNothingExists) {
 TEST_F(Provider, VetoedOpen_LeavesNoConnection) {
     const client here(uri());
     step(double_open_ca).pre = IB_INSUFFICIENT_RESOURCES;
-    ib_guid_t guid = 0;
-    ULONG count = 1;
-    HcaEnumerate(&guid, &count);
-    verb_call open(
-        [&](IRP* irp) { return CiOpenCa(HcaFromGuid(guid), nullptr, nullptr, nullptr, irp); });
-    EXPECT_EQ(open.status(), STATUS_INSUFFICIENT_RESOURCES);
+    EXPECT_EQ(failed_open(), STATUS_INSUFFICIENT_RESOURCES);
     EXPECT_TRUE(serving_.becomes_idle());
 }
 
@@ -103,12 +112,7 @@ TEST_F(Provider, PostOfCreationFails_ObjectIsDestroyedAndItsStatusReturned) {
 TEST_F(Provider, PostOfOpenFails_ConnectionEnds) {
     const client here(uri());
     step(double_open_ca).post = IB_INSUFFICIENT_MEMORY;
-    ib_guid_t guid = 0;
-    ULONG count = 1;
-    HcaEnumerate(&guid, &count);
-    verb_call open(
-        [&](IRP* irp) { return CiOpenCa(HcaFromGuid(guid), nullptr, nullptr, nullptr, irp); });
-    EXPECT_EQ(open.status(), STATUS_INSUFFICIENT_RESOURCES);
+    EXPECT_EQ(failed_open(), STATUS_INSUFFICIENT_RESOURCES);
     EXPECT_TRUE(serving_.becomes_idle());
 }
 
@@ -127,13 +131,11 @@ TEST_F(Provider, FailedDestroy_PostIsNotCalledAndTheObjectLives) {
     const opened_ca ca;
     IB_PD* const pd = allocate_pd(ca.get());
     std::vector<UCHAR> memory(4096);
-    ib_mr_create_t wanted{memory.data(), memory.size(), IB_AC_LOCAL_WRITE | IB_AC_RDMA_READ};
-    verb_call made([&](IRP* irp) { return CiRegisterMr(pd, &wanted, nullptr, irp); });
-    ASSERT_EQ(made.status(), STATUS_SUCCESS);
+    IB_MR* const mr =
+        register_mr(pd, memory.data(), memory.size(), IB_AC_LOCAL_WRITE | IB_AC_RDMA_READ);
     EXPECT_EQ(deallocate_pd(pd), STATUS_DEVICE_BUSY);
     EXPECT_EQ(step(double_deallocate_pd).post_calls, 0u);
-    verb_call gone([&](IRP* irp) { return CiDeregisterMr(made.object<IB_MR>(), nullptr, irp); });
-    EXPECT_EQ(gone.status(), STATUS_SUCCESS);
+    EXPECT_EQ(deregister_mr(mr), STATUS_SUCCESS);
     EXPECT_EQ(deallocate_pd(pd), STATUS_SUCCESS);
 }
 
@@ -187,18 +189,14 @@ TEST_F(Provider, AddressVectorThatIsDone_NeverCrosses) {
     ib_av_attr_t way{};
     way.port_num = 1;
     way.dlid = 3;
-    verb_call create([&](IRP* irp) { return CiCreateAv(pd, &way, nullptr, irp); });
-    ASSERT_EQ(create.status(), STATUS_SUCCESS);
+    IB_AV* const av = create_av(pd, way);
     EXPECT_EQ(serving_.counters().Objects, before);
-    IB_AV* const av = create.object<IB_AV>();
     ib_av_query_t seen{};
-    verb_call query([&](IRP* irp) { return CiQueryAv(av, sizeof(seen), &seen, nullptr, irp); });
-    EXPECT_EQ(query.status(), STATUS_SUCCESS);
+    EXPECT_EQ(query(CiQueryAv, av, seen), STATUS_SUCCESS);
     EXPECT_EQ(seen.attr.sl, 5);
     verb_call modify([&](IRP* irp) { return CiModifyAv(av, &way, nullptr, irp); });
     EXPECT_EQ(modify.status(), STATUS_SUCCESS);
-    verb_call destroy([&](IRP* irp) { return CiDestroyAv(av, nullptr, irp); });
-    EXPECT_EQ(destroy.status(), STATUS_SUCCESS);
+    EXPECT_EQ(destroy_av(av), STATUS_SUCCESS);
     EXPECT_EQ(deallocate_pd(pd), STATUS_SUCCESS);
 }
 
@@ -206,8 +204,7 @@ TEST_F(Provider, DoneOfAnotherVerb_IsAVeto) {
     const client here(uri());
     const opened_ca ca;
     step(double_allocate_pd).pre = IB_VERBS_PROCESSING_DONE;
-    verb_call vetoed([&](IRP* irp) { return CiAllocatePd(ca.get(), IB_PDT_NORMAL, nullptr, irp); });
-    EXPECT_EQ(vetoed.status(), STATUS_NOT_SUPPORTED);
+    EXPECT_EQ(allocated_pd(ca.get()), STATUS_NOT_SUPPORTED);
 }
 
 TEST_F(Provider, Query_PostSeesAndChangesTheAttributes) {
@@ -245,34 +242,112 @@ TEST_F(Provider, DaemonEnds_PostFunctionsRun) {
 }
 
 /// A queue pair of a client, with its domain and its completion queue.
-class own_qp {
-public:
-    explicit own_qp(IB_CA* ca) : pd_(allocate_pd(ca)), cq(create_cq(ca)) {
-        ib_qp_create_t wanted{};
-        wanted.qp_type = IB_QPT_RELIABLE_CONN;
-        wanted.h_sq_cq = wanted.h_rq_cq = cq;
-        wanted.sq_depth = wanted.rq_depth = 4;
-        wanted.sq_sge = wanted.rq_sge = 1;
-        verb_call made([&](IRP* irp) { return CiCreateQp(pd_, &wanted, nullptr, irp); });
-        EXPECT_EQ(made.status(), STATUS_SUCCESS);
-        qp = made.object<IB_QP>();
-    }
+struct own_qp {
+    explicit own_qp(IB_CA* ca, ib_qp_type_t type = IB_QPT_RELIABLE_CONN)
+        : pd(allocate_pd(ca)), cq(create_cq(ca)), qp(create_qp(pd, small_qp(cq, type))) {}
     ~own_qp() {
-        verb_call gone([&](IRP* irp) { return CiDestroyQp(qp, nullptr, irp); });
-        EXPECT_EQ(gone.status(), STATUS_SUCCESS);
+        EXPECT_EQ(destroy_qp(qp), STATUS_SUCCESS);
         EXPECT_EQ(destroy_cq(cq), STATUS_SUCCESS);
-        EXPECT_EQ(deallocate_pd(pd_), STATUS_SUCCESS);
+        EXPECT_EQ(deallocate_pd(pd), STATUS_SUCCESS);
     }
     own_qp(const own_qp&) = delete;
     own_qp& operator=(const own_qp&) = delete;
 
-private:
-    IB_PD* pd_;
-
-public:
-    IB_CQ* cq;
-    IB_QP* qp = nullptr;
+    IB_PD* const pd;
+    IB_CQ* const cq;
+    IB_QP* const qp;
 };
+
+IB_MW* allocate_mw(IB_PD* pd) {
+    return created<IB_MW>([&](IRP* irp) { return CiAllocateMw(pd, IB_MWT_TYPE_1, nullptr, irp); });
+}
+NTSTATUS deallocate_mw(IB_MW* mw) {
+    return verb_call([&](IRP* irp) { return CiDeallocateMw(mw, nullptr, irp); }).status();
+}
+
+IB_SRQ* small_srq(IB_PD* pd) {
+    ib_srq_create_t wanted{};
+    wanted.max_wr = 8;
+    wanted.max_sge = 1;
+    return create_srq(pd, wanted);
+}
+
+// ---- verbs of all objects, with which each function of the vector is called
+
+void use_regions(IB_PD* pd) {
+    std::array<UCHAR, 64> bytes{};
+    IB_MR* const mr = register_mr(pd, bytes.data(), 64, IB_AC_LOCAL_WRITE | IB_AC_RDMA_READ);
+    ib_mr_attr_t seen{};
+    EXPECT_EQ(query(CiQueryMr, mr, seen), STATUS_SUCCESS);
+    ib_mr_mod_t change{};
+    change.opts = IB_MR_MOD_ACCESS;
+    change.create.access_ctrl = IB_AC_LOCAL_WRITE;
+    EXPECT_EQ(modify_mr(mr, change), STATUS_SUCCESS);
+    EXPECT_EQ(deregister_mr(mr), STATUS_SUCCESS);
+    IB_MW* const mw = allocate_mw(pd);
+    ib_mw_attr_t window{};
+    EXPECT_EQ(query(CiQueryMw, mw, window), STATUS_SUCCESS);
+    EXPECT_EQ(deallocate_mw(mw), STATUS_SUCCESS);
+}
+
+void use_shared_receives(IB_PD* pd) {
+    IB_SRQ* const srq = small_srq(pd);
+    EXPECT_EQ(modify_srq(srq, {IB_MOD_SRQ_LIMIT, 0, 2}), STATUS_SUCCESS);
+    ib_srq_attr_t seen{};
+    EXPECT_EQ(query(CiQuerySrq, srq, seen), STATUS_SUCCESS);
+    EXPECT_EQ(seen.max_wr, srq->MaxWr);
+    EXPECT_EQ(destroy_srq(srq), STATUS_SUCCESS);
+}
+
+void use_queues(const own_qp& own) {
+    IB_CQ_ATTR queue{};
+    verb_call queried([&](IRP* irp) { return CiQueryCq(own.cq, sizeof(queue), &queue, irp); });
+    EXPECT_EQ(queried.status(), STATUS_SUCCESS);
+    verb_call resized([&](IRP* irp) { return CiResizeCq(own.cq, 8, nullptr, irp); });
+    EXPECT_EQ(resized.status(), STATUS_SUCCESS);
+    EXPECT_EQ(modify_qp(own.qp, ci::to_init(IB_QPT_UNRELIABLE_DGRM, {})), STATUS_SUCCESS);
+    ib_qp_attr_t seen{};
+    EXPECT_EQ(query(CiQueryQp, own.qp, seen), STATUS_SUCCESS);
+    EXPECT_EQ(detach_mcast(attach_mcast(own.qp, {0xFF12'4001'0000'0000, 5}, 0xC001)),
+              STATUS_SUCCESS);
+}
+
+void use_address_vectors(IB_PD* pd) {
+    ib_av_attr_t way{};
+    way.port_num = 1;
+    way.dlid = 3;
+    IB_AV* const av = create_av(pd, way);
+    ib_av_query_t seen{};
+    EXPECT_EQ(query(CiQueryAv, av, seen), STATUS_SUCCESS);
+    EXPECT_EQ(seen.attr.dlid, 3);
+    verb_call modified([&](IRP* irp) { return CiModifyAv(av, &way, nullptr, irp); });
+    EXPECT_EQ(modified.status(), STATUS_SUCCESS);
+    EXPECT_EQ(destroy_av(av), STATUS_SUCCESS);
+}
+
+TEST_F(Provider, EachFunctionOfTheVector_HasItsHandleAndParameters) {
+    const client here(uri());
+    {
+        const opened_ca ca;
+        IB_CA_ATTR attr{};
+        verb_call queried([&](IRP* irp) { return CiQueryCa(ca.get(), sizeof(attr), &attr, irp); });
+        queried.status();
+        const IB_MODIFY_PORT change{};
+        verb_call modified([&](IRP* irp) {
+            return CiModifyPort(ca.get(), 1, IB_MODIFY_PORT_INIT_TYPE, &change, irp);
+        });
+        EXPECT_EQ(modified.status(), STATUS_SUCCESS);
+        const own_qp own(ca.get(), IB_QPT_UNRELIABLE_DGRM);
+        use_regions(own.pd);
+        use_shared_receives(own.pd);
+        use_queues(own);
+        use_address_vectors(own.pd);
+    }
+    for (unsigned each = 0; each < double_verbs; ++each) {
+        EXPECT_NE(step(double_verb(each)).pre_calls, 0u) << each;
+        EXPECT_NE(step(double_verb(each)).post_calls, 0u) << each;
+    }
+}
 
 TEST_F(Provider, DataPath_IsTheProviders) {
     provider_->has_data_path = 1;
@@ -285,7 +360,7 @@ TEST_F(Provider, DataPath_IsTheProviders) {
     ib_send_wr_t* failed = nullptr;
     EXPECT_EQ(CiPostSend(own.qp, &first, &failed), STATUS_INVALID_DEVICE_STATE);
     EXPECT_EQ(failed, &second);
-    EXPECT_EQ(provider_->sends, 1u);
+    EXPECT_EQ(provider_->path.sends, 1u);
     IB_WC entries[4];
     ULONG taken = 0;
     EXPECT_EQ(CiGetCqResults(own.cq, 4, entries, &taken), STATUS_SUCCESS);
@@ -293,6 +368,51 @@ TEST_F(Provider, DataPath_IsTheProviders) {
     EXPECT_EQ(entries[0].WrId, 99u);
     EXPECT_EQ(CiGetCqResults(own.cq, 4, entries, &taken), STATUS_SUCCESS);
     EXPECT_EQ(taken, 0u);
+    EXPECT_EQ(CiArmCqNow(own.cq, IB_CQ_ARM_SOLICITED), STATUS_SUCCESS);
+    EXPECT_EQ(provider_->path.arms, 1u);
+    ib_recv_wr_t receive{};
+    ib_recv_wr_t* unposted = nullptr;
+    EXPECT_EQ(CiPostRecv(own.qp, &receive, &unposted), STATUS_SUCCESS);
+    EXPECT_EQ(provider_->path.receives, 1u);
+}
+
+TEST_F(Provider, DataPathOfSharedReceivesAndWindows_IsTheProviders) {
+    provider_->has_data_path = 1;
+    const client here(uri());
+    const opened_ca ca;
+    const own_qp own(ca.get());
+    IB_SRQ* const srq = small_srq(own.pd);
+    ib_recv_wr_t receive{};
+    ib_recv_wr_t* unposted = nullptr;
+    EXPECT_EQ(CiPostSrqRecv(srq, &receive, &unposted), STATUS_SUCCESS);
+    EXPECT_EQ(provider_->path.shared_receives, 1u);
+    EXPECT_EQ(destroy_srq(srq), STATUS_SUCCESS);
+    std::array<UCHAR, 64> bytes{};
+    IB_MR* const mr =
+        register_mr(own.pd, bytes.data(), 64, IB_AC_LOCAL_WRITE | IB_AC_RDMA_READ | IB_AC_MW_BIND);
+    IB_MW* const mw = allocate_mw(own.pd);
+    ib_bind_wr_t what{};
+    what.wr_id = 5;
+    what.h_mr = mr;
+    what.access_ctrl = IB_AC_RDMA_READ;
+    ULONG key = 0;
+    EXPECT_EQ(CiBindMw(mw, own.qp, &what, &key), STATUS_SUCCESS);
+    EXPECT_EQ(key, 0x1234u);
+    EXPECT_EQ(deallocate_mw(mw), STATUS_SUCCESS);
+    EXPECT_EQ(deregister_mr(mr), STATUS_SUCCESS);
+}
+
+TEST_F(Provider, PollOfArrays_TakesPrecedence) {
+    provider_->has_data_path = provider_->polls_arrays = 1;
+    const client here(uri());
+    const opened_ca ca;
+    IB_CQ* const cq = create_cq(ca.get());
+    IB_WC entries[4];
+    ULONG taken = 0;
+    EXPECT_EQ(CiGetCqResults(cq, 4, entries, &taken), STATUS_SUCCESS);
+    ASSERT_EQ(taken, 2u);
+    EXPECT_EQ(entries[1].WrId, 100u);
+    EXPECT_EQ(destroy_cq(cq), STATUS_SUCCESS);
 }
 
 // The hole in the vector crosses: the daemon refuses a post to a queue pair in RESET.
@@ -304,16 +424,10 @@ TEST_F(Provider, NoDataPath_PostsCross) {
     ib_send_wr_t* failed = nullptr;
     EXPECT_FALSE(NT_SUCCESS(CiPostSend(own.qp, &request, &failed)));
     EXPECT_EQ(failed, &request);
-    EXPECT_EQ(provider_->sends, 0u);
+    EXPECT_EQ(provider_->path.sends, 0u);
     ib_qp_attr_t seen{};
-    verb_call query([&](IRP* irp) { return CiQueryQp(own.qp, sizeof(seen), &seen, nullptr, irp); });
-    EXPECT_EQ(query.status(), STATUS_SUCCESS);
+    EXPECT_EQ(query(CiQueryQp, own.qp, seen), STATUS_SUCCESS);
     EXPECT_EQ(seen.sq_depth, 77u);
-}
-
-void modify(IB_QP* qp, const ib_qp_mod_t& change) {
-    verb_call made([&](IRP* irp) { return CiModifyQp(qp, &change, nullptr, irp); });
-    EXPECT_EQ(made.status(), STATUS_SUCCESS);
 }
 
 TEST_F(Provider, EventOfAQueuePair_ReachesTheProviderBeforeTheClient) {
@@ -325,14 +439,14 @@ TEST_F(Provider, EventOfAQueuePair_ReachesTheProviderBeforeTheClient) {
     path.av.dlid = 3;
     path.path_mtu = IB_MTU_1024;
     path.dest_qp = own.qp->Num;
-    modify(own.qp, ci::to_init(IB_QPT_RELIABLE_CONN, {}));
-    modify(own.qp, ci::to_rtr(IB_QPT_RELIABLE_CONN, path));
-    modify(own.qp, ci::to_rts(IB_QPT_RELIABLE_CONN, {}));
+    EXPECT_EQ(modify_qp(own.qp, ci::to_init(IB_QPT_RELIABLE_CONN, {})), STATUS_SUCCESS);
+    EXPECT_EQ(modify_qp(own.qp, ci::to_rtr(IB_QPT_RELIABLE_CONN, path)), STATUS_SUCCESS);
+    EXPECT_EQ(modify_qp(own.qp, ci::to_rts(IB_QPT_RELIABLE_CONN, {})), STATUS_SUCCESS);
     ib_qp_mod_t drained{};
     drained.opts = IB_MOD_QP_STATE | IB_MOD_QP_SQD_EVENT;
     drained.req_state = IB_QPS_SQD;
     drained.sqd_event = TRUE;
-    modify(own.qp, drained);
+    EXPECT_EQ(modify_qp(own.qp, drained), STATUS_SUCCESS);
     verb_call event([&](IRP* irp) { return CiGetQpAsyncEvent(own.qp, irp); });
     EXPECT_EQ(event.information(), static_cast<ULONG_PTR>(IB_AE_SQ_DRAINED));
     EXPECT_EQ(provider_->events, 1u);
