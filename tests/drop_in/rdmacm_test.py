@@ -3,7 +3,6 @@
 import os
 import re
 import subprocess
-import time
 import unittest
 
 from drop_in import run
@@ -20,7 +19,6 @@ class ConnectedPrograms(TwoProcesses):
         waits = rf"process {server.pid} of .* [1-9]\d* bytes of requests"
         while not re.search(waits, subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout):
             self.assertIsNone(server.poll(), "the server ended")
-            time.sleep(0.01)
 
     def start_server(self, *words):
         server = self.start("host1", *words)

@@ -3,6 +3,7 @@
 #include <support/both_machines.hpp>
 
 #include <memory>
+#include <new>
 
 namespace planted {
 namespace {
@@ -96,8 +97,14 @@ void use_regions() {
 } // namespace
 
 void uses_locks(sim_machine& sim) {
-    // The heap: a stack address may have held an initialised lock before.
-    const auto owned = std::make_unique<all_locks>();
+    // Memory of the checked pool is known to hold no lock: an address of the heap or of the stack
+    // may have held an initialised one before.
+    constexpr ULONG tag = 0x6B636F6C;
+    const auto free_locks = [](all_locks* locks) { ExFreePoolWithTag(locks, tag); };
+    void* const memory = ExAllocatePoolWithTag(NonPagedPool, sizeof(all_locks), tag);
+    if (memory == nullptr) return;
+    const std::unique_ptr<all_locks, decltype(free_locks)> owned(new (memory) all_locks,
+                                                                 free_locks);
     all_locks& mine = *owned;
     sim.spawn("one", [&] {
         use_one(mine);

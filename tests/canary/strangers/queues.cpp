@@ -175,17 +175,6 @@ struct busy_cleared_late : pipe_driver<busy_cleared_late<Correct>> {
     }
 };
 
-template <class Driver>
-outcome two_writers(sim_machine& sim) {
-    world here(sim, {driver_entry<Driver>});
-    file& open = here.open();
-    for (const char* name : {"first", "second"})
-        here.actor(name,
-                   [&] { here.expect(open.write("hello") == STATUS_SUCCESS, "the write failed"); });
-    here.run();
-    return here.finish();
-}
-
 // ---- Data in a list ----
 
 struct item {

@@ -416,4 +416,16 @@ constexpr PDRIVER_INITIALIZE driver_entry = one_device<Driver>::entry;
 template <class Driver>
 constexpr PDRIVER_INITIALIZE filter_entry = filter_device<Driver>::entry;
 
+/// Two users write at the same time, and both writes succeed.
+template <class Driver>
+outcome two_writers(sim_machine& sim) {
+    world here(sim, {driver_entry<Driver>});
+    file& open = here.open();
+    for (const char* name : {"first", "second"})
+        here.actor(name,
+                   [&] { here.expect(open.write("hello") == STATUS_SUCCESS, "the write failed"); });
+    here.run();
+    return here.finish();
+}
+
 } // namespace strangers

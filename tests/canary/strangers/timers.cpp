@@ -322,17 +322,6 @@ struct reference_of_timer : plain_driver {
     }
 };
 
-template <class Driver>
-outcome two_writes(sim_machine& sim) {
-    world here(sim, {driver_entry<Driver>});
-    file& open = here.open();
-    for (const char* name : {"first", "second"})
-        here.actor(name,
-                   [&] { here.expect(open.write("hello") == STATUS_SUCCESS, "the write failed"); });
-    here.run();
-    return here.finish();
-}
-
 /// A DPC is queued for each write; what the second write asked for is lost while it is queued.
 template <bool Correct>
 struct dpc_argument_lost : plain_driver {
@@ -384,10 +373,10 @@ const std::vector<defect>& timer_defects() {
          poll_for_a_while<freed_under_dpc<true>>},
         {"TimeoutAndWriteComplete", read_and_write<both_complete<false>>,
          read_and_write<both_complete<true>>},
-        {"ReferenceOfCancelledTimer", two_writes<reference_of_timer<false>>,
-         two_writes<reference_of_timer<true>>},
-        {"DpcArgumentLost", two_writes<dpc_argument_lost<false>>,
-         two_writes<dpc_argument_lost<true>>},
+        {"ReferenceOfCancelledTimer", two_writers<reference_of_timer<false>>,
+         two_writers<reference_of_timer<true>>},
+        {"DpcArgumentLost", two_writers<dpc_argument_lost<false>>,
+         two_writers<dpc_argument_lost<true>>},
     };
     return all;
 }

@@ -5,17 +5,6 @@ namespace strangers {
 namespace {
 namespace unload {
 
-template <class Driver>
-outcome two_writers(sim_machine& sim) {
-    world here(sim, {driver_entry<Driver>});
-    file& open = here.open();
-    for (const char* name : {"first", "second"})
-        here.actor(name,
-                   [&] { here.expect(open.write("hello") == STATUS_SUCCESS, "the write failed"); });
-    here.run();
-    return here.finish();
-}
-
 /// One write; the user unloads the driver as soon as that has completed.
 template <class Driver>
 outcome write_and_unload(sim_machine& sim) {
