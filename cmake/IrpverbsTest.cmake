@@ -3,11 +3,7 @@
 include(GoogleTest)
 find_package(GTest CONFIG REQUIRED)
 
-if(IRPVERBS_SANITIZE)
-    set(IRPVERBS_TEST_TIMEOUT 300)
-else()
-    set(IRPVERBS_TEST_TIMEOUT 120)
-endif()
+set(IRPVERBS_TEST_TIMEOUT 600) # ends what hangs; a loaded machine is slow
 
 # Only the packages and the tests of real threads are optimised: compiling the other tests takes longer
 # than running them.

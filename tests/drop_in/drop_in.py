@@ -17,7 +17,7 @@ def environment(hca, **more):
     return made
 
 
-def run(*words, hca="software:", timeout=60, folder=None, **more):
+def run(*words, hca="software:", timeout=300, folder=None, **more):
     """Runs a program; standard error goes to standard output."""
     return subprocess.run(words, env=environment(hca, **more), cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, errors="backslashreplace", timeout=timeout, check=False)
@@ -37,7 +37,7 @@ class Daemon:
 
     def stop(self, test):
         self.process.terminate()
-        self.process.communicate(timeout=60)
+        self.process.communicate(timeout=300)
         test.assertEqual(self.process.returncode, 0)
 
     def host(self, name):

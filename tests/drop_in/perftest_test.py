@@ -76,7 +76,7 @@ class Faults(TwoProcesses):
     def test_killed_peer_leaves_nothing(self):
         server, client = self.start_both()
         client.kill()
-        server.communicate(timeout=60)
+        server.communicate(timeout=300)
         client.communicate()
         while not self.status().startswith("0 open HCAs, 0 objects, 0 requests, 0 waits\n"):
             time.sleep(0.01) # until the daemon has destroyed the objects

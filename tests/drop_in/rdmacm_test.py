@@ -6,7 +6,7 @@ import subprocess
 import unittest
 
 from drop_in import run
-from two_processes import TwoProcesses
+from two_processes import TwoProcesses, are_idle
 
 SERVER = "198.18.0.1"  # LID 1: host1
 SERVERS_GID = "fe80::200:0:0:101"
@@ -14,10 +14,12 @@ SERVERS_GID = "fe80::200:0:0:101"
 
 class ConnectedPrograms(TwoProcesses):
     def await_manager(self, server):
-        """Returns when the server waits for datagrams of communication management."""
+        """Returns when the server waits for requests: it receives communication management, and then sleeps."""
         command = [os.environ["IRPVERBS_DAEMON"], "--socket", self.daemon.socket, "--status"]
         waits = rf"process {server.pid} of .* [1-9]\d* bytes of requests"
         while not re.search(waits, subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout):
+            self.assertIsNone(server.poll(), "the server ended")
+        while not are_idle(server, self.daemon.process):
             self.assertIsNone(server.poll(), "the server ended")
 
     def start_server(self, *words):
@@ -25,17 +27,10 @@ class ConnectedPrograms(TwoProcesses):
         self.await_manager(server)
         return server
 
-    def start_client(self, server, *words):
-        """A client that is not refused: one that comes before the server listens is, and is started again."""
-        while True:
-            client = self.start("host2", *words)
-            if client.wait(timeout=100) == 0 or server.poll() is not None:
-                return client
-
     def connect(self, server, client):
         """Runs both. Returns their outputs."""
         serving = self.start_server(*server)
-        return self.output(self.start_client(serving, *client)), self.output(serving)
+        return self.output(self.start("host2", *client)), self.output(serving)
 
 
 class RdmacmUtils(ConnectedPrograms):
@@ -53,7 +48,7 @@ class RdmacmUtils(ConnectedPrograms):
     def test_rping_serves_many_clients(self):
         server = self.start_server("rping", "-s", "-P")
         for _ in range(3):
-            self.output(self.start_client(server, "rping", "-c", "-a", SERVER, "-C", "5"))
+            self.output(self.start("host2", "rping", "-c", "-a", SERVER, "-C", "5"))
         self.assertIsNone(server.poll())
 
     def test_ucmatose_makes_connections_at_once(self):
@@ -120,7 +115,7 @@ class PerftestWithConnections(ConnectedPrograms):
         for program, *options in (("ib_write_bw",), ("ib_send_lat",), ("ib_read_lat",), ("ib_atomic_bw",),
                                   ("ib_send_bw", "-c", "UD"), ("ib_write_bw", "-q", "4")):
             server, client = self.start_both((program, "-R", "-n", "100", *options),
-                                             lambda client: client.wait(timeout=100) == 0)
+                                             lambda client: client.wait(timeout=500) == 0)
             self.output(server)
             out = self.output(client)
             self.assertRegex(out, r"(?m)^ *\d+ +\d+ +[\d.]+ +[\d.]+", program)
@@ -134,7 +129,7 @@ class PerftestWithConnections(ConnectedPrograms):
         server, client = self.start_both(("ib_write_bw", "-R", "-D", "60"),
                                          lambda _: self.sent_bytes(3) > 10_000_000) # of connecting: some thousands
         server.kill()
-        out = client.communicate(timeout=100)[0]
+        out = client.communicate(timeout=500)[0]
         self.assertNotEqual(client.returncode, 0, out)
         self.connect(("rping", "-s", "-C", "3"), ("rping", "-c", "-a", SERVER, "-C", "3"))
 

@@ -22,7 +22,7 @@ def irpctl(*words, before=None, folder=None):
     environment.pop("LD_PRELOAD", None)
     environment.update(before or {})
     ended = subprocess.run([IRPCTL, *words], env=environment, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True,
-                           text=True, timeout=60, check=False)
+                           text=True, timeout=300, check=False)
     return ended.returncode, ended.stdout, ended.stderr
 
 
@@ -91,7 +91,7 @@ class Run(unittest.TestCase):
         process = subprocess.Popen([IRPCTL, "run", "--", "sh", "-c", script], stdout=subprocess.PIPE, text=True)
         self.assertEqual(process.stdout.readline(), "begun\n")
         process.terminate()
-        self.assertEqual(process.communicate(timeout=60)[0], "ended\n")
+        self.assertEqual(process.communicate(timeout=300)[0], "ended\n")
         self.assertEqual(process.returncode, 3)
 
     def test_daemon_ends_with_an_irpctl_that_is_killed(self):

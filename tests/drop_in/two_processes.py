@@ -1,4 +1,5 @@
 """A server and a client, programs of others, on two hosts of one daemon's fabric."""
+import re
 import shutil
 import socket
 import subprocess
@@ -22,6 +23,20 @@ def listens(port):
     return any(listening in line[:50] and " 0A " in line for table in tables for line in table.splitlines())
 
 
+def threads(processes):
+    """State and context switches of each thread of the processes."""
+    wanted = re.compile(r"^(?:State|\w*voluntary_ctxt_switches):.*", re.M)
+    return {status: wanted.findall(status.read_text()) for process in processes
+            for status in Path(f"/proc/{process.pid}/task").glob("*/status")}
+
+
+def are_idle(*processes):
+    """Whether all threads of the processes, which talk to one another only, sleep at one moment."""
+    before = threads(processes)
+    asleep = all("sleeping" in state for state, *_ in before.values())
+    return asleep and before == threads(processes)
+
+
 class TwoProcesses(unittest.TestCase):
     fabric = "software:"
 
@@ -39,7 +54,7 @@ class TwoProcesses(unittest.TestCase):
 
     def output(self, process):
         """The output of a process, which must end without an error."""
-        text = process.communicate(timeout=100)[0]
+        text = process.communicate(timeout=500)[0]
         self.assertEqual(process.returncode, 0, text)
         return text
 

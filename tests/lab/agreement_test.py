@@ -180,7 +180,7 @@ class Case(unittest.TestCase):
             by = [host] if host is not None else []
             return response_of(subprocess.run([IRPCTL, "--json", *extra, "--hca",
                                            f"software:{topology}", *words, *by], text=True,
-                                          timeout=60, capture_output=True, check=False))
+                                          timeout=300, capture_output=True, check=False))
 
         def ask_opensm(*words, host=asker):
             return response_of(lab.run(host, [IRPCTL, "--json", "--hca", "rdma:", *words]))
@@ -392,7 +392,7 @@ class StatusTest(Case):
                         "--attribute", attribute, *options]
 
             ours = subprocess.run(words(f"software:{topology}", "fe80::200:0:0:201"), text=True,
-                                  timeout=60, capture_output=True, check=False)
+                                  timeout=300, capture_output=True, check=False)
             theirs = lab.run("H0002", words("rdma:", "fe80::10:3"))
             with self.subTest(" ".join((method, attribute, *fields))):
                 self.assertEqual(self.status(ours), self.status(theirs))

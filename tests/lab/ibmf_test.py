@@ -125,7 +125,7 @@ class SaqueryTest(IbmfCase):
             received = self.lab.folder / f"{record}.received"
             saquery = self.lab.start(HOST, ["saquery", record], {"LAB_RECEIVED": str(received)},
                                      stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-            said = saquery.communicate(timeout=60)[0]
+            said = saquery.communicate(timeout=300)[0]
             self.assertEqual(saquery.returncode, 0, said)
             self.assertEqual(said.count("Record dump:"), count)
             said = self.passes(self.start("GetTable_MatchesSaqueryResponse",

@@ -126,7 +126,7 @@ class Lab:
         return dict(os.environ, LD_PRELOAD=self.shim, IBSIM_SOCKNAME=name, SIM_HOST=host,
                     TMPDIR=str(scratch))
 
-    def up(self, seconds=30):
+    def up(self, seconds=120):
         for program in ("ibsim", "opensm"):
             if shutil.which(program) is None:
                 raise LabError(f"no {program} on this machine: run tools/bootstrap")
@@ -176,7 +176,7 @@ class Lab:
         command = self._tie(["opensm", "-F", str(scratch / "opensm.conf")])
         self.opensm(host).start(command, environment, scratch, scratch / "output.log")
 
-    def wait_for_subnet(self, host, seconds=30):
+    def wait_for_subnet(self, host, seconds=120):
         self.wait_for_log(host, "SUBNET UP", seconds)
 
     def wait_for_log(self, host, text, seconds):
@@ -186,7 +186,7 @@ class Lab:
         if not wait_until(lambda: is_there() or not daemon.lives(), seconds) or not is_there():
             raise LabError(f"no {text} within {seconds} s, see {log}")
 
-    def run(self, host, command, seconds=30, **more):
+    def run(self, host, command, seconds=120, **more):
         """Runs a libibumad program on a simulated host until it ends."""
         # The stock shim writes its files into the current folder.
         scratch = self.folder / "clients"
@@ -199,7 +199,7 @@ class Lab:
         environment = dict(self.environment(host), **(variables or {}))
         return subprocess.Popen(tied(command), env=environment, text=True, **more)
 
-    def console(self, command, seconds=5):
+    def console(self, command, seconds=60):
         """Sends one command to ibsim's console and returns the response."""
         output = self.folder / "ibsim.log"
         before = output.stat().st_size

@@ -100,7 +100,7 @@ class OurManagerTest(unittest.TestCase):
             topology = pathlib.Path(scratch) / "fabric.net"
             topology.write_text(fabric(SaaTest.hosts))
             # Tests that stop or end the SA are left out, since our manager is in the same process.
-            result = subprocess.run([PROGRAM, "--gtest_filter=-*SaStopped*:*EventsUnderLoad*"], timeout=120, text=True,
+            result = subprocess.run([PROGRAM, "--gtest_filter=-*SaStopped*:*EventsUnderLoad*"], timeout=300, text=True,
                                     env=dict(os.environ,
                                              IRPVERBS_SAA_LAB_HCA=f"software:{topology}"),
                                     capture_output=True, check=False)
