@@ -94,6 +94,7 @@ class RdmacmUtils(ConnectedPrograms):
 
 class PerftestWithConnections(ConnectedPrograms):
     ATTEMPTS = 50
+    REFUSED = "Unexpected CM event .* 8\n|RDMA_CM_EVENT_(REJECTED|UNREACHABLE)" # 8: RDMA_CM_EVENT_REJECTED
 
     def start_both(self, words, arrived):
         """Starts a server and its client, both anew when the client was refused. Returns them when `arrived(client)`.
@@ -106,7 +107,7 @@ class PerftestWithConnections(ConnectedPrograms):
             if client.poll() in (None, 0):
                 return server, client
             refused = client.stdout.read()
-            self.assertRegex(refused, "CM event.* 8|RDMA_CM_EVENT_(REJECTED|UNREACHABLE)")
+            self.assertRegex(refused, self.REFUSED)
             server.kill()
             server.wait()
         self.fail(f"the client was refused {self.ATTEMPTS} times: {refused}")
