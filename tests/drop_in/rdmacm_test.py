@@ -27,6 +27,13 @@ class ConnectedPrograms(TwoProcesses):
         self.await_manager(server)
         return server
 
+    def start_client(self, server, *words):
+        """A client that is not refused: one that comes before the server listens is, and is started again."""
+        while True:
+            client = self.start("host2", *words)
+            if client.wait(timeout=500) == 0 or server.poll() is not None:
+                return client
+
     def connect(self, server, client):
         """Runs both. Returns their outputs."""
         serving = self.start_server(*server)

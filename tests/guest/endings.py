@@ -15,7 +15,7 @@ SKIPPED = 77
 
 def run(*words, **environment):
     return subprocess.run([*GUEST, *words], env=dict(os.environ, **environment), text=True,
-                          capture_output=True, timeout=250, check=False)
+                          capture_output=True, timeout=500, check=False)
 
 
 def planted(sanitizer):

@@ -104,8 +104,8 @@ def parser():
                            "--uml all files are visible")
     made.add_argument("--env", action="append", default=[], metavar="NAME=VALUE",
                       help="an environment variable of the program; may be repeated")
-    made.add_argument("--timeout", type=float, default=250, metavar="SECONDS",
-                      help="limit for the whole run (250)")
+    made.add_argument("--timeout", type=float, default=500, metavar="SECONDS",
+                      help="limit for the whole run (500)")
     made.add_argument("--processors", type=int, help="2; with --uml 1, and no other number")
     made.add_argument("--memory", type=int, default=1024, metavar="MB", help="1024")
     made.add_argument("--console", metavar="FILE", help="file for the kernel's console output")

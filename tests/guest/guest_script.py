@@ -7,15 +7,15 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 
 
-def run(devices, programs, commands):
-    """`commands` maps names to shell commands. Returns the guest's status, and a map from each name to
-    its status and output."""
+def run(devices, programs, commands, options=()):
+    """`commands` maps names to shell commands; `options` are guest.py's. Returns the guest's status, and a map
+    from each name to its status and output."""
     lines = [f"echo '== {name}'\n( {command} )\necho \"== status $?\"" for name, command in
              commands.items()]
     files = [word for each in programs for word in ("--file", each)]
-    guest = [sys.executable, "-W", "error", str(HERE / "guest.py"), "--devices", devices, *files]
+    guest = [sys.executable, "-W", "error", str(HERE / "guest.py"), "--devices", devices, *options, *files]
     ended = subprocess.run([*guest, "sh", "-c", "\n".join(lines)], text=True, capture_output=True,
-                           timeout=250, check=False)
+                           timeout=500, check=False)
     sys.stderr.write(ended.stderr)
     parts = re.split(r"^== (.*)\n", ended.stdout, flags=re.M)
     said = {}

@@ -81,7 +81,7 @@ class WithoutUml(unittest.TestCase):
         path = f"{os.environ['PATH']}:{self.tools}"
         return subprocess.run([sys.executable, "-B", *words], cwd=self.here, text=True,
                               env=dict(os.environ, IRPVERBS_REQUIRE_GUEST="1", PATH=path),
-                              capture_output=True, timeout=250, check=False)
+                              capture_output=True, timeout=500, check=False)
 
     def add_tools(self):
         """Adds stubs for the build tools, which this machine may not have."""
