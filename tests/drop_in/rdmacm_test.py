@@ -93,10 +93,24 @@ class RdmacmUtils(ConnectedPrograms):
         self.assertNotEqual(ended.returncode, 0)
         self.assertIn("Network is unreachable", run("rping", "-c", "-a", "10.9.8.7", hca=self.daemon.host("host2")).stdout)
 
-    def test_second_process_of_a_port_is_refused(self):
-        self.start_server("rping", "-s", "-P")
-        ended = run("rping", "-s", hca=self.daemon.host("host1"))
-        self.assertIn("rdma_listen: Device or resource busy", ended.stdout)
+    def test_processes_of_a_port_have_services_of_their_own(self):
+        servers = {port: self.start_server("rping", "-s", "-P", "-p", port) for port in ("7001", "7002", "7003")}
+        for port, server in servers.items():
+            self.output(self.start_client(server, "rping", "-c", "-a", SERVER, "-C", "5", "-p", port))
+        ended = run("rping", "-c", "-a", SERVER, "-p", "7004", hca=self.daemon.host("host2"))
+        self.assertIn("RDMA_CM_EVENT_REJECTED", ended.stdout)
+
+    def test_killed_client_is_disconnected(self):
+        server = self.start_server("rping", "-s", "-v")
+        while True:
+            client = self.start("host2", "rping", "-c", "-a", SERVER, "-v")
+            if client.stdout.readline().startswith("ping data"):
+                break
+            client.wait()
+        client.kill()
+        out = server.communicate(timeout=500)[0]
+        self.assertIn("DISCONNECT EVENT", out)
+        self.assertNotIn("RETRY", out.upper())
 
 
 class PerftestWithConnections(ConnectedPrograms):

@@ -45,7 +45,7 @@ local_port* find_port(const ip_endpoint& address);
 local_port* first_active_port();
 
 /// Opens the port's communication manager, or its session with subnet administration, unless that
-/// is open. Returns an errno value. EBUSY: another process has the communication manager.
+/// is open. Returns an errno value.
 int open_manager(local_port& port);
 int open_session(local_port& port);
 

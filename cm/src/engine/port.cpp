@@ -3,14 +3,22 @@
 
 #include "port_table.hpp"
 
+#include <dispatch/timer.h>
+
 #include <algorithm>
 
 namespace irpverbs::cm::engine {
 
+// The managers of a port, each in a process, have different IDs.
+static std::uint32_t first_id() {
+    const auto now = static_cast<std::uint64_t>(KeQueryPerformanceCounter(nullptr).QuadPart);
+    return static_cast<std::uint32_t>(now * 0x9E3779B97F4A7C15 >> 32);
+}
+
 cm_port::cm_port(port_table& table, const IB_CA_ATTR& hca, UCHAR its_number)
     : ca_guid(hca.NodeGuid), number(its_number), ack_delay(hca.LocalAckDelay & 0x1F),
       migrates((hca.Capabilities & IB_CA_CAP_AUTO_PATH_MIGRATION) != 0), table_(table), hca_(*this),
-      ports_(hca.PortCount) {
+      ports_(hca.PortCount), last_id_(first_id()) {
     ExInitializeRundownProtection(&sends_);
     KeInitializeTimer(&timer_);
     KeInitializeDpc(&timer_dpc_, timer_expired, this);

@@ -223,7 +223,7 @@ private:
     KSPIN_LOCK lock_ = 0;
     bool closing_ = false;
     std::vector<port_attributes> ports_; // of the HCA
-    std::uint32_t last_id_ = 0;
+    std::uint32_t last_id_;
     std::uint32_t last_transaction_ = 0;
     connection_index<local_id_of, &connection::by_local_id> connections_; // each is referenced
     connection_index<remote_id_of, &connection::by_remote_id> by_remote_id_;

@@ -40,11 +40,15 @@ enum mad_class : UCHAR {
     class_subnet = 0x01,
     class_directed = 0x81,
     class_performance = 0x04,
+    class_connections = 0x07, // communication management
 };
+
+inline constexpr UCHAR connections_version = 2; // of class_connections
 
 enum mad_method : UCHAR {
     method_get = 0x01,
     method_set = 0x02,
+    method_send = 0x03,
     method_trap = 0x05,
     method_trap_repress = 0x07,
     method_get_response = 0x81,

@@ -5,6 +5,8 @@
 #include "qp_table.hpp"
 
 #include <algorithm>
+#include <cstring>
+#include <iterator>
 
 namespace irpverbs::hca_software {
 
@@ -27,6 +29,12 @@ bool has_own_qp(const HCA_MAD_AGENT& agent) { return agent.Agent.Attr.QpKind != 
 bool same_kind(const IB_MAD_AGENT_ATTR& one, const IB_MAD_AGENT_ATTR& other) {
     return one.PortNumber == other.PortNumber && one.ManagementClass == other.ManagementClass &&
            one.ClassVersion == other.ClassVersion && std::ranges::equal(one.Oui, other.Oui);
+}
+
+bool manages_connections(const IB_MAD_AGENT_ATTR& agent) {
+    return agent.QpKind == IB_MAD_QP_SHARED && agent.ManagementClass == class_connections &&
+           agent.ClassVersion == connections_version &&
+           (agent.MethodMask[0] >> method_send & 1) != 0;
 }
 
 bool share_a_method(const IB_MAD_AGENT_ATTR& one, const IB_MAD_AGENT_ATTR& other) {
@@ -169,11 +177,12 @@ struct mad_agents::report_data {
 
 const SIZE_T mad_agents::extension_size = sizeof(agent_extension);
 
-mad_agents::mad_agents(fabric& where) : fabric_(where) {
+mad_agents::mad_agents(fabric& where) : fabric_(where), routes_(where.packets()) {
     KeInitializeDpc(&dpc_, report_some, this);
 }
 
 bool mad_agents::conflicts(const IB_MAD_AGENT_ATTR& with) const {
+    if (manages_connections(with)) return false;
     return std::ranges::any_of(agents_, [&](const HCA_MAD_AGENT* each) {
         return same_kind(each->Agent.Attr, with) && share_a_method(each->Agent.Attr, with);
     });
@@ -209,6 +218,7 @@ NTSTATUS mad_agents::add(HCA_MAD_AGENT& agent, const port& at) {
             extension_of(agent).keys = attr.Keys;
         }
         extension_of(agent).number = fabric_.next_number();
+        managers_.reserve(agents_.size() + 1);
         agents_.push_back(&agent);
         return STATUS_SUCCESS;
     });
@@ -222,35 +232,51 @@ NTSTATUS mad_agents::modify(HCA_MAD_AGENT& agent, const port& at, const IB_MAD_K
     });
 }
 
-NTSTATUS mad_agents::remove(HCA_MAD_AGENT& agent, IRP* irp) {
-    return fabric_.with_lock([&] {
-        std::erase(agents_, &agent);
-        if (active_agent_ != &agent) return STATUS_SUCCESS;
-        IoMarkIrpPending(irp);
-        pending_removal_ = irp;
-        return STATUS_PENDING;
-    });
+NTSTATUS mad_agents::remove(HCA_MAD_AGENT& agent, port& at, IRP* irp) {
+    const auto send_to = [&](const IB_MAD_ADDRESS& to, mad_bytes mad) {
+        send_valid(agent, at, {to, mad.data(), IB_MAD_SIZE, 0});
+    };
+    routes_.remove(agent, managers_of(at.number), send_to, [&](packet* each) { deliver(each); });
+    std::erase(agents_, &agent);
+    if (active_agent_ != &agent) return STATUS_SUCCESS;
+    IoMarkIrpPending(irp);
+    pending_removal_ = irp;
+    return STATUS_PENDING;
 }
 
-NTSTATUS mad_agents::send(const HCA_MAD_AGENT& agent, port& from, const IB_MAD_SEND& what) {
+NTSTATUS mad_agents::send(HCA_MAD_AGENT& agent, port& from, const IB_MAD_SEND& what) {
     const bool own = has_own_qp(agent);
     if (!valid_route(from, what.To) ||
         !(own ? valid_own(agent, from, what) : valid_shared(agent, from, what)))
         return STATUS_INVALID_PARAMETER;
+    if (manages_connections(agent.Agent.Attr)) {
+        mad_bytes mad{};
+        std::memcpy(mad.data(), what.Data, what.Length);
+        packet* const again =
+            routes_.note_sent({agent, what.To, mad.data()}, managers_of(from.number));
+        if (again != nullptr) {
+            deliver(again);
+            return STATUS_SUCCESS;
+        }
+    }
+    send_valid(agent, from, what);
+    return STATUS_SUCCESS;
+}
+
+void mad_agents::send_valid(const HCA_MAD_AGENT& agent, port& from, const IB_MAD_SEND& what) {
     packet* sent = fabric_.packets().allocate();
     if (sent == nullptr || !write_payload(*sent, agent, what)) { // counts as a lost datagram
         if (sent != nullptr) fabric_.packets().free(sent);
         ++from.counters.TransmitDiscards;
-        return STATUS_SUCCESS;
+        return;
     }
     address(*sent, from, what.To, sender_of(agent, from, what));
     mad_header header = header_of(sent->mad);
-    if (!own && !header.is_response()) {
+    if (!has_own_qp(agent) && !header.is_response()) {
         const auto low = static_cast<ULONG>(header.transaction());
         header.set_transaction(std::uint64_t{extension_of(agent).number} << 32 | low);
     }
     fabric_.send(from, sent);
-    return STATUS_SUCCESS;
 }
 
 const IB_MAD_KEYS* mad_agents::find_keys(packet& what) {
@@ -262,9 +288,22 @@ const IB_MAD_KEYS* mad_agents::find_keys(packet& what) {
                                                                    : nullptr;
 }
 
+connection_routes::managers mad_agents::managers_of(UCHAR port) {
+    managers_.clear();
+    std::ranges::copy_if(agents_, std::back_inserter(managers_), [&](const HCA_MAD_AGENT* each) {
+        return manages_connections(each->Agent.Attr) && each->Agent.Attr.PortNumber == port;
+    });
+    return managers_;
+}
+
 HCA_MAD_AGENT* mad_agents::find_receiver(packet& what) {
     if (what.to_qp > 1) return find_qp(*what.at, what.to_qp);
     const mad_header mad = header_of(what.mad);
+    if (mad.management_class() == class_connections && mad.method() == method_send &&
+        mad.class_version() == connections_version) {
+        const connection_routes::managers all = managers_of(what.at->number);
+        return all.empty() ? nullptr : routes_.receiver(what, all);
+    }
     HCA_MAD_AGENT* of_any_oui = nullptr;
     for (HCA_MAD_AGENT* each : agents_) {
         const IB_MAD_AGENT_ATTR& attr = each->Agent.Attr;
@@ -289,6 +328,9 @@ HCA_MAD_AGENT* mad_agents::next_report(report_data& data) {
         while (packet* what = arrived_.pop()) {
             active_agent_ = find_receiver(*what);
             if (active_agent_ != nullptr) {
+                if (manages_connections(active_agent_->Agent.Attr))
+                    routes_.note_received(*what, *active_agent_,
+                                          managers_of(what->at->number).size() == 1);
                 data.payload = what->payload;
                 if (data.payload == nullptr) data.mad = what->mad;
                 data.received = {address_of(*what, has_own_qp(*active_agent_)
@@ -336,7 +378,9 @@ NTSTATUS modify_mad_agent(HCA_MAD_AGENT* agent, const IB_MAD_KEYS* keys, PIRP) {
 }
 
 NTSTATUS deregister_mad_agent(HCA_MAD_AGENT* agent, PIRP irp) {
-    return agents_of(agent).remove(*agent, irp);
+    adapter& self = adapter::of(agent->Ca->Device);
+    port& at = port_of(agent);
+    return self.owner_fabric().change([&] { return self.agents().remove(*agent, at, irp); });
 }
 
 NTSTATUS send_mad(HCA_MAD_AGENT* agent, const IB_MAD_SEND* send, PIRP) {

@@ -1,7 +1,7 @@
 // The MAD agents of an adapter: the selection of a datagram's receiver, and its up-calls.
 #pragma once
 
-#include "datagram.hpp"
+#include "connection_routes.hpp"
 
 #include <ci/driver.h>
 
@@ -18,15 +18,17 @@ public:
 
     static const SIZE_T extension_size;
 
-    /// STATUS_SHARING_VIOLATION: another agent receives one of its methods.
+    /// STATUS_SHARING_VIOLATION: another agent receives one of its methods, and the class is not
+    /// communication management.
     NTSTATUS add(HCA_MAD_AGENT& agent, const port& at);
     NTSTATUS modify(HCA_MAD_AGENT& agent, const port& at, const IB_MAD_KEYS& keys);
-    /// STATUS_PENDING: the agent is inside an up-call, and `irp` completes after it.
-    NTSTATUS remove(HCA_MAD_AGENT& agent, IRP* irp);
 
     // Functions under the fabric's lock:
 
-    NTSTATUS send(const HCA_MAD_AGENT& agent, port& from, const IB_MAD_SEND& what);
+    /// STATUS_PENDING: the agent is inside an up-call, and `irp` completes after it. The peers of
+    /// its connections receive disconnect requests.
+    NTSTATUS remove(HCA_MAD_AGENT& agent, port& at, IRP* irp);
+    NTSTATUS send(HCA_MAD_AGENT& agent, port& from, const IB_MAD_SEND& what);
     /// Returns the keys of the agent's own QP that receives the datagram; null: no agent has that
     /// QP, or it does not accept the datagram.
     const IB_MAD_KEYS* find_keys(packet& what);
@@ -40,7 +42,9 @@ private:
 
     struct report_data;
 
+    void send_valid(const HCA_MAD_AGENT& agent, port& from, const IB_MAD_SEND& what);
     HCA_MAD_AGENT* find_receiver(packet& what);
+    connection_routes::managers managers_of(UCHAR port);
     HCA_MAD_AGENT* find_qp(const port& at, ib_qpn_t qp);
     ib_qpn_t next_qp();
     bool conflicts(const IB_MAD_AGENT_ATTR& with) const;
@@ -53,6 +57,8 @@ private:
     KDPC dpc_{};
     // Guarded by the fabric's lock:
     std::vector<HCA_MAD_AGENT*> agents_;
+    std::vector<HCA_MAD_AGENT*> managers_; // of one port, for managers_of; room for all agents
+    connection_routes routes_;
     ib_qpn_t last_qp_ = 1;
     packet_queue arrived_;
     bool delivering_ = false;               // the DPC is queued or runs

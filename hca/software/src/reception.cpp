@@ -71,11 +71,20 @@ void fabric::arrive_smp(packet* what) {
     packets_.free(what);
 }
 
+// Linux, too, rejects requests for connections while no process has a service.
+static bool is_refused(packet& what) {
+    const mad_header mad = header_of(what.mad);
+    return what.at->owner->attached != nullptr && !what.is_multicast() &&
+           mad.management_class() == class_connections && mad.method() == method_send &&
+           mad.class_version() == connections_version && refuse_without_manager(what.mad);
+}
+
 // Other classes: a client's agent has precedence over the node's.
 void fabric::arrive_gmp(packet* what) {
     port& at = what->at->owner->end_port(*what->at);
     if (!accepts(*this, at, *what)) return packets_.free(what);
     if (deliver_to_client(what)) return;
+    if (is_refused(*what)) return respond(what);
     const mad_header mad = header_of(what->mad);
     if (!is_request(mad) || what->is_multicast()) return packets_.free(what);
     if (mad.management_class() == class_performance) {

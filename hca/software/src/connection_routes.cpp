@@ -1,0 +1,195 @@
+#include "connection_routes.hpp"
+
+#include <algorithm>
+
+namespace irpverbs::hca_software {
+
+namespace {
+
+// Source: IBA 12.6 (attributes of communication management).
+enum attribute : USHORT {
+    req = 0x10,
+    mra = 0x11,
+    rej = 0x12,
+    rep = 0x13,
+    dreq = 0x15,
+    drep = 0x16,
+    sidr_req = 0x17,
+    sidr_rep = 0x18,
+};
+
+constexpr USHORT invalid_service_id = 8; // reason of a REJ
+constexpr UCHAR sidr_not_supported = 1;  // status of a SIDR_REP
+
+/// The fields of a message, in place. Source: IBA 12.6.5 to 12.6.11, 12.11.1.
+struct message {
+    const UCHAR* bytes;
+
+    USHORT attribute() const { return load16(bytes + 16); }
+    ULONG local_id() const { return load32(bytes + 24); } // also the request ID of SIDR
+    ULONG remote_id() const { return load32(bytes + 28); }
+    UCHAR sidr_status() const { return bytes[28]; }
+    USHORT reason() const { return load16(bytes + 34); }
+    ib_qpn_t qp_of_req() const { return static_cast<ib_qpn_t>(load<3>(bytes + 56)); }
+    ib_qpn_t qp_of_rep() const { return static_cast<ib_qpn_t>(load<3>(bytes + 36)); }
+
+    bool is_request() const { return attribute() == req || attribute() == sidr_req; }
+    /// The communication ID of the receiver.
+    ULONG id_of_receiver() const { return attribute() == sidr_rep ? local_id() : remote_id(); }
+};
+
+} // namespace
+
+mad_bytes connection_routes::disconnect_request(const connections::value_type& which) {
+    mad_bytes made{};
+    made[0] = base_version;
+    made[1] = class_connections;
+    made[2] = connections_version;
+    made[3] = method_send;
+    store<2>(&made[16], dreq);
+    store<4>(&made[24], which.first);
+    store<4>(&made[28], which.second.peer_id);
+    store<3>(&made[32], which.second.peer_qp);
+    return made;
+}
+
+connection_routes::offers::iterator connection_routes::find_offer(ib_lid_t from, USHORT attribute,
+                                                                  ULONG id) {
+    return std::ranges::find_if(offers_, [&](const offer& each) {
+        return each.from == from && each.attribute == attribute && each.id == id;
+    });
+}
+
+void connection_routes::erase(offers::iterator which) {
+    if (which->request != nullptr) packets_.free(which->request);
+    offers_.erase(which);
+}
+
+HCA_MAD_AGENT* connection_routes::owner_of(ULONG id) const {
+    const auto found = connections_.find(id);
+    return found == connections_.end() ? nullptr : found->second.owner;
+}
+
+HCA_MAD_AGENT* connection_routes::receiver(const packet& what, managers all) {
+    const message arrived{what.mad.data()};
+    HCA_MAD_AGENT* found = nullptr;
+    if (!arrived.is_request()) found = owner_of(arrived.id_of_receiver());
+    if (found == nullptr) {
+        // A peer that has received no reply rejects a request by its own ID alone.
+        const USHORT request = arrived.is_request() ? arrived.attribute() : USHORT{req};
+        const auto offered = find_offer(what.from, request, arrived.local_id());
+        if (offered != offers_.end()) found = offered->asked;
+    }
+    return std::ranges::find(all, found) != all.end() ? found : all.front();
+}
+
+void connection_routes::note_received(const packet& what, HCA_MAD_AGENT& by,
+                                      bool is_only_manager) try {
+    const message arrived{what.mad.data()};
+    if (arrived.is_request()) {
+        const auto known = find_offer(what.from, arrived.attribute(), arrived.local_id());
+        if (known != offers_.end()) return;
+        if (offers_.size() == most_offers) erase(offers_.begin());
+        offers_.push_back({what.from, arrived.attribute(), arrived.local_id(), arrived.qp_of_req(),
+                           &by, nullptr});
+        if (!is_only_manager) offers_.back().request = packets_.copy(what);
+        return;
+    }
+    const auto found = connections_.find(arrived.id_of_receiver());
+    if (found == connections_.end()) return;
+    connection& of = found->second;
+    if (arrived.attribute() == rep) {
+        of.peer_id = arrived.local_id();
+        of.peer_qp = arrived.qp_of_rep();
+        of.established = true;
+    } else if (arrived.attribute() == sidr_rep || arrived.attribute() == rej ||
+               arrived.attribute() == drep) {
+        connections_.erase(found);
+    } else if (arrived.attribute() == dreq) {
+        of.established = false;
+    }
+} catch (const std::bad_alloc&) {
+}
+
+// An ID that another agent used belongs to the one that has sent it last.
+void connection_routes::learn(const sent_message& from) {
+    const message sent{from.mad};
+    connection& made = connections_[sent.local_id()];
+    made.owner = &from.by;
+    made.to = from.to;
+    if (sent.is_request()) return;
+    made.peer_id = sent.remote_id();
+    const auto offered = find_offer(from.to.Lid, req, made.peer_id);
+    if (offered != offers_.end()) made.peer_qp = offered->peer_qp;
+    made.established = sent.attribute() == rep;
+}
+
+packet* connection_routes::note_sent(const sent_message& what, managers all) try {
+    const message sent{what.mad};
+    switch (sent.attribute()) {
+    case req:
+    case sidr_req:
+        learn(what);
+        return nullptr;
+    case mra:
+        if (owner_of(sent.local_id()) == nullptr) learn(what);
+        return close_offer(what, req, sent.remote_id(), false, all);
+    case rep:
+        learn(what);
+        return close_offer(what, req, sent.remote_id(), false, all);
+    case rej:
+        connections_.erase(sent.local_id());
+        return close_offer(what, req, sent.remote_id(), sent.reason() == invalid_service_id, all);
+    case sidr_rep:
+        return close_offer(what, sidr_req, sent.local_id(),
+                           sent.sidr_status() == sidr_not_supported, all);
+    case drep:
+        connections_.erase(sent.local_id());
+        return nullptr;
+    default:
+        return nullptr;
+    }
+} catch (const std::bad_alloc&) {
+    return nullptr;
+}
+
+packet* connection_routes::close_offer(const sent_message& with, USHORT request, ULONG id,
+                                       bool is_unknown_service, managers all) {
+    const auto offered = find_offer(with.to.Lid, request, id);
+    if (offered == offers_.end() || offered->asked != &with.by) return nullptr;
+    packet* const again = is_unknown_service ? ask_next(*offered, all) : nullptr;
+    if (again == nullptr) erase(offered);
+    return again;
+}
+
+packet* connection_routes::ask_next(offer& which, managers all) {
+    const auto asked = std::ranges::find(all, which.asked);
+    if (which.request == nullptr || asked == all.end() || asked + 1 == all.end()) return nullptr;
+    packet* const again = packets_.copy(*which.request);
+    if (again != nullptr) which.asked = *(asked + 1);
+    return again;
+}
+
+bool refuse_without_manager(mad_bytes& what) {
+    const message received{what.data()};
+    const USHORT kind = received.attribute();
+    const ULONG id = received.local_id(), own_id = received.remote_id();
+    if (kind != req && kind != sidr_req && kind != dreq) return false;
+    std::fill(what.begin() + 24, what.end(), UCHAR{0});
+    if (kind == req) {
+        store<2>(&what[16], rej);
+        store<4>(&what[28], id);
+        store<2>(&what[34], invalid_service_id);
+    } else if (kind == sidr_req) {
+        store<2>(&what[16], sidr_rep);
+        store<4>(&what[24], id);
+        what[28] = sidr_not_supported;
+    } else {
+        store<2>(&what[16], drep);
+        store<4>(&what[24], own_id);
+        store<4>(&what[28], id);
+    }
+    return true;
+}
+
+} // namespace irpverbs::hca_software
