@@ -246,7 +246,7 @@ TEST(IbmfDeadlines, ClientDeadline_HoldsOverQueueTransfersAndRedirects) {
     options.pct_runs = 200;
     std::map<int, unsigned> ends;
     std::uint64_t redirected = 0;
-    expect_explored(options, [&](sim_machine& sim) {
+    const explore_summary seen = expect_explored(options, [&](sim_machine& sim) {
         wire joined({10, 8, 1'000});
         redirect_some(joined, sim);
         table_agent agent(1);
@@ -278,9 +278,9 @@ TEST(IbmfDeadlines, ClientDeadline_HoldsOverQueueTransfersAndRedirects) {
         }
         redirected += manager.stats().st_redirected;
     });
-    EXPECT_GT(ends[IBMF_SUCCESS], 100u);
-    EXPECT_GT(ends[IBMF_TRANS_TIMEOUT], 100u);
-    EXPECT_GT(redirected, 100u);
+    EXPECT_GT(ends[IBMF_SUCCESS], seen.runs() / 7);
+    EXPECT_GT(ends[IBMF_TRANS_TIMEOUT], seen.runs() / 7);
+    EXPECT_GT(redirected, seen.runs() / 7);
 }
 
 } // namespace

@@ -15,6 +15,7 @@ namespace {
 
 using namespace irpverbs::testing;
 using irpverbs::dispatch::explore_options;
+using irpverbs::dispatch::explore_summary;
 using irpverbs::dispatch::sim_machine;
 
 constexpr std::uint64_t ends = SA_PR_COMPMASK_SGID | SA_PR_COMPMASK_DGID;
@@ -270,7 +271,7 @@ explore_options campaign() {
 // else is outstanding, late, lost or duplicated.
 TEST(CachedPathRaces, PathInvalidatedByEvent_NeverReturned) {
     std::uint64_t hits = 0;
-    expect_explored(campaign(), [&](sim_machine& sim) {
+    const explore_summary seen = expect_explored(campaign(), [&](sim_machine& sim) {
         remembering_world world;
         versioned_sa& sa = world.sa;
         const remembering_session& session = world.session;
@@ -296,7 +297,7 @@ TEST(CachedPathRaces, PathInvalidatedByEvent_NeverReturned) {
         sim.run();
         hits += session.cached().pc_hits;
     });
-    EXPECT_GT(hits, 100u) << "a run without hits tests nothing";
+    EXPECT_GT(hits, seen.runs() / 5) << "a run without hits tests nothing";
 }
 
 // A cache hit races with the end of its session.
