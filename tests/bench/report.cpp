@@ -29,6 +29,8 @@ std::string_view word(outcome what) {
     switch (what) {
     case outcome::passed:
         return "pass";
+    case outcome::impossible:
+        return "impossible";
     case outcome::failed:
         return "FAIL";
     case outcome::skipped:

@@ -3,6 +3,8 @@
 #include "statistics.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
 
 namespace irpverbs::bench {
 namespace {
@@ -30,6 +32,18 @@ bool mostly_clean(const series* first, const series* second) {
     return clean * 2 >= all;
 }
 
+// For a bar that `measured` misses by `value`.
+verdict judge_missed(const bar& which, double value, double most, const series* limit,
+                     const series* against) {
+    if (!limit) return {&which, value, outcome::failed, {}};
+    const double least = ratio(which, *limit, nullptr, against);
+    std::array<char, 64> text;
+    std::snprintf(text.data(), text.size(), "the limit, %s, is %.3f",
+                  std::string(which.limit).c_str(), least);
+    const bool impossible = least > most && value <= least * 1.05;
+    return {&which, value, impossible ? outcome::impossible : outcome::failed, text.data()};
+}
+
 verdict judge_one(const bar& which, const std::vector<series>& results) {
     const bool probed = needs_no_other(which);
     const series* measured = find(results, which.measured);
@@ -47,8 +61,9 @@ verdict judge_one(const bar& which, const std::vector<series>& results) {
     const bool two = which.kind == bar_kind::two_threads;
     if (two && !mostly_clean(measured, against))
         return skip(value, "most samples were disturbed; run it on a quieter machine");
-    const double margin = two ? 1.30 : 1.10;
-    return {&which, value, value > which.bound * margin ? outcome::failed : outcome::passed, {}};
+    const double most = which.bound * (two ? 1.30 : 1.10);
+    if (value <= most) return {&which, value, outcome::passed, {}};
+    return judge_missed(which, value, most, find(results, which.limit), against);
 }
 
 } // namespace

@@ -80,5 +80,21 @@ TEST(BenchmarkVerdict, TwoFurtherLevels_CostIsHalfTheDifference) {
     EXPECT_EQ(outcome::passed, verdicts.front().what);
 }
 
+// A bar that a prototype of the minimum also misses is impossible, and the limit is shown; it fails
+// when the measurement is more than 5 % above that limit, or when the limit meets the bar.
+TEST(BenchmarkVerdict, LimitMissesBarToo_ImpossibleOnlyNearLimit) {
+    constexpr bar limited{"limited", "a", "b", 0.5, bar_kind::one_thread, {}, 1, "least"};
+    const auto with_limit = [&](double nanoseconds, double least) {
+        return judge({same("a", nanoseconds), same("b", 100), same("least", least)}, {&limited, 1})
+            .front();
+    };
+    EXPECT_EQ(outcome::impossible, with_limit(63, 60).what);
+    EXPECT_EQ("the limit, least, is 0.600", with_limit(63, 60).why);
+    EXPECT_EQ(outcome::failed, with_limit(64, 60).what);
+    EXPECT_EQ(outcome::failed, with_limit(56, 54).what);
+    EXPECT_EQ(outcome::passed, with_limit(54, 60).what);
+    EXPECT_EQ(outcome::failed, judged(limited, {same("a", 63), same("b", 100)}));
+}
+
 } // namespace
 } // namespace irpverbs::bench

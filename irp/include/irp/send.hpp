@@ -34,17 +34,15 @@ public:
     }
 
 private:
-    struct call;
-    class call_scope;
-
     bool send();
     static NTSTATUS completed(DEVICE_OBJECT*, IRP*, void* context);
+    void completed_elsewhere();
     static void resume_at_passive(void* context);
 
     DEVICE_OBJECT* device_;
     IRP* irp_;
     std::coroutine_handle<> waiting_;
-    const call* inside_ = nullptr;
+    const void* inside_; // the call that sends
     WORK_QUEUE_ITEM item_;
 };
 
