@@ -52,7 +52,7 @@ void complete(IRP* irp, sa_response&& response, NTSTATUS status) {
 struct session_port::new_access {
     access_request& request;
     session& who;
-    query& own; // used if there is no equal query
+    query_ref own; // used if there is no equal query
     int refused = IBMF_SUCCESS;
 };
 
@@ -69,18 +69,18 @@ int session_port::admit(const new_access& here) {
     return usable() ? IBMF_SUCCESS : IBMF_BAD_PORT_STATE;
 }
 
-query& session_port::join_or_begin(const new_access& here) {
-    query* const known = here.own.stream ? nullptr : queues_.find_equal(here.own);
+query& session_port::join_or_begin(new_access& here) {
+    query* const known = here.own->stream ? nullptr : queues_.find_equal(*here.own);
     if (known != nullptr) {
         ++counts_.ss_merged;
-        if (!here.own.bulk) queues_.promote(*known);
+        if (!here.own->bulk) queues_.promote(*known);
         return *known;
     }
-    intrusive_ptr_add_ref(&here.own); // until it is completed
-    here.own.counted = true;
+    query& begun = *here.own.detach(); // referenced until it is completed
+    begun.counted = true;
     begin_use();
-    queues_.add(here.own);
-    return here.own;
+    queues_.add(begun);
+    return begun;
 }
 
 NTSTATUS session_port::insert(IO_CSQ* csq, IRP*, void* context) {
@@ -184,11 +184,10 @@ int session_port::begin_access(IRP* irp, access_request& request, session& who, 
                                bool bulk) {
     if (who.caches_paths() && what.path && look_up(irp, request, who, *what.path))
         return IBMF_SUCCESS;
-    const query_ref own(query::make(*this, std::move(what), bulk));
-    if (own == nullptr) return IBMF_NO_MEMORY;
-    if (request.sink != nullptr && !own->stream_to(request.sink)) return IBMF_NO_MEMORY;
+    new_access here{request, who, query_ref(query::make(*this, std::move(what), bulk))};
+    if (here.own == nullptr) return IBMF_NO_MEMORY;
+    if (request.sink != nullptr && !here.own->stream_to(request.sink)) return IBMF_NO_MEMORY;
     request.waits.irp = irp;
-    new_access here{request, who, *own};
     IoCsqInsertIrpEx(&waiting_.csq, irp, nullptr, &here);
     return here.refused;
 }

@@ -46,15 +46,14 @@ struct session_port::action {
     std::size_t max_response_size = 0;
 };
 
-// Inlined, since every release of the lock looks for queries.
-[[gnu::always_inline]] inline void session_port::start_queued() {
+void session_port::start_queued() {
     while (query* const next = queues_.next())
         make_due(*next);
 }
 
 // A send may end a query, which calls this function again with another query. The first caller
 // therefore performs all actions, one after the other.
-void session_port::release_lock(processor& self, KIRQL level) {
+void session_port::release_and_perform(processor& self, KIRQL level) {
     start_queued();
     if (performing_ || due_.empty()) return release_lowering(self, lock_, level);
     perform_due(self, level);
@@ -68,8 +67,7 @@ void session_port::perform_due(processor& self, KIRQL level) {
         due_.pop_front();
         const action what = decide(*next);
         release_lowering(self, lock_, level);
-        perform(*next, what);
-        next.reset(); // the destructor acquires the lock
+        perform(std::move(next), what);
         level = acquire_raising(self, lock_);
         start_queued();
     }
@@ -108,24 +106,26 @@ session_port::action session_port::send_action(query& which) {
             .max_response_size = max_response_size_};
 }
 
-void session_port::perform(query& which, const action& what) {
+// The last reference must not be released under the lock, which the destructor of a query acquires.
+void session_port::perform(query_ref which, const action& what) {
     switch (what.what) {
     case action::kind::send:
-        return send(which, what);
+        return send(std::move(which), what);
     case action::kind::cancel:
-        ibmf_cancel_msg(ibmf_, which.msg);
+        ibmf_cancel_msg(ibmf_, which->msg);
         return;
     case action::kind::end:
-        return complete_query(which, {what.status, {}});
+        return complete_query(*which, {what.status, {}});
     }
 }
 
-void session_port::send(query& which, const action& how) {
-    intrusive_ptr_add_ref(&which); // until the response
-    const int status = transport(which, how);
-    if (status == IBMF_SUCCESS) return;
-    complete_query(which, {access_status_of(status), {}});
-    intrusive_ptr_release(&which);
+// The reference passes to the transport, whose completion may have released it already.
+void session_port::send(query_ref which, const action& how) {
+    const int status = transport(*which, how);
+    if (status == IBMF_SUCCESS)
+        which.detach();
+    else
+        complete_query(*which, {access_status_of(status), {}});
 }
 
 int session_port::transport(query& which, const action& how) {

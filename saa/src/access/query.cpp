@@ -1,6 +1,6 @@
 #include <access/query.hpp>
 
-#include <access/session_port.hpp>
+#include <access/session_table.hpp>
 
 #include <ibmf/ibmf_extras.h>
 
@@ -19,14 +19,14 @@ query::query(session_port& its_port, wire_query&& what, bool is_bulk)
 }
 
 query* query::make(session_port& its_port, wire_query&& what, bool is_bulk) {
-    void* const memory = its_port.query_memory().allocate();
+    void* const memory = its_port.sessions().query_memory().allocate();
     return memory != nullptr ? ::new (memory) query(its_port, std::move(what), is_bulk) : nullptr;
 }
 
 void query::operator delete(query* gone, std::destroying_delete_t) {
     const boost::intrusive_ptr<session_port> of(gone->at, false);
     gone->~query();
-    of->query_memory().free(gone);
+    of->sessions().query_memory().free(gone);
 }
 
 query::~query() {

@@ -70,7 +70,7 @@ unsigned query_queues::next_queue() {
 }
 
 query* query_queues::next() {
-    if (queued_ == 0 || in_flight_ >= limit_) return nullptr;
+    if (!has_next()) return nullptr;
     query& first = queues_[next_queue()].front();
     dequeue(first);
     return &first;

@@ -21,8 +21,9 @@ public:
     /// Moves the query to the end of the queue without bulk queries.
     void promote(query& which);
 
-    /// Removes the next query, which is then in flight; null when none waits or the limit is
-    /// reached.
+    /// Whether a query waits, and the limit is not reached.
+    bool has_next() const { return queued_ != 0 && in_flight_ < limit_; }
+    /// Removes the next query, which is then in flight; null if there is none.
     query* next();
     /// Removes the query from its queue, and counts it as in flight until it has ended.
     void dequeue(query& which);
@@ -39,12 +40,12 @@ private:
     using queue = query_list<&query::queue_entry>;
     using bucket = query_list<&query::bucket_entry>;
 
-    bucket& bucket_of(const query& which) { return table_[which.hash % table_.size()]; }
+    bucket& bucket_of(const query& which) { return table_[which.hash & (table_.size() - 1)]; }
     queue& queue_of(const query& which) { return queues_[which.bulk ? 1 : 0]; }
     void grow();
     unsigned next_queue();
 
-    std::vector<bucket> table_{64}; // lists of equal hashes
+    std::vector<bucket> table_{64}; // by hash; the size is a power of two
     std::size_t in_table_ = 0;
     std::array<queue, 2> queues_; // the second one for bulk queries
     unsigned limit_ = default_limit;

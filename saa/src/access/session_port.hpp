@@ -6,7 +6,6 @@
 #include <access/sa_response.hpp>
 #include <events/duplicate_filter.hpp>
 #include <events/subscribers.hpp>
-#include <lookaside.hpp>
 #include <saa/ibmf_saa_extras.h>
 
 #include <ci/support/port_watcher.hpp>
@@ -79,7 +78,6 @@ public:
     ibmf_saa_stats_t statistics();
     ibmf_handle_t ibmf() const { return ibmf_; }
     session_table& sessions() const { return *session_table_; }
-    lookaside& query_memory() { return query_memory_; }
     void end_use();
     /// Allocates the message of a query, or takes that of an earlier one. Returns an IBMF_ status.
     int allocate_message(ibmf_msg_t*& taken);
@@ -122,18 +120,24 @@ private:
     }
     int admit(const new_access& here);
     bool look_up(IRP* irp, detail::access_request& request, session& who, const path_key& path);
-    query& join_or_begin(const new_access& here);
+    query& join_or_begin(new_access& here);
+
+    /// Inline, since most releases find nothing to do.
+    void release_lock(dispatch::detail::processor& self, KIRQL level) {
+        if (queues_.has_next() || !due_.empty()) return release_and_perform(self, level);
+        dispatch::detail::release_lowering(self, lock_, level);
+    }
 
     // queries.cpp
-    void release_lock(dispatch::detail::processor& self, KIRQL level);
+    void release_and_perform(dispatch::detail::processor& self, KIRQL level);
     void perform_due(dispatch::detail::processor& self, KIRQL level);
     void start_queued();
     void make_due(query& which);
     struct action;
     action decide(query& which);
     action send_action(query& which);
-    void perform(query& which, const action& what);
-    void send(query& which, const action& how);
+    void perform(query_ref which, const action& what);
+    void send(query_ref which, const action& how);
     int transport(query& which, const action& how);
     static void data_received(ibmf_handle_t handle, ibmf_msg_t* msg, void* context);
     static void transport_completed(ibmf_handle_t, ibmf_msg_t* msg, void* context);
@@ -186,8 +190,7 @@ private:
     std::array<ibmf_msg_t*, most_messages_kept> messages_{};
     std::size_t messages_kept_ = 0;
 
-    lookaside query_memory_{sizeof(query), 0x75516153}; // "SaQu"
-    std::atomic<std::size_t> uses_{0};                  // queries, and responses to Reports
+    std::atomic<std::size_t> uses_{0}; // queries, and responses to Reports
 
     // The port's lock guards all members below.
     bool ready_ = false;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <access/session.hpp>
+#include <lookaside.hpp>
 
 #include <dispatch/support/handle_table.hpp>
 
@@ -65,6 +66,7 @@ public:
     /// The memory of accesses with callbacks.
     static constexpr std::size_t access_size = 448;
     lookaside& access_memory() { return access_memory_; }
+    lookaside& query_memory() { return query_memory_; }
 
 private:
     // Returns an IBMF_ status or throws std::bad_alloc. The caller closes the objects created
@@ -79,7 +81,8 @@ private:
         return sessions_.remove(reinterpret_cast<std::uint64_t>(gone.handle));
     }
 
-    lookaside access_memory_{access_size, 0x61416153}; // "SaAa"
+    lookaside access_memory_{access_size, 0x61416153};  // "SaAa"
+    lookaside query_memory_{sizeof(query), 0x75516153}; // "SaQu"
     DRIVER_OBJECT driver_{};
     DEVICE_OBJECT* device_ = nullptr;
     KEVENT free_;                      // set while no thread holds the lifecycle lock
