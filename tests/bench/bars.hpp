@@ -61,7 +61,14 @@ inline constexpr auto bars = std::to_array<bar>({
 
     {"timer arm + cancel, 1e6, in order", "ours/timer_in_order_1e6", "asio/timer_in_order_1e6",
      0.06},
-    {"timer arm + cancel, 1e6, at random", "ours/timer_random_1e6", "limit/cache_miss_1e6", 0.65},
+    {"timer arm + cancel, 1e6, at random",
+     "ours/timer_random_1e6",
+     "limit/cache_miss_1e6",
+     0.65,
+     bar_kind::one_thread,
+     {},
+     1,
+     "limit/timer_random_1e6"},
 
     {"CiQueryPort inline, without the copy", "ours/query_port", "ours/sync_1", 3,
      bar_kind::one_thread, "ours/copy_attributes"},

@@ -1,4 +1,5 @@
-// KeSetTimer and KeCancelTimer under the load of timer_load.hpp.
+// KeSetTimer and KeCancelTimer under the load of timer_load.hpp, and the least that keeps timers in
+// the order of their deadlines.
 #include "measurements.hpp"
 #include "timer_load.hpp"
 
@@ -40,8 +41,33 @@ private:
     std::vector<request> requests_;
 };
 
+// The limit of timers with equal time-outs: a list in the order of arming, without a lock, a clock
+// or slots. Each cancellation has to write both neighbours.
+class linked_records {
+public:
+    explicit linked_records(std::size_t count) : records_(count) { InitializeListHead(&armed_); }
+
+    void arm(std::size_t index, std::uint64_t deadline) {
+        records_[index].deadline = deadline;
+        InsertTailList(&armed_, &records_[index].entry);
+    }
+    void cancel(std::size_t index) { RemoveEntryList(&records_[index].entry); }
+    void turn() {}
+
+private:
+    struct alignas(128) record {
+        LIST_ENTRY entry;
+        std::uint64_t deadline;
+    };
+    std::vector<record> records_;
+    LIST_ENTRY armed_;
+};
+
 } // namespace
 
-void add_ours_timers(catalog& all) { add_timer_load<ke_timers>(all, "ours"); }
+void add_ours_timers(catalog& all) {
+    add_timer_load<ke_timers>(all, "ours");
+    add_timer_load<linked_records>(all, "limit");
+}
 
 } // namespace irpverbs::bench

@@ -6,8 +6,8 @@ import unittest
 from lab_case import LabCase
 
 PROGRAM = os.environ["IRPVERBS_SA_SPEED"]
-SIDES = ("umad, 8", "umad, 64", "umad, 256", "umad, 512", "ibmf, 64", "ibmf, 256", "access", "own manager, 64", "ibmad", "umad, 1",
-         "ibmf, 1", "umad, table", "ibmf, table")
+SIDES = ("umad, 8", "umad, 64", "umad, 256", "umad, 512", "ibmf, 64", "ibmf, 256", "access", "own manager, 64",
+         "ibmad", "umad, 1", "ibmf, 1", "umad, table", "ibmf, table")
 BARS = 10
 NEVER = ("--tolerance", "-0.9999")
 ALWAYS = ("--tolerance", "1e9")
