@@ -37,6 +37,8 @@ function(irpverbs_package name)
         FILE_SET HEADERS BASE_DIRS include FILES ${arg_HEADERS}
         FILE_SET tables TYPE HEADERS BASE_DIRS include FILES ${tables})
     target_include_directories(${library} PRIVATE src)
+    # Its schedules do not depend on the build type: see docs/decisions/one-body.md.
+    target_compile_definitions(${library} PRIVATE IRPVERBS_OWN_SOURCES)
     target_compile_features(${library} PUBLIC cxx_std_20)
     target_link_libraries(${library}
         PUBLIC ${arg_DEPENDS} $<BUILD_INTERFACE:irpverbs_sanitizers>

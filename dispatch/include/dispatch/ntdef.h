@@ -31,8 +31,8 @@
 
 /* Driver code that is compiled with this set to 1 (the default of debug builds) reports each call
    of an inline function to the library. The verifier then checks the calls, and a simulated run may
-   switch to another actor before an interlocked operation. In other code the inline functions cost
-   only their own instructions. */
+   switch to another actor before an interlocked operation and before IoMarkIrpPending. In other
+   code the inline functions cost only their own instructions. */
 #ifndef IRPVERBS_CHECKED_INLINES
 #ifdef NDEBUG
 #define IRPVERBS_CHECKED_INLINES 0

@@ -15,6 +15,7 @@ choices::~choices() = default;
 void choices::clear_trace() {
     trace_.clear();
     actor_decisions_ = 0;
+    preemptions_ = 0;
 }
 
 std::uint64_t choices::value64() {

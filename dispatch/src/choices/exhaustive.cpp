@@ -30,7 +30,6 @@ void exhaustive_choices::begin_run() {
     clear_trace();
     position_ = 0;
     step_ = 0;
-    preemptions_ = 0;
     values_ = detail::generator(value_seed);
     for (actor_state& actor : actors_) {
         actor.last_ran = actor.last_yield = actor.waits_since = 0;
@@ -65,7 +64,6 @@ std::uint32_t exhaustive_choices::choose_actor(std::span<const actor_id> runnabl
     collect_candidates(runnable, current_runnable, yielded);
     const std::uint32_t count = static_cast<std::uint32_t>(candidates_.size());
     const std::uint32_t index = candidates_[count == 1 ? 0 : choose(count)];
-    if (index != 0 && current_runnable && !yielded) ++preemptions_;
     actors_[runnable[index]].last_ran = ++step_;
     actors_[runnable[index]].must_follow.clear();
     return index;
@@ -74,7 +72,7 @@ std::uint32_t exhaustive_choices::choose_actor(std::span<const actor_id> runnabl
 void exhaustive_choices::collect_candidates(std::span<const actor_id> runnable,
                                             bool current_runnable, bool yielded) {
     candidates_.clear();
-    if (current_runnable && !yielded && preemption_bound_ && preemptions_ == *preemption_bound_) {
+    if (current_runnable && !yielded && preemption_bound_ && preemptions() == *preemption_bound_) {
         candidates_.push_back(0);
         return;
     }

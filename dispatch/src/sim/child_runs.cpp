@@ -95,6 +95,7 @@ void write_result(const memory_file& file, const run_result& run) {
     file.append_number(run.hash);
     file.append_number(run.fingerprint);
     file.append_number(run.actor_decisions);
+    file.append_number(run.preemptions);
     file.append_text(run.log);
     file.append_text(run.decisions);
     file.append_text(std::string(reinterpret_cast<const char*>(run.trace.data()),
@@ -117,6 +118,7 @@ run_result read_result(std::string bytes) {
     run.hash = from.number();
     run.fingerprint = from.number();
     run.actor_decisions = from.number();
+    run.preemptions = static_cast<std::uint32_t>(from.number());
     run.log = from.text();
     run.decisions = from.text();
     run.trace = trace_in(from.text());
@@ -194,6 +196,10 @@ run_result death(int status, std::string output, const std::string& decisions, s
     remove_replay_line(output);
     run.failure = "the run ended its process: " + run.kind + '\n' + output;
     run.trace = trace_in(decisions);
+    if (!run.trace.empty()) {
+        run.preemptions = run.trace.front();
+        run.trace.erase(run.trace.begin());
+    }
     run.decisions = numbered(run.trace);
     run.log = std::move(log);
     return run;

@@ -30,6 +30,8 @@ const char* name_of(detail::point kind) {
         return "timer_set";
     case detail::point::interlocked:
         return "interlocked";
+    case detail::point::mark_pending:
+        return "mark_pending";
     case detail::point::user:
         return "user";
     }

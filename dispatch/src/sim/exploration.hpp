@@ -65,7 +65,18 @@ private:
                    explore_summary::counts& counts);
     void show_progress();
     void report_failure(const run_result& run, std::string found_by);
+
+    /// The end of a search for a failure like the reported one.
+    struct like_failure {
+        std::optional<run_result> found;
+        std::size_t runs = 0;
+        bool all = false; // no schedule is left
+    };
+    like_failure search_like_failure(std::uint32_t preemptions, std::size_t most) const;
     void shrink_failure();
+    void shrink_trace();
+    void search_fewer_preemptions();
+    run_result run_smallest();
     explore_summary store_result();
 
     explore_options options_;
@@ -78,6 +89,11 @@ private:
     explore_summary summary_;
     std::vector<std::uint64_t> hashes_;
     std::string failure_kind_;
+    std::size_t shrinking_runs_ = 0;
+    bool reproduced_ = false; // the failure, by its trace
 };
+
+/// The kind of failure of a replay line that does not fit the program.
+inline constexpr const char* misfit = "replay line does not fit";
 
 } // namespace irpverbs::dispatch::sim

@@ -1,7 +1,6 @@
 #include "exploration.hpp"
 
 #include <dispatch/testing/probe.hpp>
-#include <dispatch/testing/shrink.hpp>
 
 #include <algorithm>
 #include <charconv>
@@ -15,7 +14,6 @@ namespace sim {
 constexpr std::uint64_t repeat_interval = 64;
 constexpr std::uint64_t calibration_runs = 8;
 constexpr std::uint64_t runs_of_a_child = 256;
-constexpr const char* misfit = "replay line does not fit";
 
 struct number_setting {
     const char* name;
@@ -248,51 +246,9 @@ void exploration::report_failure(const run_result& run, std::string found_by) {
     failure.what = *run.failure;
     failure.found_by = std::move(found_by);
     failure.decisions_found = run.trace.size();
+    failure.preemptions = run.preemptions;
     failure.trace = run.trace;
     failure_kind_ = run.kind;
-}
-
-// Shrinks the failure, and runs the smallest schedule once more for its log.
-void exploration::shrink_failure() {
-    explore_failure& failure = *summary_.failure;
-    if (failure_kind_ == misfit) {
-        failure.report = failure.what;
-        return;
-    }
-    const auto fails = [this](std::span<const std::uint32_t> trace) {
-        replay_choices source(std::vector<std::uint32_t>(trace.begin(), trace.end()));
-        const run_result run = run_by(source);
-        return run.failure && run.kind == failure_kind_;
-    };
-    const shrunk smallest =
-        shrink(failure.trace, fails, failure_kind_ == endless_loop ? 0 : options_.shrink_budget);
-    failure.trace = smallest.trace;
-    options_.machine.log = true;
-    const run_result last = make_run([&] {
-        replay_choices source(failure.trace);
-        std::vector<decision> decisions;
-        source.log_to(&decisions);
-        run_result run = run_with(source);
-        run.decisions = describe(decisions);
-        return run;
-    });
-    const bool has_line = failure.trace.size() <= max_replay_length; // false: only found_by repeats
-                                                                     // the failure
-    const bool again = last.failure && last.kind == failure_kind_;
-    if (has_line && again) failure.what = *last.failure;
-    failure.event_log = last.log;
-    failure.decisions = last.decisions;
-    failure.replay = has_line && (again || failure.found_by.empty()) ? replay_line(failure.trace)
-                                                                     : failure.found_by;
-    failure.report =
-        "replay: " + (failure.replay.empty() ? "too many decisions for a line" : failure.replay) +
-        ' ' + options_.run_command + '\n' + failure.what +
-        "\nfound by: " + (failure.found_by.empty() ? "no seed" : failure.found_by) + "; " +
-        std::to_string(failure.decisions_found) + " decisions, " +
-        std::to_string(failure.trace.size()) + " after " + std::to_string(smallest.reruns) +
-        " runs of shrinking" + (again ? "" : "; WITHOUT the failure when run again") +
-        "\ndecisions:\n" + failure.decisions + "events (step, time in 100 ns, actor, what):\n" +
-        failure.event_log;
 }
 
 } // namespace sim

@@ -65,6 +65,7 @@ void explored_run::store_results() {
     result_.hash = machine_->event_hash();
     result_.fingerprint = source_.next_draw_fingerprint();
     result_.actor_decisions = source_.actor_decisions();
+    result_.preemptions = source_.preemptions();
     if (result_.failure) result_.trace = source_.trace();
     if (options_.log) result_.log = machine_->event_log();
 }

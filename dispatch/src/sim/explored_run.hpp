@@ -18,6 +18,7 @@ struct run_result {
     std::uint64_t hash = 0;
     std::uint64_t fingerprint = 0;
     std::uint64_t actor_decisions = 0;
+    std::uint32_t preemptions = 0;
     std::string log;
     std::string decisions;            // as text, where they were asked for
     std::vector<std::uint32_t> trace; // only of a failure

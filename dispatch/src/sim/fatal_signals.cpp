@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstring>
 #include <mutex>
+#include <span>
 #include <string>
 #include <unistd.h>
 #include <utility>
@@ -43,11 +44,16 @@ void write_text(std::string_view text, int descriptor = STDERR_FILENO) {
     }
 }
 
+void write_numbers(std::span<const std::uint32_t> numbers, int descriptor) {
+    write_text({reinterpret_cast<const char*>(numbers.data()), numbers.size_bytes()}, descriptor);
+}
+
 void write_remains_of(const choices& source) {
-    const std::vector<std::uint32_t>& trace = source.trace();
-    if (remains.decisions >= 0)
-        write_text({reinterpret_cast<const char*>(trace.data()), trace.size() * sizeof trace[0]},
-                   remains.decisions);
+    if (remains.decisions >= 0) {
+        const std::uint32_t preemptions = source.preemptions();
+        write_numbers({&preemptions, 1}, remains.decisions);
+        write_numbers(source.trace(), remains.decisions);
+    }
     if (remains.log >= 0 && running_log != nullptr) write_text(*running_log, remains.log);
 }
 

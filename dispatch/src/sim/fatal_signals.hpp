@@ -21,7 +21,7 @@ public:
 
     /// Files for the remains of a run that dies; -1: none.
     struct files {
-        int decisions = -1; // numbers of 32 bits
+        int decisions = -1; // numbers of 32 bits: the preemptions, then the trace
         int log = -1;       // the event log
     };
     static void keep_in(const files& descriptors);

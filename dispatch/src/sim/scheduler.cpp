@@ -200,6 +200,7 @@ void scheduler::maybe_delay() {
     const bool above = detail::current != nullptr && detail::current->irql >= DISPATCH_LEVEL;
     const std::uint64_t drawn = heavy_tail();
     ++delayed_actors_;
+    source_.count_preemption();
     block(state::delayed, time_ + (above ? std::min(drawn, longest_at_dispatch) : drawn), time_);
 }
 

@@ -1,6 +1,8 @@
 // Searches of all schedules, and the campaign that is bounded by time.
 #include "exploration.hpp"
 
+#include <stdexcept>
+
 namespace irpverbs::dispatch::sim {
 
 namespace {
@@ -10,6 +12,23 @@ constexpr std::uint64_t most_schedules = 1u << 22; // of one search by time
 constexpr std::uint64_t seeds_of_a_turn = 64;
 
 bool is_over(time_limit until) { return until && std::chrono::steady_clock::now() >= *until; }
+
+/// Calls `run_with` for one schedule after the other, until a run is the one that is looked for,
+/// `passed` has no room or the time is over. No failure in the result: there was no such run.
+template <class Run, class Wanted>
+run_result first_wanted(std::optional<std::uint32_t> preemptions, passed_runs& passed,
+                        time_limit until, const Run& run_with, const Wanted& is_wanted) {
+    exhaustive_choices source(preemptions);
+    while (!passed.full() && !is_over(until)) {
+        run_result run = run_with(source);
+        if (is_wanted(run)) return run;
+        passed.add(run.hash);
+        if (source.next()) continue;
+        passed.set_all();
+        break;
+    }
+    return {};
+}
 
 } // namespace
 
@@ -29,20 +48,34 @@ bool exploration::search_in_child(std::optional<std::uint32_t> preemptions, std:
                                   time_limit until) {
     passed_runs passed(most);
     const run_result last = run_in_child(options_.process_time_ms, [&] {
-        exhaustive_choices source(preemptions);
-        while (!passed.full() && !is_over(until)) {
-            run_result run = run_with(source);
-            if (run.failure) return run;
-            passed.add(run.hash);
-            if (source.next()) continue;
-            passed.set_all();
-            break;
-        }
-        return run_result{};
+        return first_wanted(
+            preemptions, passed, until, [this](choices& source) { return run_with(source); },
+            [](const run_result& run) { return run.failure.has_value(); });
     });
     record_passed(passed, summary_.exhaustive);
     if (last.failure) record_run(last, summary_.exhaustive, passed.size(), "");
     return passed.all();
+}
+
+exploration::like_failure exploration::search_like_failure(std::uint32_t preemptions,
+                                                           std::size_t most) const try {
+    like_failure end;
+    if (most == 0) return end;
+    passed_runs passed(most);
+    const auto is_like_it = [this](const run_result& run) {
+        return run.failure && run.kind == failure_kind_;
+    };
+    run_result last = make_run([&] {
+        return first_wanted(
+            preemptions, passed, {}, [this](choices& source) { return run_with(source); },
+            is_like_it);
+    });
+    end.runs = passed.size();
+    end.all = passed.all();
+    if (is_like_it(last)) end.found = std::move(last);
+    return end;
+} catch (const std::logic_error&) { // the runs are not deterministic
+    return {};
 }
 
 void exploration::run_exhaustive() {

@@ -195,6 +195,7 @@ typedef enum _INLINE_IRP_CALL {
 
 /* Only for the inline functions below. IRQL: any. */
 NT_API void VerifierInlineCall(PIRP Irp, INLINE_IRP_CALL Which);
+NT_API void MarkPendingSchedulingPoint(PIRP Irp);
 static inline void NotifyVerifier(PIRP Irp, INLINE_IRP_CALL Which) {
 #if IRPVERBS_CHECKED_INLINES
     VerifierInlineCall(Irp, Which);
@@ -246,9 +247,13 @@ NT_API NTSTATUS IoSetCompletionRoutineEx(struct _DEVICE_OBJECT* DeviceObject, PI
                                          BOOLEAN InvokeOnSuccess, BOOLEAN InvokeOnError,
                                          BOOLEAN InvokeOnCancel);
 
-/* Marks the IRP pending; this driver's dispatch routine then returns STATUS_PENDING. IRQL: any.
-   Source: WDK IoMarkIrpPending. */
+/* Marks the IRP pending; this driver's dispatch routine then returns STATUS_PENDING. In driver code
+   that is compiled with IRPVERBS_CHECKED_INLINES 1, a simulated run may switch to another actor
+   before the mark. IRQL: any. Source: WDK IoMarkIrpPending. */
 static inline void IoMarkIrpPending(PIRP Irp) {
+#if IRPVERBS_CHECKED_INLINES && !defined(IRPVERBS_OWN_SOURCES)
+    MarkPendingSchedulingPoint(Irp);
+#endif
     NotifyVerifier(Irp, InlineMarkPending);
     IoGetCurrentIrpStackLocation(Irp)->Control |= SL_PENDING_RETURNED;
 }

@@ -71,3 +71,8 @@ extern "C" void VerifierInlineCall(PIRP Irp, INLINE_IRP_CALL Which) {
     if (call.level != nullptr) core::check_irql(*call.level);
     check_use(Irp, call.name);
 }
+
+extern "C" void MarkPendingSchedulingPoint(PIRP Irp) {
+    using irpverbs::dispatch::detail::point;
+    irpverbs::dispatch::detail::sched_point(point::mark_pending, Irp);
+}

@@ -4,6 +4,8 @@
 
 #include <irp/wdm.h>
 
+#include <utility>
+
 namespace reported {
 namespace {
 
@@ -57,6 +59,8 @@ outcome reference_to_a_dying_object(sim_machine& sim) {
 
 struct pending {
     IRP* irp = nullptr;
+    bool ready = false;
+    int completions = 0;
     KDPC dpc{};
     KTIMER timer{};
     KSPIN_LOCK lock{};
@@ -69,21 +73,28 @@ void complete(IRP* irp) {
     IoCompleteRequest(irp, IO_NO_INCREMENT);
 }
 
-NTSTATUS keep(DEVICE_OBJECT*, IRP*, void*) { return STATUS_MORE_PROCESSING_REQUIRED; }
+NTSTATUS keep(DEVICE_OBJECT*, IRP*, void* context) {
+    ++static_cast<pending*>(context)->completions;
+    return STATUS_MORE_PROCESSING_REQUIRED;
+}
 
-/// Sends one IRP to a device with that dispatch routine.
-outcome send_one(sim_machine& sim, PDRIVER_DISPATCH dispatch) {
+/// Sends one IRP to a device with that dispatch routine; `serve`, if not null, runs at the same
+/// time and once more at the end.
+outcome send_one(sim_machine& sim, PDRIVER_DISPATCH dispatch, void (*serve)() = nullptr) {
     DRIVER_OBJECT driver{};
     driver.MajorFunction[IRP_MJ_READ] = dispatch;
     DEVICE_OBJECT* device = nullptr;
     IoCreateDevice(&driver, 0, nullptr, FILE_DEVICE_UNKNOWN, 0, FALSE, &device);
     IRP* irp = IoAllocateIrp(1, FALSE);
     IoGetNextIrpStackLocation(irp)->MajorFunction = IRP_MJ_READ;
-    IoSetCompletionRoutine(irp, keep, nullptr, TRUE, TRUE, TRUE);
     pending state;
     device_of_run = &state;
+    IoSetCompletionRoutine(irp, keep, &state, TRUE, TRUE, TRUE);
     sim.spawn("send", [&] { IoCallDriver(device, irp); });
+    if (serve != nullptr) sim.spawn("serve", serve);
     sim.run();
+    if (serve != nullptr) serve();
+    if (state.completions != 1) return "the request was not completed once";
     IoFreeIrp(irp);
     IoDeleteDevice(device);
     return std::nullopt;
@@ -101,6 +112,39 @@ outcome mark_after_the_dpc(sim_machine& sim) {
         IoMarkIrpPending(irp);
         return STATUS_PENDING;
     });
+}
+
+// The slot is no lock: who finds the IRP there may complete it before it is marked.
+outcome mark_after_the_store(sim_machine& sim) {
+    return send_one(
+        sim,
+        [](DEVICE_OBJECT*, IRP* irp) -> NTSTATUS {
+            device_of_run->irp = irp;
+            IoMarkIrpPending(irp);
+            return STATUS_PENDING;
+        },
+        [] {
+            if (IRP* waiting = std::exchange(device_of_run->irp, nullptr)) complete(waiting);
+        });
+}
+
+// Data that becomes ready after the look at the flag finds no request, which then waits for ever.
+outcome ready_during_the_mark(sim_machine& sim) {
+    return send_one(
+        sim,
+        [](DEVICE_OBJECT*, IRP* irp) -> NTSTATUS {
+            if (device_of_run->ready) {
+                complete(irp);
+                return STATUS_SUCCESS;
+            }
+            IoMarkIrpPending(irp);
+            device_of_run->irp = irp;
+            return STATUS_PENDING;
+        },
+        [] {
+            if (std::exchange(device_of_run->ready, true)) return;
+            if (IRP* waiting = std::exchange(device_of_run->irp, nullptr)) complete(waiting);
+        });
 }
 
 // The doorbell, here a timer, is rung before the request is written down.
@@ -237,6 +281,8 @@ const std::vector<defect>& race_defects() {
         {"count_read_again", count_read_again, true, ""},
         {"reference_to_a_dying_object", reference_to_a_dying_object, true, ""},
         {"mark_after_the_dpc", mark_after_the_dpc, true, ""},
+        {"mark_after_the_store", mark_after_the_store, true, ""},
+        {"ready_during_the_mark", ready_during_the_mark, true, "not completed once"},
         {"doorbell_before_the_request", doorbell_before_the_request, true, ""},
         {"skips_and_sets_a_routine", skips_and_sets_a_routine, true, ""},
         {"queue_handle_in_use", queue_handle_in_use, false, ""},

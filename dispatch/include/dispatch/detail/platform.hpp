@@ -25,6 +25,7 @@ enum class point : std::uint8_t {
     work_insert,
     timer_set,
     interlocked,
+    mark_pending,
     user,
 };
 

@@ -47,6 +47,7 @@ public:
         if (runnable.size() < 2) return 0;
         const std::uint32_t index = choose_actor(runnable, current_runnable, yielded);
         ++actor_decisions_;
+        if (index != 0 && current_runnable && !yielded) ++preemptions_;
         record("actor", static_cast<std::uint32_t>(runnable.size()), index, runnable[index]);
         return index;
     }
@@ -102,6 +103,11 @@ public:
     /// schedule's length for PCT.
     std::uint64_t actor_decisions() const { return actor_decisions_; }
 
+    /// The number of switches so far away from an actor that could have run on and did not yield.
+    std::uint32_t preemptions() const { return preemptions_; }
+    /// Counts a switch that another decision than pick_actor() made.
+    void count_preemption() { ++preemptions_; }
+
     /// A digest of all choices so far and of the next random draw. Draws nothing. Two runs whose
     /// digests differ were different runs, even when their event logs agree.
     std::uint64_t next_draw_fingerprint() const;
@@ -130,6 +136,7 @@ private:
 
     std::vector<std::uint32_t> trace_;
     std::uint64_t actor_decisions_ = 0;
+    std::uint32_t preemptions_ = 0;
     std::vector<decision>* log_ = nullptr;
 };
 
@@ -291,7 +298,6 @@ private:
     std::size_t position_ = 0;
     std::uint64_t runs_ = 0;
     std::uint64_t step_ = 0;
-    std::uint32_t preemptions_ = 0;
     bool diverged_ = false;
     std::vector<actor_state> actors_;
     std::vector<std::uint32_t> candidates_; // indices into `runnable`

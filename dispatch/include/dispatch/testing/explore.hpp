@@ -48,7 +48,9 @@ struct explore_options {
     sim_machine::options machine;
     /// False: all runs are made, and the failures are counted.
     bool stop_at_failure = true;
-    std::size_t shrink_budget = 2000; // runs
+    /// Runs of shrinking, and at most as many of the search for a failure of the same kind with
+    /// fewer preemptions. 0: the failure is reported as it was found.
+    std::size_t shrink_budget = 2000;
     /// True: the runs are made in child processes (fork). A run that ends its process is then a
     /// failure like others, which is shrunk, and the campaign continues; so is a run that does not
     /// end within process_time_ms, which is not shrunk. The calling process should have no other
@@ -71,7 +73,9 @@ struct explore_failure {
     std::string found_by;
     std::size_t decisions_found = 0;
     std::vector<std::uint32_t> trace; // after shrinking
-    std::string decisions;            // the decisions of `trace` that are not plain
+    /// The switches of `trace` away from an actor that could have run on, delays among them.
+    std::uint32_t preemptions = 0;
+    std::string decisions; // the decisions of `trace` that are not plain
     std::string event_log;
 
     /// The whole failure as text, the replay line first.
