@@ -123,4 +123,11 @@ function(irpverbs_install)
                    ${PROJECT_BINARY_DIR}/irpverbs-windows.pc @ONLY)
     install(FILES ${PROJECT_BINARY_DIR}/irpverbs.pc ${PROJECT_BINARY_DIR}/irpverbs-windows.pc
             DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+    # The folders stand as in the source tree, for the links from one to the other.
+    foreach(folder IN ITEMS docs samples)
+        install(DIRECTORY ${PROJECT_SOURCE_DIR}/${folder} DESTINATION ${CMAKE_INSTALL_DOCDIR})
+    endforeach()
+    install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/LICENSE
+            DESTINATION ${CMAKE_INSTALL_DOCDIR})
 endfunction()

@@ -28,6 +28,11 @@ namespace dispatch = irpverbs::dispatch;
 constexpr int failed = 1;
 constexpr int usage = 2;
 
+int complain(int status, const std::string& line) {
+    std::fprintf(stderr, "irpverbsd: %s\n", dispatch::printable(line).c_str());
+    return status;
+}
+
 struct options {
     std::vector<std::string> hcas;
     std::string socket;
@@ -147,8 +152,9 @@ int run(int argc, char** argv) {
                  "show the connections and counters of the daemon that listens at the socket");
     try {
         app.parse(argc, argv);
-    } catch (const CLI::ParseError& stopped) {
-        return app.exit(stopped) == 0 ? 0 : usage;
+    } catch (const CLI::ParseError& wrong) {
+        if (wrong.get_exit_code() == 0) return app.exit(wrong);
+        return complain(usage, std::string(wrong.what()) + "; see irpverbsd --help");
     }
     return chosen.status ? show_status(chosen) : serve(chosen);
 }
@@ -158,6 +164,5 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) try {
     return run(argc, argv);
 } catch (const std::exception& wrong) {
-    std::fprintf(stderr, "irpverbsd: %s\n", dispatch::printable(wrong.what()).c_str());
-    return failed;
+    return complain(failed, wrong.what());
 }

@@ -4,6 +4,7 @@ that is meant to.
 
 usage: suite_test.py PROGRAM PLANTED_PROGRAM [unittest options]
 """
+import os
 import pathlib
 import signal
 import subprocess
@@ -29,7 +30,19 @@ class Manners(unittest.TestCase):
                         ["--hca", "rdma:", "--machine", "simulated"]):
             seen = run(PROGRAM, *options)
             self.assertEqual(seen.returncode, 2, options)
-            self.assertTrue(seen.stderr, options)
+            self.assert_one_line(seen.stderr)
+
+    def assert_one_line(self, text):
+        self.assertEqual(len(text.splitlines()), 1, text)
+        self.assertTrue(text.startswith(pathlib.Path(PROGRAM).name + ": "), text)
+
+    def test_wrong_environment_exits_2_and_names_the_setting(self):
+        for name in ("IRPVERBS_STRATEGY", "IRPVERBS_SEEDS", "IRPVERBS_VERIFIER"):
+            seen = subprocess.run([PROGRAM], capture_output=True, text=True, check=False,
+                                  env={**os.environ, name: "nonsense"})
+            self.assertEqual(seen.returncode, 2, name)
+            self.assert_one_line(seen.stderr)
+            self.assertIn(name, seen.stderr)
 
     def test_help_exits_0(self):
         self.assertEqual(run(PROGRAM, "--help").returncode, 0)

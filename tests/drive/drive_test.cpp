@@ -120,6 +120,11 @@ TEST(Drive, WrongUse_IsOneLineAndItsStatus) {
     expect_complaint(run({RIGHT_DRIVER, "/nowhere.script"}), 2, "/nowhere.script");
     expect_complaint(run({RIGHT_DRIVER, SCRIPT, "--verifier=nonsense"}), 2, "nonsense");
     expect_complaint(run({RIGHT_DRIVER, SCRIPT, "--replay=replay:nonsense"}), 2, "replay");
+    for (const char* name : {"IRPVERBS_STRATEGY", "IRPVERBS_SEEDS", "IRPVERBS_VERIFIER"}) {
+        setenv(name, "nonsense", 1);
+        expect_complaint(run({RIGHT_DRIVER, SCRIPT}), 2, name);
+        unsetenv(name);
+    }
     expect_complaint(run({"/nowhere.so", SCRIPT}), 1, "/nowhere.so");
     expect_complaint(run({SCRIPT, SCRIPT}), 1, "pipe.script");
 }

@@ -57,5 +57,16 @@ class Activation(unittest.TestCase):
         self.assertIn("LISTEN_FDS is 2; one socket is served", process.stderr.read())
 
 
+class Settings(unittest.TestCase):
+    def test_wrong_settings_exit_2_with_one_line(self):
+        for options, environment in ((["--no-such"], {}), (["--idle-turns", "many"], {}),
+                                     ([], {"IRPVERBS_VERIFIER": "nonsense"})):
+            ended = subprocess.run([DAEMON, *options], env={**os.environ, **environment}, capture_output=True, text=True,
+                                   check=False)
+            self.assertEqual(ended.returncode, 2, ended.stderr)
+            self.assertEqual(len(ended.stderr.splitlines()), 1, ended.stderr)
+            self.assertTrue(ended.stderr.startswith("irpverbsd: "), ended.stderr)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -17,7 +17,8 @@ namespace irpverbs::irp {
 campaign_verifier::campaign_verifier(const std::string& options) {
     const char* named = std::getenv("IRPVERBS_VERIFIER");
     if (!NT_SUCCESS(VerifierConfigure(named != nullptr ? named : options.c_str())))
-        throw std::invalid_argument(VerifierMessage());
+        throw std::invalid_argument((named != nullptr ? "IRPVERBS_VERIFIER: " : "") +
+                                    std::string(VerifierMessage()));
 }
 
 campaign_verifier::~campaign_verifier() { VerifierConfigure(""); }

@@ -6,6 +6,7 @@
 
 #include <dispatch/support/machine_hooks.hpp>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 
@@ -17,7 +18,8 @@ void apply_environment() {
     if (options == nullptr) return;
     const std::string wrong = configure(options);
     if (wrong.empty()) return;
-    std::fprintf(stderr, "IRPVERBS_VERIFIER: %s\n", wrong.c_str());
+    std::fprintf(stderr, "%s: IRPVERBS_VERIFIER: %s\n", program_invocation_short_name,
+                 wrong.c_str());
     std::_Exit(2);
 }
 

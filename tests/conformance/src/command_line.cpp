@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <cerrno>
 #include <cstdio>
 
 namespace irpverbs::conformance {
@@ -88,6 +89,11 @@ void conclude(const char* program, const std::string& variant, const std::string
 
 } // namespace
 
+int complain(int status, const std::string& line) {
+    std::fprintf(stderr, "%s: %s\n", program_invocation_short_name, line.c_str());
+    return status;
+}
+
 std::optional<program_options> read_command_line(int argc, char** argv,
                                                  std::span<const CONFORMANCE_ADAPTER> adapters,
                                                  int& status) {
@@ -102,7 +108,9 @@ std::optional<program_options> read_command_line(int argc, char** argv,
         conclude(argv[0], variant, machine, adapters, read);
         return read;
     } catch (const CLI::ParseError& wrong) {
-        status = app.exit(wrong) == 0 ? 0 : 2;
+        status = wrong.get_exit_code() == 0
+                     ? app.exit(wrong)
+                     : complain(2, std::string(wrong.what()) + "; see --help");
         return std::nullopt;
     }
 }

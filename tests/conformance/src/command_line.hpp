@@ -4,6 +4,7 @@
 #include "settings.hpp"
 
 #include <optional>
+#include <string>
 
 namespace irpverbs::conformance {
 
@@ -14,6 +15,9 @@ struct program_options {
     bool require_hca = false;
     std::string junit; // a file; empty: no report
 };
+
+/// Writes the line to stderr, after the program's name, and returns `status`.
+int complain(int status, const std::string& line);
 
 /// Reads the command line. Without a result there is nothing to run: all output is printed, and
 /// `status` is the exit status.

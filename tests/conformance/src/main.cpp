@@ -5,6 +5,7 @@
 #include "report.hpp"
 
 #include <dispatch/machine.hpp>
+#include <dispatch/testing/explore.hpp>
 #include <irp/verifier.h>
 
 #include <gtest/gtest.h>
@@ -12,6 +13,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <stdexcept>
 #include <system_error>
 
 namespace irpverbs::conformance {
@@ -53,11 +55,11 @@ bool results_written(junit_report& junit) {
     try {
         junit.write();
     } catch (const std::system_error& problem) {
-        std::fprintf(stderr, "--junit: %s\n", problem.what());
+        complain(1, std::string("--junit: ") + problem.what());
         written = false;
     }
     if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return written;
-    std::fprintf(stderr, "standard output: %s\n", std::strerror(errno));
+    complain(1, std::string("standard output: ") + std::strerror(errno));
     return false;
 }
 
@@ -71,10 +73,22 @@ int run_cases(char* program, const program_options& chosen, junit_report& junit)
     return good && written ? 0 : 1;
 }
 
+// A campaign without runs reads its settings from the environment, as those of the cases do.
+void check_environment() {
+    dispatch::explore_options none;
+    none.random_runs = none.pct_runs = 0;
+    dispatch::explore(none, [](dispatch::sim_machine&) {});
+}
+
 int run_suite(char* program, program_options& chosen) {
+    try {
+        check_environment();
+    } catch (const std::invalid_argument& wrong) {
+        return complain(2, wrong.what());
+    }
     const NTSTATUS found = look_for_hca(chosen.run);
     if (!chosen.run.missing.empty()) {
-        std::fprintf(stderr, "%s\n", chosen.run.missing.c_str());
+        complain(0, chosen.run.missing);
         const bool is_missing = found == STATUS_SUCCESS || found == STATUS_NO_SUCH_DEVICE;
         const bool is_mistyped = found != STATUS_SUCCESS && chosen.run.adapter.Scheme == nullptr;
         if (!is_missing || is_mistyped) return 2;
@@ -85,8 +99,7 @@ int run_suite(char* program, program_options& chosen) {
         junit_report junit(chosen.junit);
         return run_cases(program, chosen, junit);
     } catch (const std::system_error& problem) {
-        std::fprintf(stderr, "--junit: %s\n", problem.what());
-        return 2;
+        return complain(2, std::string("--junit: ") + problem.what());
     }
 }
 
