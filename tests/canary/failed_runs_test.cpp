@@ -15,13 +15,22 @@ namespace {
 using canary::defect;
 using irpverbs::dispatch::explore_options;
 
+// Under AddressSanitizer abandoned stacks are kept for its leak check, but only so many.
+#if IRPVERBS_ADDRESS_SANITIZER
+constexpr std::uint64_t runs_of_each = 10;
+constexpr std::uint64_t expected_failures = 100;
+#else
+constexpr std::uint64_t runs_of_each = 200;
+constexpr std::uint64_t expected_failures = 2000;
+#endif
+
 std::uint64_t heap_in_use() { return mallinfo2().uordblks; }
 
-/// Makes 200 runs of each defect, and returns how many of them failed.
+/// Makes the runs of each defect, and returns how many of them failed.
 std::uint64_t failed_runs() {
     const irpverbs::irp::verifier_scope watched("default");
     explore_options all;
-    all.random_runs = 200;
+    all.random_runs = runs_of_each;
     all.pct_runs = 0;
     all.stop_at_failure = false;
     all.shrink_budget = 0;
@@ -39,7 +48,7 @@ std::uint64_t failed_runs() {
 TEST(FailedRuns, ManyInOneProcess_CampaignGoesOnAndMemoryHardlyGrows) {
     const std::uint64_t before = heap_in_use();
     const std::uint64_t failures = failed_runs();
-    EXPECT_GE(failures, 2000u);
+    EXPECT_GE(failures, expected_failures);
     const std::uint64_t bytes = (heap_in_use() - before) / failures;
     RecordProperty("failures", static_cast<int>(failures));
     RecordProperty("bytes_of_each", static_cast<int>(bytes));

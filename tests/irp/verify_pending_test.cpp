@@ -269,4 +269,32 @@ TEST(PendingPropagated, Broken_IsReported) {
 }
 TEST(PendingPropagated, Kept_IsNotReported) { EXPECT_TRUE(nothing(filter_with(pass_mark))); }
 
+NTSTATUS switch_and_pass_mark(DEVICE_OBJECT* device, IRP* irp, void* context) {
+    KSPIN_LOCK lock;
+    KeInitializeSpinLock(&lock);
+    KeReleaseSpinLock(&lock, KeAcquireSpinLockRaiseToDpc(&lock));
+    return pass_mark(device, irp, context);
+}
+
+// The filter returns STATUS_PENDING while its completion routine has not marked the IRP yet.
+TEST(MarkIrpPending2, ReturnDuringTheCompletionRoutine_IsNotReported) {
+    const irpverbs::irp::verifier_scope verified("default");
+    explore_options options;
+    options.exhaustive_runs = 20000;
+    options.preemption_bound = 2;
+    expect_exhausted(options, [](sim_machine& sim) {
+        interlocked_driver queue(true);
+        lambda_driver filter(queue.driver, [&](DEVICE_OBJECT*, IRP* irp) {
+            IoCopyCurrentIrpStackLocationToNext(irp);
+            IoSetCompletionRoutine(irp, switch_and_pass_mark, nullptr, TRUE, TRUE, TRUE);
+            return IoCallDriver(queue.driver.device(), irp);
+        });
+        request asked(2);
+        sim.spawn("send", [&] { asked.send(filter); });
+        sim.spawn("serve", [&] { queue.serve(); });
+        sim.run();
+        queue.serve();
+    });
+}
+
 } // namespace

@@ -291,11 +291,13 @@ public:
         }
         frame mine = enter(device);
         const std::uint32_t epoch = of_.epoch;
+        const std::uint32_t use = of_.at(left_).use;
         unlock_and_report();
         const frame_scope inside(self_, mine);
         const bool pending_returned = irp->PendingReturned != 0;
         const NTSTATUS status = run(routine, mine, context);
         if (enabled(check::io)) emit(tracker_, check_routine_state(self_, tracker_, mine));
+        end_routine(use);
         return status == STATUS_MORE_PROCESSING_REQUIRED ? reclaimed(epoch, routine, mine)
                                                          : continued(mine, epoch, pending_returned);
     }
@@ -327,6 +329,7 @@ private:
         mine.device = device;
         mine.device_number = originator ? 0 : of_.at(left_ + 1).device_number;
         of_.walking = false;
+        of_.at(left_).in_routine = true;
         if (above_is_originator(of_, left_)) of_.stage = stage::with_originator;
         tracker_.reference(of_);
         tracker_.log_event(self_, of_, "completion routine called", originator ? 0 : left_ + 1,
@@ -341,6 +344,11 @@ private:
         const NTSTATUS status = routine(mine.device, of_.irp, context);
         traced.returned(status);
         return status;
+    }
+
+    void end_routine(std::uint32_t use) {
+        const std::lock_guard guard(tracker_.lock);
+        if (location_record& own = of_.at(left_); own.use == use) own.in_routine = false;
     }
 
     NTSTATUS reclaimed(std::uint32_t epoch, PIO_COMPLETION_ROUTINE routine, const frame& mine) {

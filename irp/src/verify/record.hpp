@@ -30,6 +30,7 @@ struct location_record {
     bool marked = false;       // when left: SL_PENDING_RETURNED was set
     NTSTATUS status = 0;       // when left: the status of the IRP
     bool returned = false;     // its completion routine was called
+    bool in_routine = false;   // and has not returned
     bool continued = false;    // the routine let completion continue
     bool forced = false;       // completion stops here, as if the driver had pended
     bool deferred = false;     // completion stopped here

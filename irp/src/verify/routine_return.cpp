@@ -155,6 +155,12 @@ bool was_reclaimed(record& irp, const frame& mine) {
     return below.use != mine.lower_use || (below.returned && !below.continued);
 }
 
+bool is_in_completion_routine(record& irp, const frame& mine) {
+    return mine.forwarded && irp.has(mine.lower_location) &&
+           irp.at(mine.lower_location).use == mine.lower_use &&
+           irp.at(mine.lower_location).in_routine;
+}
+
 bool is_below(record& irp, const frame& mine) {
     return mine.forwarded && mine.lower_returned && mine.lower == STATUS_PENDING &&
            !was_reclaimed(irp, mine);
@@ -182,6 +188,8 @@ pending_report* check_protocol(irp_tracker& tracker, frame& mine, NTSTATUS statu
                                   routine_text(mine) + " returned " + status_text(status) +
                                       ", and IoCallDriver had returned STATUS_PENDING");
     }
+    // The completion routine may still mark the IRP: PendingPropagated is checked at its return.
+    if (status == STATUS_PENDING && is_in_completion_routine(irp, mine)) return nullptr;
     const location_record& own = irp.at(mine.location);
     if (own.use != mine.use) return nullptr; // completed, and sent again from above
     const bool done = own.left || own.deferred || irp.stage != stage::sent;
