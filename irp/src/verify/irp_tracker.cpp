@@ -119,6 +119,8 @@ record* irp_tracker::find(const IRP* irp) {
     return found == records.end() ? nullptr : found->second.get();
 }
 
+constexpr std::size_t usual_events = 8; // of a pended request: more make the history grow
+
 record& irp_tracker::create_record(IRP* irp, origin made, CCHAR stack_count) {
     std::unique_ptr<record>& place = records[irp];
     if (place != nullptr) discard(std::move(place));
@@ -128,6 +130,7 @@ record& irp_tracker::create_record(IRP* irp, origin made, CCHAR stack_count) {
     place->made = made;
     place->stack_count = stack_count;
     place->locations.resize(static_cast<std::size_t>(std::max<CCHAR>(stack_count, 0)));
+    place->events.reserve(usual_events);
     ++counters.tracked;
     return *place;
 }
