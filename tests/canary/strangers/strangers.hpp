@@ -397,8 +397,9 @@ private:
     // A file is closed for its driver after its last request, which may end on another processor.
     static NTSTATUS unload(PDRIVER_OBJECT driver) {
         NTSTATUS status = irpverbs::irp::unload_driver(driver);
-        for (int i = 0; i < 100 && status == STATUS_DEVICE_BUSY; ++i) {
-            LARGE_INTEGER time = after_ms(1);
+        // The other processor may be held up for seconds.
+        for (int ms = 1; ms < 1 << 16 && status == STATUS_DEVICE_BUSY; ms *= 2) {
+            LARGE_INTEGER time = after_ms(ms);
             KeDelayExecutionThread(KernelMode, FALSE, &time);
             status = irpverbs::irp::unload_driver(driver);
         }
