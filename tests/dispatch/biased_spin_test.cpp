@@ -1,4 +1,4 @@
-#include "../../dispatch/src/locks/biased_spin.hpp"
+#include <dispatch/support/biased_spin.hpp>
 
 #include <support/both_machines.hpp>
 #include <support/explore_gtest.hpp>

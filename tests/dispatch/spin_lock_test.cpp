@@ -1,3 +1,4 @@
+#include <dispatch/support/spin_guard_at_dispatch.hpp>
 #include <support/both_machines.hpp>
 #include <support/bug_checks.hpp>
 #include <support/explore_gtest.hpp>
@@ -10,6 +11,7 @@ namespace {
 
 using namespace irpverbs::dispatch;
 using namespace irpverbs::testing;
+using irpverbs::dispatch::detail::spin_guard_at_dispatch;
 
 struct spin_lock {
     KSPIN_LOCK word;
@@ -51,6 +53,33 @@ TEST_P(SpinLocks, AcquireAtDpcLevel_KeepsIrql) {
     KeReleaseSpinLockFromDpcLevel(lock());
     EXPECT_TRUE(KeTestSpinLock(lock()));
     EXPECT_EQ(KeGetCurrentIrql(), DISPATCH_LEVEL);
+}
+
+TEST_P(SpinLocks, GuardAtDispatch_HoldsTheLockAndKeepsIrql) {
+    const at_dispatch_level raised;
+    {
+        const spin_guard_at_dispatch guard(*lock());
+        EXPECT_FALSE(KeTestSpinLock(lock()));
+        EXPECT_EQ(KeGetCurrentIrql(), DISPATCH_LEVEL);
+    }
+    EXPECT_TRUE(KeTestSpinLock(lock()));
+    EXPECT_EQ(KeGetCurrentIrql(), DISPATCH_LEVEL);
+}
+
+TEST_P(SpinLocks, GuardAtDispatchOfHeldLock_WaitsForIt) {
+    int inside = 0;
+    const auto count = [&] {
+        const at_dispatch_level raised;
+        for (int i = 0; i < 100; ++i) {
+            const spin_guard_at_dispatch guard(*lock());
+            ++inside;
+        }
+    };
+    {
+        const system_thread other(count);
+        count();
+    }
+    EXPECT_EQ(inside, 200);
 }
 
 TEST_P(SpinLocks, TryAcquireHeldLock_Fails) {

@@ -1,4 +1,4 @@
-#include "biased_spin.hpp"
+#include <dispatch/support/biased_spin.hpp>
 
 #include <dispatch/machine.hpp>
 #include <dispatch/support/process_barrier.hpp>

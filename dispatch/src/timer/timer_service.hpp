@@ -5,9 +5,9 @@
 // may be set. Their slots are in one array, so that a timer's slot identifies its wheel.
 #pragma once
 
-#include "locks/biased_spin.hpp"
 #include "machine/intact_list.hpp"
 
+#include <dispatch/support/biased_spin.hpp>
 #include <dispatch/timer.h>
 
 #include <algorithm>

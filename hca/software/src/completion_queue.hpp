@@ -1,6 +1,7 @@
-// Completion queues of the software HCA: rings of completions, and the notification of their
-// consumer.
+// Completion queues of the software HCA: their verbs, and the notification of their consumers.
 #pragma once
+
+#include "completion_ring.hpp"
 
 #include <ci/driver.h>
 
@@ -16,24 +17,12 @@ NTSTATUS resize_cq(HCA_CQ* cq, ULONG num_cqes, CI_UDATA* user_data, PIRP irp);
 NTSTATUS poll_cq(HCA_CQ* cq, ULONG count, IB_WC* entries, ULONG* taken);
 NTSTATUS arm_cq(HCA_CQ* cq, ULONG flags, PIRP irp);
 
-/// The reports that an added completion requires, without locks.
-struct cq_reports {
-    bool completion = false;
-    bool error = false;
-    bool lost = false; // the queue was full, or in error
+completion_ring& ring_of(const HCA_CQ* cq);
 
-    cq_reports operator|(const cq_reports& other) const {
-        return {completion || other.completion, error || other.error, lost || other.lost};
-    }
-    bool any() const { return completion || error || lost; }
-};
+/// Reports what completion_ring::add has returned. The caller holds no lock.
+void report_cq(HCA_CQ* cq, cq_reports reports);
 
-/// Adds the completion of a work request; a full queue is in error from then on, and drops it.
-/// `report_cq` must be called afterwards. IRQL: DISPATCH_LEVEL.
-cq_reports add_completion(HCA_CQ* cq, const IB_WC& completion);
-void report_cq(HCA_CQ* cq, const cq_reports& reports);
-
-/// Does both. STATUS_BUFFER_OVERFLOW: the queue was full, and is in error.
+/// Adds and reports a completion. STATUS_BUFFER_OVERFLOW: the queue was full, and is in error.
 NTSTATUS insert_completion(HCA_CQ* cq, const IB_WC& completion);
 
 } // namespace irpverbs::hca_software

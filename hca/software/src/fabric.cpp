@@ -103,8 +103,8 @@ void fabric::run_due_events() {
             traps_.resend_due(*this);
 }
 
-bool fabric::passes_straight() const {
-    return !simulated_ || dispatch::machine::current().fires("hca.software.straight", 2);
+bool fabric::chooses_straight() {
+    return dispatch::machine::current().fires("hca.software.straight", 2);
 }
 
 void fabric::count_straight() {

@@ -68,7 +68,7 @@ public:
     /// new fabric has 1.
     ULONGLONG routes() const { return routes_.load(std::memory_order_acquire); }
     /// True if a work request may pass straight through: on a simulated machine a choice.
-    bool passes_straight() const;
+    bool passes_straight() const { return !simulated_ || chooses_straight(); }
 
     // Functions under the lock:
 
@@ -122,6 +122,7 @@ private:
         IB_ASYNC_EVENT event;
     };
 
+    static bool chooses_straight();
     void add_node(const node_plan& plan);
     void connect(const topology& plan);
     void train(port& end);

@@ -111,17 +111,17 @@ public:
         const entry& at = entries_.load(std::memory_order_relaxed)[index];
         const std::uint64_t state = at.state.load(std::memory_order_acquire);
         if (static_cast<ULONG>(state) != key) return false;
+        if (at.owner.load(std::memory_order_relaxed) != owner) return false;
+        if ((static_cast<ULONG>(state >> lacking_shift) & rights) != 0) return false;
         const ULONGLONG offset = address - at.base.load(std::memory_order_relaxed);
         const ULONGLONG length = at.length.load(std::memory_order_relaxed);
-        const key_owner its = at.owner.load(std::memory_order_relaxed);
+        if (offset > length || size > length - offset) return false;
         // An integer: the sum of a wrong address is no pointer into any object.
         const auto memory =
             reinterpret_cast<std::uintptr_t>(at.memory.load(std::memory_order_relaxed));
-        std::atomic_thread_fence(std::memory_order_acquire);
         found = reinterpret_cast<void*>(memory + offset);
-        return at.state.load(std::memory_order_relaxed) == state && its == owner &&
-               (static_cast<ULONG>(state >> lacking_shift) & rights) == 0 && offset <= length &&
-               size <= length - offset;
+        std::atomic_thread_fence(std::memory_order_acquire);
+        return at.state.load(std::memory_order_relaxed) == state;
     }
 
     /// Finds memory as `find` does, of a region of pages; reduces `size` to the bytes that lie in

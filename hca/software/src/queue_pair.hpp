@@ -80,8 +80,10 @@ struct queue_pair final : transport::queue_pair_owner, memory_accesses::accessor
     transport::queue_pair engine;
     straight_path straight;       // guarded by send_lock
     queue_pair* source = nullptr; // whose path ends here; guarded by receive_lock
-    cq_reports of_sends;          // guarded by send_lock
-    cq_reports of_receives;       // guarded by receive_lock
+    completion_ring* const sends_to;
+    completion_ring* const receives_to;
+    cq_reports of_sends = 0;      // guarded by send_lock
+    cq_reports of_receives = 0;   // guarded by receive_lock
     machine_time woken_until = 0; // guarded by both, as the next: the time is not earlier
     machine_time timer = 0;       // the time for which the engine's timer is set; 0: none
     machine_time resumes_at = 0;  // nothing is sent until then; 0: packets are sent
@@ -105,9 +107,14 @@ private:
 
     void receive(const packet& what);
     void receive_datagram(const packet& what, transport::packet& content);
-    void complete(IB_CQ* to, const IB_WC& entry, cq_reports& reports);
+    void complete(completion_ring& to, const IB_WC& entry, cq_reports& reports);
+    void complete_and_report(completion_ring& to, const IB_WC& entry, cq_reports& reports);
     void fail_after_overrun();
-    void request_reports();
+    void request_reports() {
+        if (has_reports.load(std::memory_order_relaxed)) [[unlikely]]
+            request_service();
+    }
+    void request_service();
     void notify(IB_ASYNC_EVENT event);
 
     NTSTATUS post_rest(ib_send_wr_t* rest, ib_send_wr_t** failed);

@@ -17,6 +17,11 @@ namespace {
 HCA_CQ* driver_view(IB_CQ* of) { return reinterpret_cast<HCA_CQ*>(of); }
 HCA_SRQ* driver_view(IB_SRQ* of) { return reinterpret_cast<HCA_SRQ*>(of); }
 
+// Null: the queue pair has no such queue.
+completion_ring* ring_of(IB_CQ* cq) {
+    return cq != nullptr ? &hca_software::ring_of(driver_view(cq)) : nullptr;
+}
+
 // Null: the queue pair has a receive queue of its own.
 transport::shared_receive_queue* receives_of(const ib_qp_create_t& wanted) {
     if (wanted.h_srq == nullptr) return nullptr;
@@ -28,11 +33,10 @@ transport::shared_receive_queue* receives_of(const ib_qp_create_t& wanted) {
 queue_pair::queue_pair(HCA_QP* its, adapter& in)
     : shared(its), hca(in), attr(initial_attributes(*its)),
       memory(in.keys(), its->Pd, in.new_queue_pair()),
-      engine(attr, memory, *this, receives_of(its->Create)) {}
+      engine(attr, memory, *this, receives_of(its->Create)), sends_to(ring_of(its->Create.h_sq_cq)),
+      receives_to(ring_of(its->Create.h_rq_cq)) {}
 
-void queue_pair::request_reports() {
-    if (has_reports.load(std::memory_order_relaxed)) hca.traffic().request(*this);
-}
+void queue_pair::request_service() { hca.traffic().request(*this); }
 
 void queue_pair::receive(packet_queue& arrived, machine_time woken) {
     const both_locks guard(*this);
@@ -72,14 +76,14 @@ void queue_pair::receive_datagram(const packet& what, transport::packet& content
 }
 
 void queue_pair::report_pending() {
-    cq_reports sends;
-    cq_reports receives;
+    cq_reports sends = 0;
+    cq_reports receives = 0;
     ULONG codes = 0;
     {
         const both_locks guard(*this);
         fail_after_overrun();
-        sends = std::exchange(of_sends, {});
-        receives = std::exchange(of_receives, {});
+        sends = std::exchange(of_sends, 0);
+        receives = std::exchange(of_receives, 0);
         codes = std::exchange(events, 0);
         has_reports = false;
     }
@@ -126,15 +130,23 @@ void queue_pair::set_timer(machine_time due) {
     hca.traffic().wake_at(*this, due);
 }
 
+inline void queue_pair::complete(completion_ring& to, const IB_WC& entry, cq_reports& reports) {
+    if (!to.try_add(entry)) [[unlikely]]
+        complete_and_report(to, entry, reports);
+}
+
 // A queue in error drops the completion.
-void queue_pair::complete(IB_CQ* to, const IB_WC& entry, cq_reports& reports) {
-    reports = reports | add_completion(driver_view(to), entry);
-    if (reports.any()) has_reports = true;
+[[gnu::noinline]] void queue_pair::complete_and_report(completion_ring& to, const IB_WC& entry,
+                                                       cq_reports& reports) {
+    const cq_reports added = to.add(entry);
+    if (added == 0) return;
+    reports |= added;
+    has_reports = true;
 }
 
 // A queue pair that has lost a completion can't continue. Source: IBA 11.6.3.2 (CQ errors).
 void queue_pair::fail_after_overrun() {
-    const bool lost = of_sends.lost || of_receives.lost;
+    const bool lost = ((of_sends | of_receives) & cq_report::lost) != 0;
     const ib_qp_state_t state = engine.state();
     if (!lost || state == IB_QPS_RESET || state == IB_QPS_ERROR) return;
     report(IB_AE_WQ_FATAL);
@@ -142,10 +154,10 @@ void queue_pair::fail_after_overrun() {
     engine.enter(IB_QPS_ERROR);
 }
 
-void queue_pair::complete_send(const IB_WC& entry) { complete(attr.h_sq_cq, entry, of_sends); }
+void queue_pair::complete_send(const IB_WC& entry) { complete(*sends_to, entry, of_sends); }
 
 void queue_pair::complete_receive(const IB_WC& entry) {
-    complete(attr.h_rq_cq, entry, of_receives);
+    complete(*receives_to, entry, of_receives);
 }
 
 void queue_pair::report(IB_ASYNC_EVENT event) {

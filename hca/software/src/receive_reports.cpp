@@ -10,10 +10,10 @@ namespace irpverbs::hca_software {
 
 using dispatch::detail::spin_guard;
 
-void receive_reports::add(const cq_reports& completion, bool reached_limit) {
-    if (!completion.any() && !reached_limit) return;
+void receive_reports::add(cq_reports completion, bool reached_limit) {
+    if (completion == 0 && !reached_limit) return;
     const spin_guard guard(lock_);
-    completion_ = completion_ | completion;
+    completion_ |= completion;
     reached_limit_ = reached_limit_ || reached_limit;
     if (!std::exchange(running_, true)) KeInsertQueueDpc(&dpc_, nullptr, nullptr);
 }
@@ -29,9 +29,9 @@ NTSTATUS receive_reports::end(PIRP irp) {
 // False: there is nothing to report. Without a destroyer, the object may be gone then.
 bool receive_reports::take(cq_reports& completion, bool& reached_limit, PIRP& destroyer) {
     const spin_guard guard(lock_);
-    completion = std::exchange(completion_, {});
+    completion = std::exchange(completion_, 0);
     reached_limit = std::exchange(reached_limit_, false);
-    running_ = completion.any() || reached_limit;
+    running_ = completion != 0 || reached_limit;
     destroyer = running_ ? nullptr : destroyer_;
     return running_;
 }
@@ -39,7 +39,7 @@ bool receive_reports::take(cq_reports& completion, bool& reached_limit, PIRP& de
 void receive_reports::deliver(KDPC*, void* context, void*, void*) {
     auto& self = *static_cast<receive_reports*>(context);
     HCA_SRQ* const of = self.of_;
-    cq_reports completion;
+    cq_reports completion = 0;
     bool reached_limit = false;
     PIRP destroyer = nullptr;
     while (self.take(completion, reached_limit, destroyer)) {

@@ -15,7 +15,7 @@ public:
     receive_reports(const receive_reports&) = delete;
     receive_reports& operator=(const receive_reports&) = delete;
 
-    void add(const cq_reports& completion, bool reached_limit);
+    void add(cq_reports completion, bool reached_limit);
     /// Nothing is added any more. STATUS_PENDING: the DPC destroys the shared_receives and
     /// completes the IRP.
     NTSTATUS end(PIRP irp);
@@ -26,8 +26,8 @@ private:
 
     HCA_SRQ* const of_;
     KDPC dpc_{};
-    KSPIN_LOCK lock_ = 0;   // acquired after those of queue pairs
-    cq_reports completion_; // guarded by lock_, as the next
+    KSPIN_LOCK lock_ = 0;       // acquired after those of queue pairs
+    cq_reports completion_ = 0; // guarded by lock_, as the next
     bool reached_limit_ = false;
     bool running_ = false; // the DPC is queued or runs
     PIRP destroyer_ = nullptr;

@@ -35,12 +35,12 @@ NTSTATUS make(HCA_SRQ* srq) {
 } // namespace
 
 bool shared_receives::complete(const IB_WC& entry) {
-    const cq_reports added = add_completion(reinterpret_cast<HCA_CQ*>(shared->Create.h_cq), entry);
+    const cq_reports added = ring_of(reinterpret_cast<HCA_CQ*>(shared->Create.h_cq)).add(entry);
     reports.add(added, false);
-    return !added.lost;
+    return (added & cq_report::lost) == 0;
 }
 
-void shared_receives::report_limit() { reports.add({}, true); }
+void shared_receives::report_limit() { reports.add(0, true); }
 
 NTSTATUS create_srq(HCA_SRQ* srq, CI_UDATA* user, PIRP) {
     HcaCopyUserData(user, nullptr, 0);

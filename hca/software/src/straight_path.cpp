@@ -10,16 +10,6 @@ namespace irpverbs::hca_software {
 
 namespace {
 
-// One thread at a time adds.
-void add(std::atomic<ULONGLONG>& to, ULONGLONG what) {
-    to.store(to.load(std::memory_order_relaxed) + what, std::memory_order_relaxed);
-}
-
-ULONGLONG added(const std::atomic<ULONGLONG>& in, ULONGLONG& counted) {
-    const ULONGLONG now = in.load(std::memory_order_relaxed);
-    return now - std::exchange(counted, now);
-}
-
 /// A packet of a connection on its way from a port, with which routes are found.
 datagram first_packet(const port& from, const queue_pair& by) {
     datagram made;
@@ -50,23 +40,11 @@ void straight_route::count(ULONGLONG packets, ULONGLONG words) const {
         count_link(*out_[i], packets, words);
 }
 
-void straight_path::add(const transport::straight_traffic& passed) {
-    hca_software::add(requests_, passed.requests);
-    hca_software::add(request_words_, passed.request_words);
-    hca_software::add(responses_, passed.responses);
-    hca_software::add(response_words_, passed.response_words);
-}
-
 void straight_path::count() {
-    forth.count(added(requests_, counted_.requests), added(request_words_, counted_.request_words));
-    back.count(added(responses_, counted_.responses),
-               added(response_words_, counted_.response_words));
-}
-
-queue_pair* queue_pair::straight_peer() {
-    if (straight.examined != hca.owner_fabric().routes()) [[unlikely]]
-        examine_path();
-    return straight.to;
+    const transport::straight_traffic before = std::exchange(counted_, totals.read());
+    forth.count(counted_.requests - before.requests, counted_.request_words - before.request_words);
+    back.count(counted_.responses - before.responses,
+               counted_.response_words - before.response_words);
 }
 
 // A peer that does not expect this connection yet is asked again with the next post.
@@ -106,6 +84,7 @@ bool queue_pair::joins(queue_pair& by) {
             return false;
         source = &by;
         by.straight.to = this;
+        by.straight.way.emplace(by.engine, engine, by.straight.totals);
         by.straight.revision_of_peer = revision;
         where.add(by.straight);
         return true;
@@ -141,26 +120,6 @@ void queue_pair::end_straight() {
         from->straight.examined = 0;
     }
     from->hca.traffic().release(*from);
-}
-
-// In tests a choice decides which way a work request takes.
-ib_send_wr_t* queue_pair::pass_straight(ib_send_wr_t* list) {
-    if (engine.state() != IB_QPS_RTS) return list;
-    queue_pair* peer = straight_peer();
-    if (peer == nullptr || HcaIsCaptured(hca.device()) || HcaIsCaptured(peer->hca.device()))
-        return list;
-    if (!hca.owner_fabric().passes_straight()) return list;
-    transport::straight_traffic traffic;
-    {
-        const dispatch::detail::spin_guard guard(peer->receive_lock);
-        if (peer->revision == straight.revision_of_peer)
-            list = engine.pass_straight(list, peer->engine, traffic);
-        else
-            straight.examined = 0;
-    }
-    straight.add(traffic);
-    peer->request_reports();
-    return list;
 }
 
 } // namespace irpverbs::hca_software

@@ -8,7 +8,7 @@
 #include <boost/intrusive/list.hpp>
 
 #include <array>
-#include <atomic>
+#include <optional>
 
 namespace irpverbs::hca_software {
 
@@ -46,16 +46,13 @@ public:
     straight_route forth;       // guarded by the fabric's lock, as the next
     straight_route back;
 
-    /// Adds packets for the counters of the ports, which read them later.
-    void add(const transport::straight_traffic& passed);
-    /// Counts what was added since the last call. The caller holds the fabric's lock.
+    std::optional<transport::straight_through> way; // to the peer; guarded by its responder's lock
+    transport::straight_totals totals;              // for the counters of the ports
+
+    /// Counts what has passed since the last call. The caller holds the fabric's lock.
     void count();
 
 private:
-    std::atomic<ULONGLONG> requests_{0};
-    std::atomic<ULONGLONG> request_words_{0};
-    std::atomic<ULONGLONG> responses_{0};
-    std::atomic<ULONGLONG> response_words_{0};
     transport::straight_traffic counted_; // guarded by the fabric's lock
 };
 

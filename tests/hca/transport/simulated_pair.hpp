@@ -127,7 +127,8 @@ public:
     std::vector<IB_WC> received;
     std::vector<IB_ASYNC_EVENT> events;
     std::vector<ib_qp_state_t> states;
-    transport::straight_traffic traffic;
+    transport::straight_totals totals;
+    transport::straight_traffic traffic; // of `totals`
 
 private:
     bool pass_straight(ib_send_wr_t& what);
@@ -235,12 +236,9 @@ inline simulated_end& simulated_end::peer() const { return *world.ends[1 - index
 
 inline bool simulated_end::pass_straight(ib_send_wr_t& what) {
     if (!world.chance.fires("straight", world.faults.straight)) return false;
-    transport::straight_traffic added;
-    const bool passed = engine->pass_straight(&what, *peer().engine, added) == nullptr;
-    traffic.requests += added.requests;
-    traffic.request_words += added.request_words;
-    traffic.responses += added.responses;
-    traffic.response_words += added.response_words;
+    transport::straight_through way(*engine, *peer().engine, totals);
+    const bool passed = way.pass(&what) == nullptr;
+    traffic = totals.read();
     return passed;
 }
 

@@ -1,7 +1,5 @@
 #include "queue_pair.hpp"
 
-#include "straight_through.hpp"
-
 namespace irpverbs::hca_software::transport {
 
 namespace {
@@ -76,14 +74,6 @@ NTSTATUS queue_pair::check_send(const ib_send_wr_t& what) const {
     }
 }
 
-ib_send_wr_t* queue_pair::pass_straight(ib_send_wr_t* list, queue_pair& peer,
-                                        straight_traffic& traffic) {
-    straight_through way(*this, peer);
-    list = way.pass(list);
-    traffic = way.traffic();
-    return list;
-}
-
 NTSTATUS queue_pair::post_send(ib_send_wr_t* list, ib_send_wr_t** failed) {
     NTSTATUS status = has_send_queue(shared_.state) ? STATUS_SUCCESS : STATUS_INVALID_DEVICE_STATE;
     while (list != nullptr && NT_SUCCESS(status)) {
@@ -101,16 +91,6 @@ NTSTATUS queue_pair::post_bind(const ib_send_wr_t& what, const window_binding& b
         has_send_queue(shared_.state) ? check_send(what) : STATUS_INVALID_DEVICE_STATE;
     if (NT_SUCCESS(status)) status = requester_.post(what, binding);
     run();
-    return status;
-}
-
-NTSTATUS queue_pair::post_receive(ib_recv_wr_t* list, ib_recv_wr_t** failed) {
-    if (shared_.state == IB_QPS_RESET) {
-        *failed = list;
-        return STATUS_INVALID_DEVICE_STATE;
-    }
-    const NTSTATUS status = responder_.post(list, failed);
-    if (shared_.state == IB_QPS_ERROR) responder_.flush();
     return status;
 }
 

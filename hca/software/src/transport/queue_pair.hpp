@@ -10,8 +10,6 @@ namespace irpverbs::hca_software::transport {
 /// Reads and atomics that a responder remembers at most.
 inline constexpr ULONG most_reads = 16;
 
-struct straight_traffic;
-
 /// Knows packets and a clock, and no fabric. Guarded by its owner's locks, during which the engine
 /// calls the owner: one of the requester, one of the responder. All functions need both, unless
 /// they say otherwise; so either lock suffices to read the state. IRQL: <= DISPATCH_LEVEL.
@@ -42,10 +40,6 @@ public:
     /// A packet of which that is true has come on another path.
     void refuse_migration() { transport::refuse_migration(shared_); }
 
-    /// Executes the first work requests of a list at once, where no packet is needed to know their
-    /// result, and returns the rest, which must be posted. straight_through::connects is true of
-    /// the two. Needs the requester's lock, and the peer's responder's.
-    ib_send_wr_t* pass_straight(ib_send_wr_t* list, queue_pair& peer, straight_traffic& traffic);
     /// Posts a list, as CiPostSend does.
     NTSTATUS post_send(ib_send_wr_t* list, ib_send_wr_t** failed);
     /// Posts a binding, whose other members are not used.
@@ -75,5 +69,16 @@ private:
     responder responder_;
     bool report_drained_ = false;
 };
+
+inline NTSTATUS queue_pair::post_receive(ib_recv_wr_t* list, ib_recv_wr_t** failed) {
+    if (shared_.state == IB_QPS_RESET) [[unlikely]] {
+        *failed = list;
+        return STATUS_INVALID_DEVICE_STATE;
+    }
+    const NTSTATUS status = responder_.post(list, failed);
+    if (shared_.state == IB_QPS_ERROR) [[unlikely]]
+        responder_.flush();
+    return status;
+}
 
 } // namespace irpverbs::hca_software::transport

@@ -29,24 +29,6 @@ bool receive_queue::resize(ULONG depth) {
     return true;
 }
 
-inline NTSTATUS receive_queue::post(const ib_recv_wr_t& what) {
-    if (what.num_ds > max_segments_) return STATUS_INVALID_PARAMETER;
-    if (count() >= depth_) return STATUS_INSUFFICIENT_RESOURCES;
-    const ULONG at = end_ & mask_;
-    slots_[at] = {what.wr_id, what.num_ds};
-    std::copy_n(what.ds_array, what.num_ds, &segments_[std::size_t{at} * max_segments_]);
-    ++end_;
-    return STATUS_SUCCESS;
-}
-
-NTSTATUS receive_queue::post(ib_recv_wr_t* list, ib_recv_wr_t** failed) {
-    NTSTATUS status = STATUS_SUCCESS;
-    while (list != nullptr && NT_SUCCESS(status = post(*list)))
-        list = list->p_next;
-    if (!NT_SUCCESS(status)) *failed = list;
-    return status;
-}
-
 bool receive_queue::take(receive_request& to) {
     if (count() == 0) return false;
     const ULONG at = oldest_ & mask_;

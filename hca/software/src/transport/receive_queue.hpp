@@ -3,6 +3,7 @@
 
 #include "scatter_gather.hpp"
 
+#include <algorithm>
 #include <memory>
 
 namespace irpverbs::hca_software::transport {
@@ -57,5 +58,27 @@ private:
     ULONG oldest_ = 0;
     ULONG end_ = 0;
 };
+
+inline NTSTATUS receive_queue::post(const ib_recv_wr_t& what) {
+    if (what.num_ds > max_segments_) return STATUS_INVALID_PARAMETER;
+    if (count() >= depth_) return STATUS_INSUFFICIENT_RESOURCES;
+    const ULONG at = end_ & mask_;
+    slots_[at] = {what.wr_id, what.num_ds};
+    ib_local_ds_t* const to = &segments_[std::size_t{at} * max_segments_];
+    if (what.num_ds == 1) [[likely]]
+        *to = *what.ds_array;
+    else
+        std::copy_n(what.ds_array, what.num_ds, to);
+    ++end_;
+    return STATUS_SUCCESS;
+}
+
+inline NTSTATUS receive_queue::post(ib_recv_wr_t* list, ib_recv_wr_t** failed) {
+    NTSTATUS status = STATUS_SUCCESS;
+    while (list != nullptr && NT_SUCCESS(status = post(*list)))
+        list = list->p_next;
+    if (!NT_SUCCESS(status)) *failed = list;
+    return status;
+}
 
 } // namespace irpverbs::hca_software::transport

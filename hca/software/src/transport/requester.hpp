@@ -122,6 +122,7 @@ private:
     void complete_oldest(IB_WC_STATUS status);
     void complete(IB_WC_STATUS status, ULONGLONG wr_id, ib_wr_type_t type, ib_send_opt_t options,
                   ULONG length);
+    void report_completion(IB_WC_STATUS status, ULONGLONG wr_id, ib_wr_type_t type, ULONG length);
 
     endpoint& shared_;
     send_queue queue_;
@@ -147,6 +148,11 @@ inline void requester::complete(IB_WC_STATUS status, ULONGLONG wr_id, ib_wr_type
                                 ib_send_opt_t options, ULONG length) {
     const bool is_signaled = shared_.attr.sq_signaled || (options & IB_SEND_OPT_SIGNALED) != 0;
     if (status == IB_WC_SUCCESS && !is_signaled) return;
+    report_completion(status, wr_id, type, length);
+}
+
+inline void requester::report_completion(IB_WC_STATUS status, ULONGLONG wr_id, ib_wr_type_t type,
+                                         ULONG length) {
     IB_WC entry{};
     entry.WrId = wr_id;
     entry.Status = status;

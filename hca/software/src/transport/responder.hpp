@@ -44,10 +44,10 @@ private:
 
     /// True if a request whose first packet has this number can be executed at once.
     bool is_idle_at(psn number) const;
-    /// Completes the receive of a message that was executed without packets: the one that is taken,
-    /// or the oldest. `WithKey`: it has invalidated a key.
-    template <bool WithKey>
-    void passed_straight(const ib_send_wr_t& what, ULONG length);
+    /// Completes the receive of a message that was executed without packets.
+    void passed_straight(operation by, const ib_send_wr_t& what, ULONG length);
+    /// Returns the receive's number: of the one that is taken, or of the oldest.
+    ULONGLONG finish_receive();
 
     /// A response without data; acknowledgements coalesce into the newest.
     struct reply {

@@ -1,0 +1,84 @@
+// Posts to the queues of a queue pair.
+#include "adapter.hpp"
+#include "queue_pair.hpp"
+
+#include <dispatch/support/spin_guard_at_dispatch.hpp>
+
+namespace irpverbs::hca_software {
+
+inline queue_pair* queue_pair::straight_peer() {
+    if (straight.examined != hca.owner_fabric().routes()) [[unlikely]]
+        examine_path();
+    return straight.to;
+}
+
+// The caller holds the requester's lock. In tests a choice decides which way a work request takes.
+[[gnu::always_inline]] inline ib_send_wr_t* queue_pair::pass_straight(ib_send_wr_t* list) {
+    if (engine.state() != IB_QPS_RTS) return list;
+    queue_pair* peer = straight_peer();
+    if (peer == nullptr || HcaIsCaptured(hca.device()) || HcaIsCaptured(peer->hca.device()))
+        return list;
+    if (!hca.owner_fabric().passes_straight()) return list;
+    {
+        const dispatch::detail::spin_guard_at_dispatch guard(peer->receive_lock);
+        if (peer->revision != straight.revision_of_peer) [[unlikely]] {
+            straight.examined = 0;
+            return list;
+        }
+        list = straight.way->pass(list);
+    }
+    peer->request_reports();
+    return list;
+}
+
+NTSTATUS queue_pair::post(ib_send_wr_t* list, ib_send_wr_t** failed) {
+    const reporter at_end(*this);
+    const dispatch::detail::spin_guard sends(send_lock);
+    ib_send_wr_t* rest = pass_straight(list);
+    if (rest == nullptr && list != nullptr) return STATUS_SUCCESS;
+    return post_rest(rest, failed);
+}
+
+// Work requests that have no packets execute under both locks; those behind them may pass straight
+// again.
+[[gnu::noinline]] NTSTATUS queue_pair::post_rest(ib_send_wr_t* rest, ib_send_wr_t** failed) {
+    for (; rest != nullptr && transport::is_local(rest->wr_type);
+         rest = pass_straight(rest->p_next))
+        if (const NTSTATUS status = post_first(rest, failed); !NT_SUCCESS(status)) return status;
+    const dispatch::detail::spin_guard receives(receive_lock);
+    return engine.post_send(rest, failed);
+}
+
+NTSTATUS queue_pair::post_first(ib_send_wr_t* list, ib_send_wr_t** failed) {
+    ib_send_wr_t first = *list;
+    first.p_next = nullptr;
+    const dispatch::detail::spin_guard receives(receive_lock);
+    const NTSTATUS status = engine.post_send(&first, failed);
+    if (!NT_SUCCESS(status)) *failed = list;
+    return status;
+}
+
+NTSTATUS queue_pair::bind(ULONGLONG wr_id, ib_send_opt_t options,
+                          const transport::window_binding& what) {
+    ib_send_wr_t made{};
+    made.wr_id = wr_id;
+    made.wr_type = WR_BIND_MW;
+    made.send_opt = options;
+    return call([&](transport::queue_pair& its) { return its.post_bind(made, what); });
+}
+
+NTSTATUS queue_pair::post(ib_recv_wr_t* list, ib_recv_wr_t** failed) {
+    const reporter at_end(*this);
+    const dispatch::detail::spin_guard guard(receive_lock);
+    return engine.post_receive(list, failed);
+}
+
+NTSTATUS post_send(void* queue, ib_send_wr_t* list, ib_send_wr_t** failed) {
+    return static_cast<queue_pair*>(queue)->post(list, failed);
+}
+
+NTSTATUS post_receive(void* queue, ib_recv_wr_t* list, ib_recv_wr_t** failed) {
+    return static_cast<queue_pair*>(queue)->post(list, failed);
+}
+
+} // namespace irpverbs::hca_software
