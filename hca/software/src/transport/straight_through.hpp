@@ -94,7 +94,7 @@ private:
     void count_atomic();
     void finish();
 
-    /// What has passed of a list.
+    /// Counts of one list.
     struct passed {
         ULONG numbers = 0; // of packets
         ULONG messages = 0;
