@@ -1,4 +1,5 @@
-// The common half's part of CiModifyMr: the checks, the domain that counts the region, and turns.
+// The common half's part of CiModifyMr: the checks, the domain that counts the region, and turns;
+// and of the regions of pages and of shared pages.
 #include "qp_hca.hpp"
 
 #include <support/both_machines.hpp>
@@ -16,6 +17,16 @@ struct mr_hca : qp_hca {
     mr_hca() {
         operations.AllocateFrmr = [](HCA_MR* mr, CI_UDATA*, IRP*) {
             mr->Mr.LKey = mr->MaxPages << 8;
+            ++of(mr->Pd).regions;
+            return STATUS_SUCCESS;
+        };
+        operations.RegisterPmr = [](HCA_MR* mr, CI_UDATA*, IRP*) {
+            mr->Mr.LKey = static_cast<ULONG>(mr->Physical.range_array[0].base_addr);
+            ++of(mr->Pd).regions;
+            return STATUS_SUCCESS;
+        };
+        operations.RegisterSmr = [](HCA_MR* mr, CI_UDATA*, IRP*) {
+            mr->Mr.LKey = mr->Sharing.h_mr->LKey + 1;
             ++of(mr->Pd).regions;
             return STATUS_SUCCESS;
         };
@@ -49,6 +60,17 @@ protected:
             irp->RequestorMode = mode;
             return CiAllocateFrmr(opened.pd, pages, nullptr, irp);
         };
+    }
+    auto registering(const ib_phys_create_t& wanted, KPROCESSOR_MODE mode = KernelMode) const {
+        return [=, this, at = &wanted](IRP* irp) {
+            irp->RequestorMode = mode;
+            return CiRegisterPmr(opened.pd, at, nullptr, irp);
+        };
+    }
+    NTSTATUS share(IB_MR* source, void* at, ib_access_t access) const {
+        const ib_smr_create_t wanted{source, at, access};
+        return verb_call([&](IRP* irp) { return CiRegisterSmr(opened.pd, &wanted, nullptr, irp); })
+            .status();
     }
     const HCA_MR& shared() const { return *reinterpret_cast<const HCA_MR*>(mr); }
 
@@ -128,6 +150,79 @@ TEST_P(MemoryRegions, RegionForFastRegistration_IsOfTheKernelOnly) {
     EXPECT_TRUE(hca.seen.empty());
     EXPECT_EQ(deregister_mr(paged), STATUS_SUCCESS);
     EXPECT_EQ(hca.regions, 1);
+}
+
+constexpr ib_phys_range_t two_ranges[] = {{0x5000, 0x1000}, {0x9000, 0x2000}};
+constexpr ib_phys_create_t three_pages{0x2FF0, 2, 16, two_ranges, 0x70010, 0x1000, 0};
+
+TEST_P(MemoryRegions, RegionOfPages_HasItsAddressesAndRights) {
+    IB_MR* const paged = created<IB_MR>(registering(three_pages));
+    EXPECT_EQ(paged->LKey, 0x5000u);
+    const auto& seen = *reinterpret_cast<const HCA_MR*>(paged);
+    EXPECT_EQ(seen.Create.vaddr, reinterpret_cast<void*>(ULONG_PTR{0x70010}));
+    EXPECT_EQ(seen.Create.length, three_pages.length);
+    EXPECT_EQ(modify_mr(paged, to_rights), STATUS_INVALID_DEVICE_REQUEST);
+    EXPECT_EQ(deregister_mr(paged), STATUS_SUCCESS);
+}
+
+TEST_P(MemoryRegions, WrongPages_DoNotReachTheDriver) {
+    const auto refuses = [&](const char* what, auto&& change) {
+        ib_phys_create_t wrong = three_pages;
+        change(wrong);
+        EXPECT_EQ(verb_call(registering(wrong)).status(), STATUS_INVALID_PARAMETER) << what;
+    };
+    refuses("no ranges", [](auto& of) { of.num_ranges = 0; });
+    refuses("no array", [](auto& of) { of.range_array = nullptr; });
+    refuses("no length", [](auto& of) { of.length = 0; });
+    refuses("too long by a byte", [](auto& of) { of.length += 1; });
+    refuses("2^64 bytes", [](auto& of) { of.length = 0 - ULONGLONG{of.vaddr}; });
+    refuses("no page size", [](auto& of) { of.hca_page_size = 0; });
+    refuses("no power of two", [](auto& of) { of.hca_page_size = 0x1800; });
+    refuses("pages beyond the ranges", [](auto& of) { of.hca_page_size = 0x2000; });
+    refuses("another offset", [](auto& of) { of.buf_offset = 17; });
+    refuses("an offset beyond the page", [](auto& of) { of.buf_offset = 0x1010; });
+    refuses("no address", [](auto& of) { of.vaddr = of.buf_offset = 0; });
+    for (const ib_phys_range_t wrong : {ib_phys_range_t{0x9000, 0},
+                                        {0x9010, 0x2000},
+                                        {0x9000, 0x2010},
+                                        {0ull - 0x1000, 0x2000}}) {
+        const ib_phys_range_t ranges[] = {two_ranges[0], wrong};
+        refuses("a wrong range", [&](auto& of) { of.range_array = ranges; });
+    }
+    ib_phys_create_t denied = three_pages;
+    denied.access_ctrl = IB_AC_RDMA_WRITE;
+    EXPECT_EQ(verb_call(registering(denied)).status(), STATUS_ACCESS_DENIED);
+    denied.range_array =
+        reinterpret_cast<const ib_phys_range_t*>(ULONG_PTR{16}); // of another process
+    EXPECT_EQ(verb_call(registering(denied, UserMode)).status(), STATUS_NOT_SUPPORTED);
+    EXPECT_EQ(hca.regions, 1);
+}
+
+TEST_P(MemoryRegions, SharedRegion_HoldsTheOther) {
+    IB_MR* const sharing = register_smr(other, mr, bytes + 8, IB_AC_RDMA_READ);
+    EXPECT_EQ(sharing->LKey, mr->LKey + 1);
+    EXPECT_EQ(reinterpret_cast<const HCA_MR*>(sharing)->Create.length, sizeof(bytes));
+    IB_MR* const third = register_smr(opened.pd, sharing, bytes, 0);
+    EXPECT_EQ(deregister_mr(mr), STATUS_DEVICE_BUSY);
+    EXPECT_EQ(modify_mr(mr, to_range), STATUS_DEVICE_BUSY);
+    EXPECT_EQ(modify_mr(third, to_range), STATUS_INVALID_DEVICE_REQUEST);
+    EXPECT_EQ(deallocate_pd(other), STATUS_DEVICE_BUSY);
+    EXPECT_EQ(deregister_mr(sharing), STATUS_DEVICE_BUSY);
+    EXPECT_EQ(deregister_mr(third), STATUS_SUCCESS);
+    EXPECT_EQ(deregister_mr(sharing), STATUS_SUCCESS);
+    EXPECT_EQ(modify_mr(mr, to_range), STATUS_SUCCESS);
+}
+
+TEST_P(MemoryRegions, WrongSharing_DoesNotReachTheDriver) {
+    IB_MR* const paged = created<IB_MR>(allocating(4));
+    EXPECT_EQ(share(nullptr, bytes, 0), STATUS_INVALID_PARAMETER);
+    EXPECT_EQ(share(paged, bytes, 0), STATUS_INVALID_DEVICE_REQUEST);
+    EXPECT_EQ(share(mr, nullptr, 0), STATUS_INVALID_PARAMETER);
+    EXPECT_EQ(share(mr, reinterpret_cast<void*>(~ULONG_PTR{0}), 0), STATUS_INVALID_PARAMETER);
+    EXPECT_EQ(share(mr, bytes, 0x800), STATUS_INVALID_PARAMETER);
+    EXPECT_EQ(share(mr, bytes, IB_AC_ATOMIC), STATUS_ACCESS_DENIED);
+    EXPECT_EQ(hca.regions, 2);
+    EXPECT_EQ(deregister_mr(paged), STATUS_SUCCESS);
 }
 
 IRPVERBS_ON_BOTH_MACHINES(MemoryRegions);

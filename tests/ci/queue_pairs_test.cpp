@@ -484,6 +484,11 @@ TEST_P(QueuePairs, MissingOperations_ReturnNotSupportedExceptThoseThatEnd) {
     hole("QueryMr",
          [&](IRP* irp) { return CiQueryMr(mr, sizeof(mr_attr), &mr_attr, nullptr, irp); });
     hole("AllocateFrmr", [&](IRP* irp) { return CiAllocateFrmr(open.pd, 1, nullptr, irp); });
+    const ib_phys_range_t range{4096, 4096};
+    const ib_phys_create_t physical{4096, 1, 0, &range, 4096, 4096, 0};
+    hole("RegisterPmr", [&](IRP* irp) { return CiRegisterPmr(open.pd, &physical, nullptr, irp); });
+    const ib_smr_create_t sharing{mr, &byte, 0};
+    hole("RegisterSmr", [&](IRP* irp) { return CiRegisterSmr(open.pd, &sharing, nullptr, irp); });
     const ib_mr_mod_t change{IB_MR_MOD_ACCESS, nullptr, {}};
     hole("ModifyMr", [&](IRP* irp) { return CiModifyMr(mr, &change, nullptr, irp); });
     hole("CreateQp", create_of(open.pd, wanted));

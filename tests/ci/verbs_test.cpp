@@ -46,6 +46,7 @@ TEST(Verbs, Numbers_OfVerbsThatWereReleased_Stay) {
         {"CiDeallocatePd", 0x41},     {"CiRegisterMr", 0x50},
         {"CiDeregisterMr", 0x51},     {"CiQueryMr", 0x52},
         {"CiModifyMr", 0x53},         {"CiAllocateFrmr", 0x54},
+        {"CiRegisterPmr", 0x55},      {"CiRegisterSmr", 0x56},
         {"CiAllocateMw", 0x60},       {"CiDeallocateMw", 0x61},
         {"CiQueryMw", 0x62},          {"CiCreateAv", 0x70},
         {"CiDestroyAv", 0x71},        {"CiModifyAv", 0x72},

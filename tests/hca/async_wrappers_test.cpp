@@ -117,6 +117,17 @@ asio::awaitable<void> use_queue_pair(ib_guid_t guid) {
     ci::memory_region paged = co_await ci::allocate_frmr(pd, 4);
     EXPECT_EQ((co_await ci::query_mr(paged))->lkey, paged.lkey());
     co_await ci::deregister_mr(paged);
+    constexpr ULONG page = 4096;
+    const ib_phys_range_t range{static_cast<ULONGLONG>(ULONG_PTR{page}) * 16, page};
+    paged = co_await ci::register_pmr(pd, {page, 1, 0, &range, page, page, IB_AC_LOCAL_WRITE});
+    EXPECT_EQ((co_await ci::query_mr(paged))->local_ub, 2 * page);
+    ci::memory_region sharing =
+        co_await ci::register_smr(pd, paged, reinterpret_cast<void*>(ULONG_PTR{4 * page}), 0);
+    EXPECT_EQ((co_await ci::query_mr(sharing))->local_ub, 5 * page);
+    const auto [held] = co_await paged.async_close(as_tuple);
+    EXPECT_EQ(held, code(STATUS_DEVICE_BUSY));
+    co_await ci::deregister_mr(sharing);
+    co_await ci::deregister_mr(paged);
     const ib_mr_mod_t readable{IB_MR_MOD_ACCESS, nullptr, {nullptr, 0, IB_AC_RDMA_READ}};
     co_await ci::modify_mr(mr, readable);
     EXPECT_EQ((co_await ci::query_mr(mr))->access_ctrl, ib_access_t{IB_AC_RDMA_READ});

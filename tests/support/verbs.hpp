@@ -174,6 +174,10 @@ inline IB_MR* register_mr(IB_PD* pd, void* at, ULONGLONG length, ib_access_t acc
     const ib_mr_create_t wanted{at, length, access};
     return created<IB_MR>([&](IRP* irp) { return CiRegisterMr(pd, &wanted, nullptr, irp); });
 }
+inline IB_MR* register_smr(IB_PD* pd, IB_MR* other, void* at, ib_access_t access) {
+    const ib_smr_create_t wanted{other, at, access};
+    return created<IB_MR>([&](IRP* irp) { return CiRegisterSmr(pd, &wanted, nullptr, irp); });
+}
 inline NTSTATUS modify_mr(IB_MR* mr, const ib_mr_mod_t& change) {
     return verb_call([&](IRP* irp) { return CiModifyMr(mr, &change, nullptr, irp); }).status();
 }

@@ -60,13 +60,17 @@ typedef struct _HCA_PD {
 
 /* A memory region, as its driver sees it. Ownership: the common half's. */
 typedef struct _HCA_MR {
-    IB_MR Mr;              /* RegisterMr, ModifyMr and AllocateFrmr set the keys */
-    HCA_PD* Pd;            /* of RegisterMr, AllocateFrmr or the last ModifyMr */
+    IB_MR Mr;              /* the verb that creates it sets the keys, and ModifyMr */
+    HCA_PD* Pd;            /* of the verb that creates it, or the last ModifyMr */
     DEVICE_OBJECT* Device; /* the FDO */
-    ib_mr_create_t Create; /* of RegisterMr or the last ModifyMr */
-    ULONG MaxPages;        /* of AllocateFrmr; 0: of RegisterMr */
+    ib_mr_create_t Create; /* address, length and rights, unless it is of AllocateFrmr */
+    ULONG MaxPages;        /* of AllocateFrmr; 0: of another verb */
     VOID* Extension;       /* MrExtensionSize bytes, zeroed */
     VOID* Reserved;
+    /* Of RegisterPmr, until whose end range_array exists; num_ranges is 0: of another verb. */
+    ib_phys_create_t Physical;
+    /* Of RegisterSmr; h_mr outlives the region, and is NULL: of another verb. */
+    ib_smr_create_t Sharing;
 } HCA_MR;
 
 /* A memory window, as its driver sees it. Ownership: the common half's. */
@@ -231,6 +235,11 @@ typedef struct _HCA_OPERATIONS {
        types of XRC. */
     NTSTATUS (*AllocateXrcd)(HCA_XRCD* Xrcd, CI_UDATA* UserData, PIRP Irp);
     NTSTATUS (*DeallocateXrcd)(HCA_XRCD* Xrcd, CI_UDATA* UserData, PIRP Irp);
+
+    /* DeregisterMr ends the regions of these, too. ModifyMr is not called for them, nor for a
+       region whose pages another one shares. */
+    NTSTATUS (*RegisterPmr)(HCA_MR* Mr, CI_UDATA* UserData, PIRP Irp);
+    NTSTATUS (*RegisterSmr)(HCA_MR* Mr, CI_UDATA* UserData, PIRP Irp);
 } HCA_OPERATIONS;
 
 /* Initialises a table without operations. IRQL: any. */

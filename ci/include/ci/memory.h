@@ -11,6 +11,7 @@ NT_EXTERN_C_BEGIN
 
 struct _CI_UDATA;
 struct _IB_CA;
+struct _IB_MR;
 struct _IB_PD;
 
 typedef ULONG ib_pd_type_t;
@@ -41,6 +42,31 @@ typedef struct _ib_mr_create {
     ULONGLONG length; /* bytes */
     ib_access_t access_ctrl;
 } ib_mr_create_t;
+
+/* A range of physical memory, in whole pages. */
+typedef struct _ib_phys_range {
+    ULONGLONG base_addr;
+    ULONGLONG size; /* bytes */
+} ib_phys_range_t;
+
+/* A memory region of physical pages to be registered: the bytes behind the first buf_offset ones
+   of the ranges, in their order. */
+typedef struct _ib_phys_create {
+    ULONGLONG length; /* bytes */
+    ULONG num_ranges;
+    ULONG buf_offset; /* bytes; less than hca_page_size */
+    const ib_phys_range_t* range_array;
+    ULONGLONG vaddr;     /* the address of the first byte in work requests */
+    ULONG hca_page_size; /* bytes; one of IB_CA_ATTR.PageSizes */
+    ib_access_t access_ctrl;
+} ib_phys_create_t;
+
+/* A memory region to be registered with the pages of another one. */
+typedef struct _ib_smr_create {
+    struct _IB_MR* h_mr; /* of CiRegisterMr, CiRegisterPmr or CiRegisterSmr */
+    VOID* vaddr;         /* the address of the first byte in work requests */
+    ib_access_t access_ctrl;
+} ib_smr_create_t;
 
 /* ib_mr_mod_t.opts: the members that are valid. Values of ibv_rereg_mr(3). */
 #define IB_MR_MOD_ADDR 0x1u   /* create.vaddr and create.length */
@@ -147,8 +173,8 @@ NT_API NTSTATUS CiQueryMr(IB_MR* pMr, SIZE_T AttrSize, ib_mr_attr_t* pAttr,
    new domain. Other changes and queries of the region wait for the end of this one.
    STATUS_SUCCESS. STATUS_DEVICE_BUSY: a memory window is bound to it, or a region shares its pages.
    STATUS_INVALID_PARAMETER: also opts that are 0 or unknown, a domain of another channel adapter,
-   and a range that CiRegisterMr refuses. STATUS_INVALID_DEVICE_REQUEST: the region is one of
-   CiAllocateFrmr. STATUS_ACCESS_DENIED, STATUS_NOT_SUPPORTED,
+   and a range that CiRegisterMr refuses. STATUS_INVALID_DEVICE_REQUEST: the region is not one of
+   CiRegisterMr. STATUS_ACCESS_DENIED, STATUS_NOT_SUPPORTED,
    STATUS_INSUFFICIENT_RESOURCES, STATUS_ACCESS_VIOLATION: as CiRegisterMr; STATUS_NOT_SUPPORTED:
    also the HCA changes no regions. STATUS_IO_DEVICE_ERROR: the HCA failed while it changed the
    region, whose keys are invalid now; CiDeregisterMr ends it. Source: IBA 11.2.8.5, 11.2.8.6
@@ -167,6 +193,35 @@ NT_API NTSTATUS CiModifyMr(IB_MR* pMr, const ib_mr_mod_t* pModify, struct _CI_UD
    IB_CA_ATTR.MaxMrs regions exist. Source: IBA 11.2.8.2 (Allocate L_Key); alloc_fast_reg_mr of
    WinOF. */
 NT_API NTSTATUS CiAllocateFrmr(IB_PD* pPd, ULONG MaxPages, struct _CI_UDATA* pUserData, IRP* pIrp);
+
+/* Registers a memory region whose memory is physical pages, which need not lie side by side. Their
+   physical addresses are those that WR_FAST_REG_MR takes.
+   Ownership: pCreate->range_array is the driver's until completion. The IB_MR is the caller's until
+   CiDeregisterMr completes; the memory, which is not pageable, stays the caller's.
+   STATUS_SUCCESS: Information is the IB_MR*. STATUS_ACCESS_DENIED, STATUS_INSUFFICIENT_RESOURCES:
+   as CiRegisterMr. STATUS_INVALID_PARAMETER: also no ranges; a range that is empty, not in whole
+   pages or beyond the last address; ranges shorter than the region; a length of 0 or above
+   IB_CA_ATTR.MaxMrSize; a hca_page_size that IB_CA_ATTR.PageSizes does not name; a vaddr that has
+   not the offset buf_offset in its page, or whose region ends beyond the last address.
+   STATUS_NOT_SUPPORTED: also a right that the HCA does not support for pages, and when
+   Irp->RequestorMode is UserMode, since pages have physical addresses. Source: IBA 11.2.8.4
+   (Register Physical Memory Region); ci_register_pmr of WinOF and of seed 004. */
+NT_API NTSTATUS CiRegisterPmr(IB_PD* pPd, const ib_phys_create_t* pCreate,
+                              struct _CI_UDATA* pUserData, IRP* pIrp);
+
+/* Registers a memory region that shares the pages of another region of the same channel adapter,
+   with keys, rights, an address and a protection domain of its own.
+   Ownership: the IB_MR is the caller's until CiDeregisterMr completes. It holds the other region:
+   CiDeregisterMr and CiModifyMr of that one complete STATUS_DEVICE_BUSY.
+   STATUS_SUCCESS: Information is the IB_MR*. STATUS_INVALID_DEVICE_REQUEST: the other region is one
+   of CiAllocateFrmr. STATUS_FILE_CLOSED: also it is being deregistered. STATUS_ACCESS_DENIED,
+   STATUS_INSUFFICIENT_RESOURCES: as CiRegisterMr. STATUS_INVALID_PARAMETER: also a region that is
+   NULL or of another channel adapter, a NULL vaddr, one whose region ends beyond the last address,
+   and, with pages of CiRegisterPmr, one with another offset in its page than the other region has.
+   STATUS_NOT_SUPPORTED: as CiRegisterMr, with pages of CiRegisterPmr as there. Source: IBA 11.2.8.7
+   (Register Shared Memory Region); register_smr of seed 004. */
+NT_API NTSTATUS CiRegisterSmr(IB_PD* pPd, const ib_smr_create_t* pCreate,
+                              struct _CI_UDATA* pUserData, IRP* pIrp);
 
 /* Allocates a memory window, which is not bound: no key gives access by it. Type is one of
    ib_mw_type_t. A window that is bound holds its region: CiDeregisterMr completes

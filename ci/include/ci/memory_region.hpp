@@ -11,8 +11,9 @@ inline NTSTATUS close_mr(IB_MR* mr, IRP* irp) { return CiDeregisterMr(mr, nullpt
 
 } // namespace detail
 
-/// register_mr and allocate_frmr make it. It is moved, not copied, converts to the IB_MR* that
-/// every verb takes, and keeps its protection domain. The destructor deregisters the region
+/// register_mr, register_pmr, register_smr and allocate_frmr make it. It is moved, not copied,
+/// converts to the IB_MR* that every verb takes, and keeps its protection domain, and the region
+/// whose pages it shares. The destructor deregisters the region
 /// asynchronously: the memory must outlive that, so a program that frees the memory awaits
 /// async_close before. IRQL: <= DISPATCH_LEVEL.
 class memory_region : public detail::object_handle<IB_MR, detail::close_mr> {

@@ -56,6 +56,30 @@ auto allocate_frmr(const protection_domain& pd, ULONG max_pages, Token&& token =
         std::forward<Token>(token));
 }
 
+/// CiRegisterPmr: void(error_code, memory_region). `pd` stays allocated, and the ranges of `wanted`
+/// exist, at least until completion.
+template <class Token = boost::asio::deferred_t>
+auto register_pmr(const protection_domain& pd, const ib_phys_create_t& wanted, Token&& token = {}) {
+    return detail::open<memory_region>(
+        1, {detail::access::held(pd)},
+        [=, pd = static_cast<IB_PD*>(pd)](IRP* irp) { CiRegisterPmr(pd, &wanted, nullptr, irp); },
+        std::forward<Token>(token));
+}
+
+/// CiRegisterSmr: void(error_code, memory_region). `pd` and `other` stay at least until completion;
+/// the region keeps the other one, so both handles may be dropped in any order.
+template <class Token = boost::asio::deferred_t>
+auto register_smr(const protection_domain& pd, const memory_region& other, void* address,
+                  ib_access_t access, Token&& token = {}) {
+    return detail::open<memory_region>(
+        1, {detail::access::held(pd), detail::access::held(other)},
+        [pd = static_cast<IB_PD*>(pd),
+         wanted = ib_smr_create_t{static_cast<IB_MR*>(other), address, access}](IRP* irp) {
+            CiRegisterSmr(pd, &wanted, nullptr, irp);
+        },
+        std::forward<Token>(token));
+}
+
 /// CiDeregisterMr: memory_region::async_close.
 template <class Token = boost::asio::deferred_t>
 auto deregister_mr(memory_region& mr, Token&& token = {}) {

@@ -231,7 +231,11 @@ constexpr std::array<object_codec, 16> codecs = [] {
 template <class Value, class Shared>
 const void* attributes_of(const void* object) {
     const auto& shared = *static_cast<const Shared*>(object);
-    if constexpr (requires { shared.Create; })
+    if constexpr (std::is_same_v<Value, ib_phys_create_t>)
+        return &shared.Physical;
+    else if constexpr (std::is_same_v<Value, ib_smr_create_t>)
+        return &shared.Sharing;
+    else if constexpr (requires { shared.Create; })
         return &shared.Create;
     else if constexpr (requires { shared.Agent.Attr; })
         return &shared.Agent.Attr;

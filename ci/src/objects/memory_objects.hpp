@@ -21,13 +21,11 @@ struct mr_object final : child_object<mr_object, HCA_MR, pd_object> {
     static constexpr bool may_stay = true;
     static SIZE_T extension_size(const HCA_DEVICE& of) { return of.MrExtensionSize; }
 
+    static used_objects used_by(const create_parameters& wanted);
+    used_objects used() const;
+
     explicit mr_object(event_channel* channels) : child_object(channels) {}
-    void set_up(const create_parameters& wanted, event_channel*) {
-        shared.Device = shared.Pd->Ca->Device;
-        shared.MaxPages = wanted.count;
-        if (wanted.attributes != nullptr)
-            shared.Create = *static_cast<const ib_mr_create_t*>(wanted.attributes);
-    }
+    void set_up(const create_parameters& wanted, event_channel*);
 
     turn_queue* turns() override { return &turns_; } // of CiModifyMr and CiQueryMr
     /// Checks a change, just before the driver executes it. A new domain then counts the region.

@@ -144,6 +144,11 @@ void object::remove_child() {
     --children_;
 }
 
+bool object::has_children() {
+    const spin_guard guard(lock_);
+    return children_ != 0;
+}
+
 NTSTATUS used_objects::add_child() const {
     for (std::size_t i = 0; i < all.size(); ++i) {
         if (all[i] == nullptr || NT_SUCCESS(all[i]->add_child())) continue;

@@ -108,6 +108,9 @@ public:
     /// the IRP.
     NTSTATUS close(IRP* irp);
 
+    /// Objects below it, or that use it, exist.
+    bool has_children();
+
     /// The queue of its verbs that execute one at a time; null: it has no such verb.
     virtual turn_queue* turns() { return nullptr; }
     /// A verb that had the turn has executed, and is about to complete with the status.

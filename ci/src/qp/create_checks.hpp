@@ -6,6 +6,11 @@
 namespace irpverbs::ci {
 
 NTSTATUS check_region(const ib_mr_create_t& create);
+NTSTATUS check_physical_region(const ib_phys_create_t& create);
+NTSTATUS check_shared_region(const HCA_PD& pd, const ib_smr_create_t& create);
+/// The addresses in work requests, and the rights.
+ib_mr_create_t virtual_part(const ib_phys_create_t& create);
+ib_mr_create_t virtual_part(const ib_smr_create_t& create);
 /// The binding of a window to a region: rights, and the range if it has a length.
 NTSTATUS check_window(const ib_mr_create_t& region, const ib_bind_wr_t& bind);
 /// `has_xrc`: the driver has XRC domains.

@@ -50,6 +50,7 @@ struct create_parameters {
     const void* attributes;
     ULONG count;
     void* parent; // HCA_CA, HCA_PD
+    UCHAR verb;   // HCA_MINOR_FUNCTION
 };
 
 /// A flag of IO_STACK_LOCATION.Flags: the verb has the turn in the turn_queue of its object.

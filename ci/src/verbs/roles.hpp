@@ -189,6 +189,12 @@ private:
     static NTSTATUS check_value(const hca_device&, void*, const ib_mr_create_t& create) {
         return check_region(create);
     }
+    static NTSTATUS check_value(const hca_device&, void*, const ib_phys_create_t& create) {
+        return check_physical_region(create);
+    }
+    static NTSTATUS check_value(const hca_device&, void* pd, const ib_smr_create_t& create) {
+        return check_shared_region(*static_cast<HCA_PD*>(pd), create);
+    }
     static NTSTATUS check_value(const hca_device& device, void*, const ib_av_attr_t& attr) {
         return valid(is_way(attr, device.description.PortCount));
     }

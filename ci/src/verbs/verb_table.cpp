@@ -135,18 +135,21 @@ NTSTATUS make_child(Parent& parent, const create_parameters& wanted, Object*& ma
 template <class Object, class... Roles>
 [[gnu::noinline]] NTSTATUS begin_create(hca_device& device, IRP* irp, IO_STACK_LOCATION* location) {
     create_words& words = create_words_of(location);
-    create_parameters wanted{words.context, words.dispatch, words.buffer, create_count_of(location),
-                             words.object};
+    create_parameters wanted{words.context, words.dispatch,
+                             words.buffer,  create_count_of(location),
+                             words.object,  location->MinorFunction};
     std::tuple<typename Roles::captured...> copies;
     auto& parent = Object::parent_of(device, words.object);
     if (!parent.try_reference()) return finish(irp, STATUS_FILE_CLOSED, 0);
     const bool readable =
         !has_user_pointers(irp) ||
         capture_all<Roles...>(wanted, copies, std::index_sequence_for<Roles...>());
-    NTSTATUS status =
-        readable ? check_all<Roles...>(device, std::as_const(wanted)) : STATUS_ACCESS_VIOLATION;
-    if constexpr ((Roles::of_kernel || ...))
-        if (irp->RequestorMode == UserMode) status = STATUS_NOT_SUPPORTED;
+    // Parameters of the kernel may point at more of it, so those of a user are not looked at.
+    constexpr bool of_kernel = (Roles::of_kernel || ...);
+    NTSTATUS status = STATUS_NOT_SUPPORTED;
+    if (!of_kernel || irp->RequestorMode == KernelMode)
+        status =
+            readable ? check_all<Roles...>(device, std::as_const(wanted)) : STATUS_ACCESS_VIOLATION;
     if (device.failed.load()) status = STATUS_FILE_FORCED_CLOSED;
     Object* made = nullptr;
     if (NT_SUCCESS(status)) status = make_child(parent, wanted, made);

@@ -181,6 +181,15 @@ NTSTATUS CiAllocateFrmr(IB_PD* pPd, ULONG MaxPages, CI_UDATA* pUserData, IRP* pI
     return send_create(pPd, pIrp, HCA_MN_ALLOCATE_FRMR, pUserData, nullptr, nullptr, MaxPages);
 }
 
+NTSTATUS CiRegisterPmr(IB_PD* pPd, const ib_phys_create_t* pCreate, CI_UDATA* pUserData,
+                       IRP* pIrp) {
+    return send_create(pPd, pIrp, HCA_MN_REGISTER_PMR, pCreate, nullptr, pUserData);
+}
+
+NTSTATUS CiRegisterSmr(IB_PD* pPd, const ib_smr_create_t* pCreate, CI_UDATA* pUserData, IRP* pIrp) {
+    return send_create(pPd, pIrp, HCA_MN_REGISTER_SMR, pCreate, nullptr, pUserData);
+}
+
 NTSTATUS CiAllocateMw(IB_PD* pPd, ULONG Type, CI_UDATA* pUserData, IRP* pIrp) {
     return send_create(pPd, pIrp, HCA_MN_ALLOCATE_MW, pUserData, nullptr, nullptr, Type);
 }

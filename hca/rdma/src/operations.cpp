@@ -187,6 +187,8 @@ const HCA_OPERATIONS operations = {
     .AllocateFrmr = nullptr, // libibverbs has no fast registration
     .AllocateXrcd = nullptr, // no device at hand has XRC
     .DeallocateXrcd = nullptr,
+    .RegisterPmr = nullptr, // libibverbs has no physical addresses
+    .RegisterSmr = nullptr, // a second registration has the pages that are mapped then
 };
 
 } // namespace irpverbs::hca_rdma

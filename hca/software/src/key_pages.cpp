@@ -1,4 +1,4 @@
-// The regions of a key table whose memory is pages that work requests register.
+// The regions of a key table whose memory is pages, which work requests register or a verb.
 #include "key_table.hpp"
 
 #include <algorithm>
@@ -10,7 +10,6 @@ using transport::page_registration;
 
 namespace {
 
-constexpr ULONGLONG page_size = ULONGLONG{1} << page_bits;
 constexpr ULONGLONG offset_mask = page_size - 1;
 constexpr ib_access_t known_rights = IB_AC_REMOTE | IB_AC_LOCAL_WRITE;
 
@@ -45,6 +44,31 @@ ULONG key_table::insert_paged(const HCA_PD* pd, page_address* pages, ULONG most,
     holder.most_pages = most;
     holder.key = take_key(&holder);
     if (holder.key != 0) change(holder.key, {}, no_owner);
+    return holder.key;
+}
+
+ULONG key_table::insert_physical(const key_range& range, page_address* pages, key_holder& holder) {
+    const spin_guard guard(lock_);
+    holder.kind = key_kind::physical;
+    holder.pages = pages;
+    holder.range = range;
+    holder.range.memory = pages;
+    holder.key = take_key(&holder);
+    if (holder.key != 0) change(holder.key, holder.range, paged_owner(range.pd));
+    return holder.key;
+}
+
+ULONG key_table::insert_shared(const key_holder& other, const key_range& range,
+                               key_holder& holder) {
+    const spin_guard guard(lock_);
+    holder.kind = other.kind;
+    holder.range = range;
+    holder.range.length = other.range.length;
+    holder.range.memory = other.range.memory;
+    holder.key = take_key(&holder);
+    const bool is_paged = holder.kind == key_kind::physical;
+    if (holder.key != 0)
+        change(holder.key, holder.range, is_paged ? paged_owner(range.pd) : region_owner(range.pd));
     return holder.key;
 }
 

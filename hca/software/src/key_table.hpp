@@ -15,7 +15,8 @@ namespace irpverbs::hca_software {
 inline constexpr ULONG max_mrs = 1u << 20;
 inline constexpr ULONG max_mws = max_mrs; // together with the regions
 inline constexpr ULONG max_fast_pages = 4096;
-inline constexpr unsigned page_bits = 12; // the only size of the pages of a fast registration
+inline constexpr unsigned page_bits = 12; // the only size of the pages of a region
+inline constexpr ULONGLONG page_size = ULONGLONG{1} << page_bits;
 
 /// The queue pairs for which a key is valid: those of a domain, or one. The low bits keep apart
 /// regions, windows, which have no L_Keys, and regions of pages, whose memory is not one piece.
@@ -37,7 +38,8 @@ struct key_range {
     ib_access_t access;
 };
 
-enum class key_kind : UCHAR { region, window_1, window_2, paged };
+/// `physical` is a region of pages that no work request registers or makes invalid.
+enum class key_kind : UCHAR { region, window_1, window_2, paged, physical };
 
 /// The address of a page, which may be replaced while a key that was valid is looked up.
 using page_address = std::atomic<ULONGLONG>;
@@ -50,9 +52,9 @@ struct key_holder {
     const HCA_PD* pd;    // of a window, or a region of pages
     key_holder* bound;   // of a window: the region; null: none
     key_owner owner;     // of a window that is bound; of a region of pages: no_owner, or its own
-    page_address* pages; // of a region of pages, as the next
-    ULONG most_pages;
-    ULONG windows; // of a region: those that are bound to it
+    page_address* pages; // of a region of pages, unless it shares them
+    ULONG most_pages;    // of a region for fast registration
+    ULONG windows;       // of a region: those that are bound to it
 };
 
 /// A key is the index of its entry and, in the low byte, a number: of a region the entry's
@@ -76,6 +78,10 @@ public:
     /// Inserts a region for fast registration. `pages` has room for `most` and is the caller's,
     /// until the region is removed and accesses by its key have ended.
     ULONG insert_paged(const HCA_PD* pd, page_address* pages, ULONG most, key_holder& holder);
+    /// Inserts a region of pages, for which `range.memory` is `pages`, the caller's as above.
+    ULONG insert_physical(const key_range& range, page_address* pages, key_holder& holder);
+    /// Inserts a region with the memory of another one, which outlives it; `range` has no memory.
+    ULONG insert_shared(const key_holder& other, const key_range& range, key_holder& holder);
     /// Makes the key invalid. It is valid before.
     void remove(ULONG key);
     /// Removes a region, unless windows are bound to it.

@@ -39,6 +39,29 @@ void set_keys(HCA_MR* mr, ULONG key, const ib_mr_create_t& region) {
     mr->Mr.RKey = is_remote(region) ? key : 0;
 }
 
+// Rights for pages. Windows are not bound to these, and nothing is paged.
+constexpr ib_access_t rights_of_pages = IB_AC_REMOTE | IB_AC_LOCAL_WRITE;
+
+// Null without memory.
+page_address* allocate_pages(ULONGLONG count) {
+    auto* made = static_cast<page_address*>(
+        ExAllocatePool2(POOL_FLAG_NON_PAGED, count * sizeof(page_address), page_tag));
+    if (made != nullptr) std::uninitialized_value_construct_n(made, count);
+    return made;
+}
+
+void list_pages(const ib_phys_create_t& region, page_address* pages, ULONGLONG count) {
+    const ib_phys_range_t* range = region.range_array;
+    ULONGLONG offset = 0;
+    for (ULONGLONG i = 0; i < count; ++i, offset += page_size) {
+        if (offset == range->size) {
+            ++range;
+            offset = 0;
+        }
+        pages[i].store(range->base_addr + offset, std::memory_order_relaxed);
+    }
+}
+
 } // namespace
 
 NTSTATUS allocate_pd(HCA_PD* pd, CI_UDATA* user, PIRP) {
@@ -69,10 +92,8 @@ NTSTATUS register_mr(HCA_MR* mr, CI_UDATA* user, PIRP irp) {
 NTSTATUS allocate_frmr(HCA_MR* mr, CI_UDATA* user, PIRP) {
     HcaCopyUserData(user, nullptr, 0);
     if (mr->MaxPages > max_fast_pages) return STATUS_INVALID_PARAMETER;
-    auto* pages = static_cast<page_address*>(
-        ExAllocatePool2(POOL_FLAG_NON_PAGED, mr->MaxPages * sizeof(page_address), page_tag));
+    page_address* pages = allocate_pages(mr->MaxPages);
     if (pages == nullptr) return STATUS_INSUFFICIENT_RESOURCES;
-    std::uninitialized_value_construct_n(pages, mr->MaxPages);
     const ULONG key =
         adapter_of(mr->Pd).keys().insert_paged(mr->Pd, pages, mr->MaxPages, holder_of(mr));
     if (key == 0) {
@@ -80,6 +101,42 @@ NTSTATUS allocate_frmr(HCA_MR* mr, CI_UDATA* user, PIRP) {
         return STATUS_INSUFFICIENT_RESOURCES;
     }
     mr->Mr.LKey = mr->Mr.RKey = key;
+    return STATUS_SUCCESS;
+}
+
+NTSTATUS register_pmr(HCA_MR* mr, CI_UDATA* user, PIRP) {
+    HcaCopyUserData(user, nullptr, 0);
+    const ib_phys_create_t& region = mr->Physical;
+    if (region.length > max_mr_size || region.hca_page_size != page_size)
+        return STATUS_INVALID_PARAMETER;
+    if ((region.access_ctrl & ~rights_of_pages) != 0) return STATUS_NOT_SUPPORTED;
+    const ULONGLONG count = (region.buf_offset + region.length + page_size - 1) / page_size;
+    page_address* pages = allocate_pages(count);
+    if (pages == nullptr) return STATUS_INSUFFICIENT_RESOURCES;
+    list_pages(region, pages, count);
+    const key_range range{mr->Pd, region.vaddr, region.length, nullptr, region.access_ctrl};
+    const ULONG key = adapter_of(mr->Pd).keys().insert_physical(range, pages, holder_of(mr));
+    if (key == 0) {
+        ExFreePoolWithTag(pages, page_tag);
+        return STATUS_INSUFFICIENT_RESOURCES;
+    }
+    set_keys(mr, key, mr->Create);
+    return STATUS_SUCCESS;
+}
+
+// The list of pages is read by offsets in pages, so that of the first byte stays.
+NTSTATUS register_smr(HCA_MR* mr, CI_UDATA* user, PIRP) {
+    HcaCopyUserData(user, nullptr, 0);
+    const key_holder& other = holder_of(*mr->Sharing.h_mr);
+    const ULONGLONG base = base_of(mr->Create);
+    if (other.kind == key_kind::physical) {
+        if ((mr->Create.access_ctrl & ~rights_of_pages) != 0) return STATUS_NOT_SUPPORTED;
+        if (((base ^ other.range.base) & (page_size - 1)) != 0) return STATUS_INVALID_PARAMETER;
+    }
+    const key_range range{mr->Pd, base, 0, nullptr, mr->Create.access_ctrl};
+    const ULONG key = adapter_of(mr->Pd).keys().insert_shared(other, range, holder_of(mr));
+    if (key == 0) return STATUS_INSUFFICIENT_RESOURCES;
+    set_keys(mr, key, mr->Create);
     return STATUS_SUCCESS;
 }
 

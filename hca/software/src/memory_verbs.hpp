@@ -21,6 +21,8 @@ inline key_holder& holder_of(const IB_MR& mr) {
 NTSTATUS allocate_pd(HCA_PD* pd, CI_UDATA* user, PIRP irp);
 NTSTATUS deallocate_pd(HCA_PD* pd, CI_UDATA* user, PIRP irp);
 NTSTATUS register_mr(HCA_MR* mr, CI_UDATA* user, PIRP irp);
+NTSTATUS register_pmr(HCA_MR* mr, CI_UDATA* user, PIRP irp);
+NTSTATUS register_smr(HCA_MR* mr, CI_UDATA* user, PIRP irp);
 NTSTATUS allocate_frmr(HCA_MR* mr, CI_UDATA* user, PIRP irp);
 NTSTATUS modify_mr(HCA_MR* mr, const ib_mr_mod_t* modify, CI_UDATA* user, PIRP irp);
 NTSTATUS deregister_mr(HCA_MR* mr, CI_UDATA* user, PIRP irp);

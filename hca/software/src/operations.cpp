@@ -249,6 +249,8 @@ const HCA_OPERATIONS operations = {
     .AllocateFrmr = allocate_frmr,
     .AllocateXrcd = allocate_xrcd,
     .DeallocateXrcd = deallocate_xrcd,
+    .RegisterPmr = register_pmr,
+    .RegisterSmr = register_smr,
 };
 
 bool is_software(const DEVICE_OBJECT* device) { return HcaDeviceOperations(device) == &operations; }

@@ -108,6 +108,12 @@ inline verb register_mr(IB_PD* pd, const ib_mr_create_t* wanted, CI_UDATA* data 
 inline verb allocate_frmr(IB_PD* pd, ULONG max_pages, CI_UDATA* data = nullptr) {
     return {"CiAllocateFrmr", [=](IRP* irp) { return CiAllocateFrmr(pd, max_pages, data, irp); }};
 }
+inline verb register_pmr(IB_PD* pd, const ib_phys_create_t* wanted, CI_UDATA* data = nullptr) {
+    return {"CiRegisterPmr", [=](IRP* irp) { return CiRegisterPmr(pd, wanted, data, irp); }};
+}
+inline verb register_smr(IB_PD* pd, const ib_smr_create_t* wanted, CI_UDATA* data = nullptr) {
+    return {"CiRegisterSmr", [=](IRP* irp) { return CiRegisterSmr(pd, wanted, data, irp); }};
+}
 inline verb modify_mr(IB_MR* mr, const ib_mr_mod_t* change, CI_UDATA* data = nullptr) {
     return {"CiModifyMr", [=](IRP* irp) { return CiModifyMr(mr, change, data, irp); }};
 }

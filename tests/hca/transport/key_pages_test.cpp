@@ -57,6 +57,44 @@ protected:
     const ULONG key_ = keys_.insert_paged(&pd_, pages_.data(), 4, region_);
 };
 
+TEST_P(KeyPages, PhysicalRegion_GivesAccessUntilItIsRemoved) {
+    std::array<page_address, 2> list{list_[0], list_[1]};
+    key_holder physical{};
+    const key_range range{&pd_, base + 16, 2 * page - 16, nullptr, IB_AC_RDMA_READ};
+    const ULONG key = keys_.insert_physical(range, list.data(), physical);
+    ULONGLONG size = page;
+    EXPECT_EQ(offset(key, base + page - 8, size), 4 * page - 8);
+    EXPECT_EQ(size, 8u);
+    EXPECT_FALSE(is_valid(key, base + 15));
+    EXPECT_FALSE(is_valid(key, base + 2 * page));
+    EXPECT_FALSE(is_valid(key, base + 16, 1, IB_AC_RDMA_WRITE));
+    EXPECT_FALSE(keys_.invalidate(key, &pd_, no_queue_pair));
+    page_registration again = all();
+    again.rkey = key;
+    EXPECT_FALSE(registers(again));
+    EXPECT_TRUE(is_valid(key, base + 16));
+    EXPECT_TRUE(keys_.try_remove(physical));
+    EXPECT_FALSE(is_valid(key, base + 16));
+}
+
+TEST_P(KeyPages, SharedPages_HaveRightsAndAddressOfTheirOwn) {
+    std::array<page_address, 2> list{list_[0], list_[1]};
+    key_holder physical{};
+    key_holder shared{};
+    const ULONG key = keys_.insert_physical({&pd_, base, 2 * page, nullptr, IB_AC_RDMA_READ},
+                                            list.data(), physical);
+    const ULONGLONG elsewhere = base + 64 * page;
+    const ULONG sharing =
+        keys_.insert_shared(physical, {&pd_, elsewhere, 0, nullptr, IB_AC_RDMA_WRITE}, shared);
+    ULONGLONG size = page;
+    EXPECT_EQ(offset(sharing, elsewhere + page, size, IB_AC_RDMA_WRITE), 2 * page);
+    EXPECT_FALSE(is_valid(sharing, elsewhere, 1, IB_AC_RDMA_READ));
+    EXPECT_FALSE(is_valid(sharing, elsewhere, 2 * page + 1, IB_AC_RDMA_WRITE));
+    EXPECT_FALSE(is_valid(sharing, base, 1, IB_AC_RDMA_WRITE));
+    EXPECT_TRUE(keys_.try_remove(shared));
+    EXPECT_TRUE(is_valid(key));
+}
+
 TEST_P(KeyPages, FreeRegion_GivesNoAccess) {
     EXPECT_NE(key_, 0u);
     EXPECT_FALSE(is_valid(key_, 0, 0, 0));

@@ -203,6 +203,25 @@ static ib_api_status_t post_register_mr(const uvp_pd_handle_t pd, const uint32_t
     make(double_register_mr, mr, buffer);
     return status;
 }
+static ib_api_status_t pre_register_smr(const uvp_pd_handle_t pd, const uvp_mr_handle_t mr,
+                                        const ib_access_t access, void* vaddr,
+                                        ci_umv_buf_t* buffer) {
+    check(double_allocate_pd, pd);
+    check(double_register_mr, mr);
+    expect(access == IB_AC_RDMA_READ && vaddr != NULL);
+    return pre(double_register_smr, buffer);
+}
+static ib_api_status_t post_register_smr(const uvp_pd_handle_t pd, const uvp_mr_handle_t mr,
+                                         const void* vaddr, const uint32_t* lkey,
+                                         const uint32_t* rkey, uvp_mr_handle_t* shared,
+                                         ci_umv_buf_t* buffer) {
+    const ib_api_status_t status = post(double_register_smr, buffer);
+    check(double_allocate_pd, pd);
+    check(double_register_mr, mr);
+    expect(vaddr != NULL && *lkey != 0 && *rkey != 0);
+    make(double_register_mr, shared, buffer);
+    return status;
+}
 PRE(query_mr, uvp_mr_handle_t, register_mr)
 static ib_api_status_t post_query_mr(const uvp_mr_handle_t mr, const ib_mr_attr_t* attr,
                                      ci_umv_buf_t* buffer) {

@@ -25,6 +25,7 @@
     X(resize_cq)                                                                                   \
     X(destroy_cq)                                                                                  \
     X(register_mr)                                                                                 \
+    X(register_smr)                                                                                \
     X(query_mr)                                                                                    \
     X(modify_mr)                                                                                   \
     X(deregister_mr)                                                                               \

@@ -283,6 +283,9 @@ void use_regions(IB_PD* pd) {
     change.opts = IB_MR_MOD_ACCESS;
     change.create.access_ctrl = IB_AC_LOCAL_WRITE;
     EXPECT_EQ(modify_mr(mr, change), STATUS_SUCCESS);
+    IB_MR* const sharing = register_smr(pd, mr, bytes.data(), IB_AC_RDMA_READ);
+    EXPECT_EQ(deregister_mr(mr), STATUS_DEVICE_BUSY);
+    EXPECT_EQ(deregister_mr(sharing), STATUS_SUCCESS);
     EXPECT_EQ(deregister_mr(mr), STATUS_SUCCESS);
     IB_MW* const mw = allocate_mw(pd);
     ib_mw_attr_t window{};

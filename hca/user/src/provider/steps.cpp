@@ -199,6 +199,21 @@ result after_register_mr(const step& s) {
     return call(s.functions.post_register_mr, handle_of(mr.Pd), &mr.Mr.LKey, &mr.Mr.RKey,
                 made.place(), &s.buffer);
 }
+uvp_mr_handle_t source_of(const HCA_MR& mr) {
+    const auto& other = *reinterpret_cast<const HCA_MR*>(mr.Sharing.h_mr);
+    return handle_in<uvp_mr_handle_t>(other.Extension);
+}
+result before_register_smr(const step& s) {
+    const HCA_MR& mr = shared<HCA_MR>(s);
+    return call(s.functions.pre_register_smr, handle_of(mr.Pd), source_of(mr),
+                mr.Create.access_ctrl, mr.Create.vaddr, &s.buffer);
+}
+result after_register_smr(const step& s) {
+    const HCA_MR& mr = shared<HCA_MR>(s);
+    new_handle<uvp_mr_handle_t> made(s);
+    return call(s.functions.post_register_smr, handle_of(mr.Pd), source_of(mr), mr.Create.vaddr,
+                &mr.Mr.LKey, &mr.Mr.RKey, made.place(), &s.buffer);
+}
 uvp_pd_handle_t new_domain(const ib_mr_mod_t& change) {
     if ((change.opts & IB_MR_MOD_PD) == 0) return nullptr;
     return handle_of(reinterpret_cast<const HCA_PD*>(change.h_pd));
@@ -281,6 +296,7 @@ constexpr step_pair all_steps[] = {
     STEPS(REGISTER_MR, register_mr,
           (creating_with<PRE(register_mr), HCA_MR, &HCA_MR::Pd, &HCA_MR::Create>),
           after_register_mr, none),
+    STEPS(REGISTER_SMR, register_smr, before_register_smr, after_register_smr, none),
     QUERY(QUERY_MR, query_mr),
     STEPS(MODIFY_MR, modify_mr, before_modify_mr, after_modify_mr, none),
     PLAIN(DEREGISTER_MR, deregister_mr, none),

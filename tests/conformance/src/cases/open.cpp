@@ -68,6 +68,8 @@ void null_object_returns_invalid_parameter(world&) {
                              query_mr(nullptr, nullptr, 0),
                              modify_mr(nullptr, nullptr),
                              allocate_frmr(nullptr, 1),
+                             register_pmr(nullptr, nullptr),
+                             register_smr(nullptr, nullptr),
                              allocate_mw(nullptr, IB_MWT_TYPE_1),
                              deallocate_mw(nullptr),
                              query_mw(nullptr, nullptr, 0),
