@@ -135,6 +135,8 @@ asio::awaitable<void> count_atomically(const attached&, connection& between) {
     EXPECT_EQ(co_await one.qp.compare_swap(result, two.remote(8), 5, 9), 5u);
     EXPECT_EQ(co_await one.qp.compare_swap(result, two.remote(8), 5, 11), 9u);
     EXPECT_EQ(co_await one.qp.fetch_add(result, two.remote(8), 0), 9u);
+    co_await one.qp.atomic_write(two.remote(8), 77);
+    EXPECT_EQ(co_await one.qp.fetch_add(result, two.remote(8), 0), 77u);
 }
 TEST_P(FabricTransfers, Atomics_ReturnTheNumberBefore) { run(count_atomically); }
 

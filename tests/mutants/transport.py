@@ -310,6 +310,50 @@ MISTAKES = [
     ("straight_path_of_a_rearmed_end", STRAIGHT, [(" && one.attr.apm_state != IB_APM_REARM &&", " &&")]),
     ("straight_path_to_an_end_that_has_not_migrated", STRAIGHT,
      [("one.attr.apm_state == other.attr.apm_state && ", "")]),
+    # ---- atomic writes
+    ("atomic_write_without_the_right_of_the_queue_pair", HERE + "responder.hpp",
+     [("    if (what == operation::atomic_write) return (granted & IB_AC_RDMA_WRITE) != 0;\n", "")]),
+    ("atomic_write_with_the_right_to_atomics", RESPONDER,
+     [("memory.find_piece(to.rkey, to.address, size, IB_AC_RDMA_WRITE)",
+       "memory.find_piece(to.rkey, to.address, size, IB_AC_ATOMIC)")]),
+    ("unaligned_atomic_write_executed", RESPONDER,
+     [("place == nullptr || to.address % atomic_size != 0 || ", "place == nullptr || ")]),
+    ("atomic_write_of_another_length", RESPONDER, [(" || to.length != atomic_size ||", " ||")]),
+    ("atomic_write_of_another_payload", RESPONDER,
+     [("        what.content.size() != atomic_size || what.content.pieces().size() != 1)",
+       "        what.content.pieces().size() != 1)")]),
+    ("atomic_write_executed_again_for_a_duplicate", RESPONDER,
+     [("    if (is_any_atomic(row.what)) return replay_atomic(what);\n",
+       "    if (row.what == operation::atomic_write) {\n"
+       "        ULONGLONG size = atomic_size;\n"
+       "        ULONGLONG value = 0;\n"
+       "        std::memcpy(&value, what.content.pieces().front().data(), sizeof(value));\n"
+       "        UCHAR* at = remote_memory().find_piece(what.rdma.rkey, what.rdma.address, size, IB_AC_RDMA_WRITE);\n"
+       "        if (at != nullptr) write_word(remote_memory(), at, value);\n"
+       "    }\n"
+       "    if (is_any_atomic(row.what)) return replay_atomic(what);\n")]),
+    ("duplicate_of_an_atomic_write_unanswered", RESPONDER,
+     [("    if (is_any_atomic(row.what)) return replay_atomic(what);\n",
+       "    if (is_atomic(row.what)) return replay_atomic(what);\n")]),
+    ("atomic_write_answered_as_an_atomic", ANSWERS,
+     [("        writes ? operation::read_response : operation::atomic_acknowledge,",
+       "        false ? operation::read_response : operation::atomic_acknowledge,")]),
+    ("atomic_write_is_no_atomic", HERE + "send_queue.hpp",
+     [("        return type == WR_RDMA_READ || is_atomic() || is_atomic_write();\n",
+       "        return type == WR_RDMA_READ || is_atomic();\n")]),
+    ("atomic_write_with_segments_posted", QUEUE_PAIR,
+     [("return what.num_ds == 0 ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER;", "return STATUS_SUCCESS;")]),
+    ("straight_atomic_write_without_a_place", STRAIGHT,
+     [("!to_.is_granted(operation::atomic_write) || !reads() || ", "!to_.is_granted(operation::atomic_write) || ")]),
+    ("straight_atomic_write_uncounted", STRAIGHT, [("    count_atomic_write();\n    return true;", "    return true;")]),
+    # ---- regions of physical pages, and shared ones
+    ("shared_region_longer_than_the_other", PAGES,
+     [("    holder.range.length = other.range.length;\n", "    holder.range.length = other.range.length + 8;\n")]),
+    ("shared_region_with_the_rights_of_the_other", PAGES,
+     [("    holder.range.length = other.range.length;\n",
+       "    holder.range.length = other.range.length;\n    holder.range.access = other.range.access;\n")]),
+    ("shared_pages_in_one_piece", PAGES,
+     [("is_paged ? paged_owner(range.pd) : region_owner(range.pd)", "region_owner(range.pd)")]),
 ]
 
 # The sources whose code of a header counts.

@@ -1,6 +1,7 @@
 // Extended queue pairs (ibv_wr_*) and completion queues (ibv_start_poll).
 #include "ends.hpp"
 
+#include <array>
 #include <cerrno>
 #include <endian.h>
 
@@ -8,9 +9,9 @@ namespace {
 
 using namespace irpverbs::testing;
 
-constexpr std::uint64_t some_ops = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM |
-                                   IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_READ |
-                                   IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD;
+constexpr std::uint64_t some_ops =
+    IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM | IBV_QP_EX_WITH_RDMA_WRITE |
+    IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD | IBV_QP_EX_WITH_ATOMIC_WRITE;
 
 ibv_qp_ex* extended(end& of) { return ibv_qp_to_qp_ex(*of.qp); }
 
@@ -55,6 +56,19 @@ TEST(Extended, SegmentsAndAtomics_AreThoseOfThePost) {
     EXPECT_EQ(next_completion(*ends.left.cq).opcode, IBV_WC_FETCH_ADD);
     EXPECT_STREQ(ends.right.bytes.data() + 512, "abcdef");
     EXPECT_EQ(ends.right.bytes[0], 4);
+}
+
+TEST(Extended, AtomicWrite_ReadsItsValueAtOnce) {
+    connected_ends ends({.send_ops = some_ops});
+    ibv_qp_ex* qp = extended(ends.left);
+    std::array<char, 8> value{"1234567"};
+    ibv_wr_start(qp);
+    qp->wr_flags = IBV_SEND_SIGNALED;
+    ibv_wr_atomic_write(qp, ends.right.mr->rkey, ends.right.address(0), value.data());
+    value[0] = 'x';
+    ASSERT_EQ(ibv_wr_complete(qp), 0);
+    EXPECT_EQ(next_completion(*ends.left.cq).opcode, IBV_WC_ATOMIC_WRITE);
+    EXPECT_STREQ(ends.right.bytes.data(), "1234567");
 }
 
 TEST(Extended, Datagram_HasItsAddress) {

@@ -63,6 +63,14 @@ TEST(Traffic, WriteReadAndAtomics_ReachThePeersMemory) {
     ASSERT_EQ(left.post(wr), 0);
     EXPECT_EQ(next_completion(*left.cq).opcode, IBV_WC_COMP_SWAP);
     EXPECT_EQ(*counter, 21u);
+    *before = 34;
+    wr = left.request(IBV_WR_ATOMIC_WRITE, segment);
+    wr.wr.rdma = {right.address(0), right.mr->rkey};
+    ASSERT_EQ(left.post(wr), 0);
+    EXPECT_EQ(next_completion(*left.cq).opcode, IBV_WC_ATOMIC_WRITE);
+    EXPECT_EQ(*counter, 34u);
+    segment.length = 4;
+    EXPECT_EQ(left.post(wr), EINVAL);
 }
 
 TEST(Traffic, WrongKey_EndsBothQueuePairsAndIsReported) {

@@ -99,6 +99,9 @@ typedef enum _IB_TRANSPORT {
 #define IB_CA_CAP_LOCAL_INVALIDATE_FENCE 0x40000000u
 #define IB_CA_CAP_BASE_QUEUE_MANAGEMENT 0x80000000u
 
+/* IB_CA_EXTENDED_ATTR.Flags, of which only those have names here that a caller of verbs needs. */
+#define IB_CA_FLAG_ATOMIC_WRITE 0x10000000000ull /* WR_ATOMIC_WRITE */
+
 /* Attributes beyond the IBA. In QpTypes members bit n stands for type n of IBV_QPT_*; the other
    masks hold the bits of libibverbs that the comments name. 0: the HCA does not report the
    attribute. Source: ibv_query_device_ex(3). */

@@ -44,6 +44,7 @@ typedef enum _IB_WC_OPCODE {
     IB_WC_LOCAL_INVALIDATE,
     IB_WC_LARGE_SEND, /* not in the IBA: a send that the HCA segments */
     IB_WC_FAST_REGISTER,
+    IB_WC_ATOMIC_WRITE,
     IB_WC_RECEIVE = 128,
     IB_WC_RECEIVE_RDMA_WRITE_WITH_IMMEDIATE
 } IB_WC_OPCODE;

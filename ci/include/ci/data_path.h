@@ -28,7 +28,8 @@ enum _ib_wr_type {
     WR_NOP,
     WR_LOCAL_INV,
     WR_FAST_REG_MR,
-    WR_BIND_MW /* ours */
+    WR_BIND_MW, /* ours, as the next */
+    WR_ATOMIC_WRITE
 };
 
 /* ib_send_wr_t.send_opt. The first six have WinOF's values, the last is ours. */
@@ -52,10 +53,13 @@ typedef union _ib_send_dgrm {
     ib_send_ud_t ud;
 } ib_send_dgrm_t;
 
-/* The peer's memory of an RDMA operation, and the operands of an atomic. */
+/* The peer's memory of an RDMA operation, and the operands of an atomic. WR_ATOMIC_WRITE has no
+   data segments: it writes atomic1 at once to 8 bytes aligned to 8, to which the peer grants
+   IB_AC_RDMA_WRITE, and completes IB_WC_ATOMIC_WRITE when they are written. It counts as an atomic
+   for IB_SEND_OPT_FENCE, init_depth and resp_res. Source: IBA annex A19 (atomic write). */
 typedef struct _ib_send_remote_ops {
     ULONGLONG vaddr;
-    ULONGLONG atomic1; /* in host byte order, as the next: the comparand, or the addend */
+    ULONGLONG atomic1; /* in host byte order, as the next: the comparand, the addend, the value */
     ULONGLONG atomic2; /* the value to be swapped in */
     ULONG rkey;
 } ib_send_remote_ops_t;
@@ -127,7 +131,8 @@ typedef struct _ib_recv_wr {
    RequestorMode. IRQL: <= DISPATCH_LEVEL.
    STATUS_SUCCESS. STATUS_INVALID_PARAMETER: pQp or pSendWr is NULL, or a work request has too many
    segments or inline bytes, no address vector, a P_Key index that does not exist, a binding has
-   no window of type 2, or no region, or a fast registration has no page list.
+   no window of type 2, or no region, a fast registration has no page list, or an atomic write has
+   data segments.
    STATUS_INVALID_DEVICE_STATE: the state is IB_QPS_RESET, IB_QPS_INIT or IB_QPS_RTR.
    STATUS_INVALID_DEVICE_REQUEST: the type of the queue pair has no such work request, or no send
    queue. STATUS_INSUFFICIENT_RESOURCES: the queue is full. STATUS_NOT_SUPPORTED: the HCA has no

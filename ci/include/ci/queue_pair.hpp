@@ -102,6 +102,14 @@ public:
         return detail::start_transfer<ULONGLONG>(*this, request, std::move(result),
                                                  std::forward<Token>(token));
     }
+    /// Writes 8 bytes of the peer's memory, aligned to 8, at once: void(error_code).
+    template <class Token = boost::asio::deferred_t>
+    auto atomic_write(const remote_buffer& to, ULONGLONG value, Token&& token = {}) const {
+        ib_send_wr_t request = request_of(WR_ATOMIC_WRITE, {}, to);
+        request.remote_ops.atomic1 = value;
+        return detail::start_transfer<void>(*this, request, registered_buffer{},
+                                            std::forward<Token>(token));
+    }
 
 private:
     friend struct detail::access;

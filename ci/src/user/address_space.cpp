@@ -160,4 +160,9 @@ bool address_space::fetch_add(void* at, ULONGLONG add, ULONGLONG& before) {
     return change_word(at, before, [=](ULONGLONG value) { return value + add; });
 }
 
+bool address_space::write_word(void* at, ULONGLONG value) {
+    ULONGLONG before = 0;
+    return change_word(at, before, [=](ULONGLONG) { return value; });
+}
+
 } // namespace irpverbs::ci

@@ -3,6 +3,8 @@
 #include "memory_window.hpp"
 #include "queue_pair.hpp"
 
+#include <cstring>
+
 namespace irpverbs::verbs {
 
 namespace {
@@ -55,6 +57,12 @@ void fetch_and_add(ibv_qp_ex* shown, std::uint32_t rkey, std::uint64_t address,
     builder_of(shown).add(*shown, WR_FETCH_ADD).remote_ops = {address, value, 0, rkey};
 }
 
+void atomic_write(ibv_qp_ex* shown, std::uint32_t rkey, std::uint64_t address, const void* bytes) {
+    ULONGLONG value = 0;
+    std::memcpy(&value, bytes, sizeof(value));
+    builder_of(shown).add(*shown, WR_ATOMIC_WRITE).remote_ops = {address, value, 0, rkey};
+}
+
 void set_datagram_address(ibv_qp_ex* shown, ibv_ah* way, std::uint32_t qpn, std::uint32_t qkey) {
     builder_of(shown).current().dgrm.ud = {address_handle::of(way).av, qpn, qkey, 0};
 }
@@ -100,6 +108,7 @@ void fill_table(ibv_qp_ex& made) {
     made.wr_rdma_read = read;
     made.wr_atomic_cmp_swp = compare_and_swap;
     made.wr_atomic_fetch_add = fetch_and_add;
+    made.wr_atomic_write = atomic_write;
     made.wr_set_ud_addr = set_datagram_address;
     made.wr_set_xrc_srqn = set_shared_receives;
     made.wr_set_sge = set_segment;

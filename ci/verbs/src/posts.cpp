@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstring>
 
 namespace irpverbs::verbs {
 
@@ -24,8 +25,8 @@ struct operation {
     ib_send_opt_t options;
 };
 
-// Index: ibv_wr_opcode.
-constexpr std::array<operation, 10> operations{
+// Index: ibv_wr_opcode. 0: it does not exist, or not here.
+constexpr std::array<operation, IBV_WR_ATOMIC_WRITE + 1> operations{
     operation{WR_RDMA_WRITE, 0},
     {WR_RDMA_WRITE, IB_SEND_OPT_IMMEDIATE},
     {WR_SEND, 0},
@@ -36,6 +37,12 @@ constexpr std::array<operation, 10> operations{
     {WR_LOCAL_INV, 0},
     {WR_BIND_MW, 0},
     {WR_SEND, IB_SEND_OPT_INVALIDATE},
+    {}, // IBV_WR_TSO
+    {}, // IBV_WR_DRIVER1
+    {},
+    {},
+    {},
+    {WR_ATOMIC_WRITE, 0},
 };
 
 template <class To, class From>
@@ -45,10 +52,20 @@ void set_common(To& to, const From& from) {
     to.num_ds = static_cast<ULONG>(from.num_sge);
 }
 
+// The value is read at once, as inline data are. Returns false if it does not have 8 bytes.
+bool translate_atomic_write(const ibv_send_wr& from, ib_send_wr_t& to) {
+    ULONGLONG value = 0;
+    if (from.num_sge != 1 || from.sg_list->length != sizeof(value)) return false;
+    std::memcpy(&value, reinterpret_cast<const void*>(from.sg_list->addr), sizeof(value));
+    to.num_ds = 0;
+    to.remote_ops = {from.wr.rdma.remote_addr, value, 0, from.wr.rdma.rkey};
+    return true;
+}
+
 // Returns false for an operation that does not exist.
 bool translate(const ibv_send_wr& from, ibv_qp_type type, ib_send_wr_t& to) {
     const auto index = static_cast<std::size_t>(from.opcode);
-    if (index >= operations.size()) return false;
+    if (index >= operations.size() || operations[index].type == 0) return false;
     if ((from.send_flags & IBV_SEND_IP_CSUM) != 0) return false;
     set_common(to, from);
     to.wr_type = operations[index].type;
@@ -61,6 +78,8 @@ bool translate(const ibv_send_wr& from, ibv_qp_type type, ib_send_wr_t& to) {
                       from.wr.ud.remote_qpn, from.wr.ud.remote_qkey, 0};
     } else if (to.wr_type == WR_BIND_MW) {
         to.bind_mw = binding_of(from.bind_mw.mw, from.bind_mw.rkey, from.bind_mw.bind_info);
+    } else if (to.wr_type == WR_ATOMIC_WRITE) {
+        return translate_atomic_write(from, to);
     } else if (to.wr_type == WR_COMPARE_SWAP || to.wr_type == WR_FETCH_ADD) {
         to.remote_ops = {from.wr.atomic.remote_addr, from.wr.atomic.compare_add,
                          from.wr.atomic.swap, from.wr.atomic.rkey};

@@ -41,7 +41,10 @@ std::uint64_t supported_ops(ibv_qp_type type, const IB_CA_ATTR& of) {
     if (type == IBV_QPT_XRC_RECV) return 0;
     constexpr ULONG windows = IB_CA_CAP_MEMORY_WINDOWS_2A | IB_CA_CAP_MEMORY_WINDOWS_2B;
     const bool has_windows = (of.Capabilities & windows) != 0;
-    return (type == IBV_QPT_UC ? unreliable_ops : reliable_ops) | (has_windows ? window_ops : 0);
+    const std::uint64_t more = has_windows ? window_ops : 0;
+    if (type == IBV_QPT_UC) return unreliable_ops | more;
+    const bool has_atomic_write = (of.Extended.Flags & IB_CA_FLAG_ATOMIC_WRITE) != 0;
+    return reliable_ops | more | (has_atomic_write ? IBV_QP_EX_WITH_ATOMIC_WRITE : 0);
 }
 
 bool names(const ibv_qp_init_attr_ex& attr, std::uint32_t mask) {

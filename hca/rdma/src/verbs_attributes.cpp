@@ -131,7 +131,9 @@ void fill_limits(IB_CA_ATTR& attr, const ibv_device_attr& from) {
 
 IB_CA_EXTENDED_ATTR extended(const ibv_device_attr_ex& from) {
     IB_CA_EXTENDED_ATTR attr{};
-    attr.Flags = from.device_cap_flags_ex | from.orig_attr.device_cap_flags;
+    // The driver does not post atomic writes.
+    attr.Flags =
+        (from.device_cap_flags_ex | from.orig_attr.device_cap_flags) & ~IB_CA_FLAG_ATOMIC_WRITE;
     attr.TimestampMask = from.completion_timestamp_mask;
     attr.TimestampFrequency = from.hca_core_clock;
     attr.MaxDeviceMemory = from.max_dm_size;

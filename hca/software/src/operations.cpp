@@ -75,6 +75,7 @@ IB_CA_ATTR attributes_of(const node& from) {
     attr.MaxPKeys = static_cast<USHORT>(from.ports[1].pkeys.size());
     attr.Atomicity = IB_ATOMIC_GLOBAL;
     attr.PortCount = static_cast<ULONG>(from.ports.size() - 1);
+    attr.Extended.Flags = IB_CA_FLAG_ATOMIC_WRITE;
     fill_on_demand_paging(attr.Extended);
     return attr;
 }

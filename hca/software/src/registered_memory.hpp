@@ -50,6 +50,11 @@ public:
         before = __atomic_fetch_add(number_at(at), add, __ATOMIC_SEQ_CST);
         return true;
     }
+    bool write_word(UCHAR* at, ULONGLONG value) override {
+        if (is_foreign(at)) return ci::address_space::write_word(at, value);
+        __atomic_store_n(number_at(at), value, __ATOMIC_SEQ_CST);
+        return true;
+    }
     transport::window_binding binding_of(const ib_send_bind_mw_t& what) override;
     bool bind(const transport::window_binding& what) override {
         return keys_.bind(what, pd_, queue_pair_);

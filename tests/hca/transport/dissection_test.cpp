@@ -56,14 +56,16 @@ private:
     std::ofstream out_;
 };
 
-/// Adds a packet of each opcode in [first, end), and returns the opcodes and packet numbers.
+/// Adds a packet of each opcode in [first, end) that Wireshark 4.0 knows, and returns the opcodes
+/// and packet numbers.
 std::vector<std::string> add_opcodes(capture_file& file, unsigned first, unsigned end) {
     const std::vector<UCHAR> content(64, 0x5A);
     std::vector<std::string> wanted;
     for (unsigned code = first; code < end; ++code) {
         packet what;
         what.opcode = static_cast<UCHAR>(code);
-        if (what.row().what == operation::reserved) continue;
+        const operation kind = what.row().what;
+        if (kind == operation::reserved || kind == operation::atomic_write) continue;
         what.to_qp = 0x123456;
         what.datagram.from_qp = 0x654321;
         what.number = psn(0x010000 + code);

@@ -2,6 +2,9 @@
 // IBA 9.9 (error detection), 10.10.2 (completion errors), 11.6.2.
 #include "simulated_pair.hpp"
 
+#include <array>
+#include <utility>
+
 namespace {
 
 using namespace irpverbs::testing;
@@ -153,10 +156,12 @@ class RefusedOperation : public TransportErrors,
                          public ::testing::WithParamInterface<ib_wr_type_t> {
 protected:
     ib_send_wr_t request(const region& target, ULONGLONG offset = 0) {
-        return remote_request(GetParam(), word, target, offset);
+        ib_send_wr_t made = remote_request(GetParam(), word, target, offset);
+        if (GetParam() == WR_ATOMIC_WRITE) made.num_ds = 0;
+        return made;
     }
     ib_access_t right() const {
-        if (GetParam() == WR_RDMA_WRITE) return IB_AC_RDMA_WRITE;
+        if (GetParam() == WR_RDMA_WRITE || GetParam() == WR_ATOMIC_WRITE) return IB_AC_RDMA_WRITE;
         return GetParam() == WR_RDMA_READ ? IB_AC_RDMA_READ : IB_AC_ATOMIC;
     }
     void expect_refused(IB_WC_STATUS status, IB_ASYNC_EVENT event) {
@@ -200,7 +205,43 @@ TEST_P(RefusedOperation, RangeThatWraps_RemoteAccess) {
 
 INSTANTIATE_TEST_SUITE_P(Each, RefusedOperation,
                          ::testing::Values(WR_RDMA_WRITE, WR_RDMA_READ, WR_FETCH_ADD,
-                                           WR_COMPARE_SWAP));
+                                           WR_COMPARE_SWAP, WR_ATOMIC_WRITE));
+
+TEST_F(TransportErrors, MisalignedAtomicWrite_RemoteInvalidRequest) {
+    ib_send_wr_t wr = remote_request(WR_ATOMIC_WRITE, word, remote, 4);
+    wr.num_ds = 0;
+    wr.remote_ops.atomic1 = 5;
+    send_with_followers(wr);
+    expect_first_failed(one.sent, IB_WC_REMOTE_INVALID_REQUEST_ERROR);
+    EXPECT_EQ(remote.bytes, std::vector<UCHAR>(remote.bytes.size()));
+}
+
+TEST_F(TransportErrors, AtomicWriteOfOtherLength_RemoteInvalidRequest) {
+    const std::array<UCHAR, 16> content{};
+    constexpr std::pair<ULONG, ULONG> lengths[] = {{16, 8}, {8, 4}, {8, 12}, {0, 8}};
+    for (const auto& [named, sent] : lengths) {
+        simulated_pair other;
+        other.connect();
+        const region& target = other.two().memory.add(16);
+        unsigned naks = 0;
+        other.on_transmit = [&](const packet& each) {
+            naks += each.acknowledge.syndrome == 0x61 ? 1 : 0;
+        };
+        packet made;
+        made.opcode = 0x1D; // RC atomic write
+        made.to_qp = other.two().attr.num;
+        made.number = other.two().engine->expected_number();
+        made.rdma = {target.base, target.key, named};
+        made.content.append({content.data(), sent});
+        other.inject(other.two(), made);
+        EXPECT_EQ(naks, 1u) << named << ' ' << sent;
+        EXPECT_EQ(other.two().engine->state(), IB_QPS_ERROR) << named << ' ' << sent;
+    }
+}
+
+TEST_F(TransportErrors, AtomicWriteWithSegments_IsNotPosted) {
+    EXPECT_EQ(one.send(remote_request(WR_ATOMIC_WRITE, word, remote)), STATUS_INVALID_PARAMETER);
+}
 
 TEST_F(TransportErrors, MisalignedAtomic_RemoteInvalidRequest) {
     send_with_followers(remote_request(WR_FETCH_ADD, word, remote, 4));

@@ -80,6 +80,15 @@ TEST(PacketFormat, Datagram_GoldenBytes) {
     EXPECT_EQ(transport_bytes(sample(0x65, content)), golden);
 }
 
+// Source: IBA annex A19.
+TEST(PacketFormat, AtomicWrite_GoldenBytes) {
+    const bytes content{1, 2, 3, 4, 5, 6, 7, 8};
+    const bytes golden{0x1D, 0x40, 0x80, 0x01, 0x00, 0x12, 0x34, 0x56, 0x80, 0xAB, 0xCD, 0xEF,
+                       1,    2,    3,    4,    5,    6,    7,    8,    0x0A, 0x0B, 0x0C, 0x0D,
+                       0,    0,    0x10, 0,    1,    2,    3,    4,    5,    6,    7,    8};
+    EXPECT_EQ(transport_bytes(sample(0x1D, content)), golden);
+}
+
 TEST(PacketFormat, CompareSwap_GoldenBytes) {
     const bytes golden{0x13, 0x40, 0x80, 0x01, 0x00, 0x12, 0x34, 0x56, 0x80, 0xAB,
                        0xCD, 0xEF, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18,
@@ -98,7 +107,7 @@ TEST(PacketFormat, XrcWriteOnly_GoldenBytes) {
 }
 
 TEST(PacketFormat, Opcodes_ThoseOfTheSpecification) {
-    EXPECT_EQ(known_opcodes().size(), 21u + 2 + 12 + 2 + 23);
+    EXPECT_EQ(known_opcodes().size(), 22u + 2 + 12 + 2 + 24);
     EXPECT_EQ(row_of(0x15).what, operation::reserved);
     EXPECT_EQ(row_of(0x2C).what, operation::reserved); // no reads on unreliable connections
     EXPECT_EQ(row_of(0x60).what, operation::reserved);

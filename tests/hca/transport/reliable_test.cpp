@@ -24,6 +24,13 @@ protected:
         wr.remote_ops.atomic2 = 9;
         EXPECT_EQ(one.send(wr), STATUS_SUCCESS);
     }
+    void write_word(ULONGLONG value, ib_send_opt_t options = 0) {
+        ib_send_wr_t wr = remote_request(WR_ATOMIC_WRITE, word, remote, 0, ++posted);
+        wr.num_ds = 0;
+        wr.send_opt |= options;
+        wr.remote_ops.atomic1 = value;
+        EXPECT_EQ(one.send(wr), STATUS_SUCCESS);
+    }
     void expect_all_succeeded() {
         ASSERT_EQ(one.sent.size(), posted);
         for (const IB_WC& each : one.sent)
@@ -58,6 +65,53 @@ TEST_F(ReliableConnection, AtomicResponseLost_ExecutedOnceAndSameResult) {
     expect_all_succeeded();
     EXPECT_EQ(word_of(remote), 5u);
     EXPECT_EQ(word_of(local), 0u);
+}
+
+TEST_F(ReliableConnection, AtomicWrite_HasAReadResponseWithoutData) {
+    count_operations();
+    write_word(0x1122334455667788);
+    pair.run();
+    expect_all_succeeded();
+    EXPECT_EQ(one.sent[0].Opcode, ULONG{IB_WC_ATOMIC_WRITE});
+    EXPECT_EQ(word_of(remote), 0x1122334455667788u);
+    EXPECT_EQ(operations, (std::vector{operation::atomic_write, operation::read_response}));
+}
+
+TEST_F(ReliableConnection, ResponseOfAtomicWriteLost_ExecutedOnce) {
+    bool lost = false;
+    pair.drop = [&](const packet& each) {
+        if (lost || each.row().what != operation::read_response) return false;
+        remote.bytes[0] = 77; // a write of another peer, between the two requests
+        return lost = true;
+    };
+    write_word(5);
+    pair.run();
+    expect_all_succeeded();
+    EXPECT_TRUE(lost);
+    EXPECT_EQ(word_of(remote), 77u);
+}
+
+TEST_F(ReliableConnection, AtomicWriteBehindFence_WaitsForTheRead) {
+    count_operations();
+    post(WR_RDMA_READ, segment_of(local, 600));
+    write_word(5, IB_SEND_OPT_FENCE);
+    pair.run();
+    expect_all_succeeded();
+    EXPECT_EQ(operations.back(), operation::read_response);
+    EXPECT_EQ(operations[operations.size() - 2], operation::atomic_write);
+}
+
+TEST_F(ReliableConnection, AtomicWrites_CountAsReads) {
+    simulated_pair other;
+    other.one().attr.init_depth = 0;
+    other.connect();
+    ib_local_ds_t none{};
+    ib_send_wr_t wr = remote_request(WR_ATOMIC_WRITE, none, other.two().memory.add(8));
+    wr.num_ds = 0;
+    EXPECT_EQ(other.one().send(wr), STATUS_SUCCESS);
+    other.run();
+    ASSERT_EQ(other.one().sent.size(), 1u);
+    EXPECT_EQ(other.one().sent[0].Status, ULONG{IB_WC_LOCAL_QP_OPERATION_ERROR});
 }
 
 TEST_F(ReliableConnection, CompareSwap_SwapsOnlyWhenEqual) {

@@ -85,6 +85,10 @@ public:
     bool fetch_add(UCHAR* at, ULONGLONG add, ULONGLONG& before) override {
         return atomic(at, before, [&] { return before + add; });
     }
+    bool write_word(UCHAR* at, ULONGLONG value) override {
+        ULONGLONG before = 0;
+        return atomic(at, before, [&] { return value; });
+    }
     transport::window_binding binding_of(const ib_send_bind_mw_t& what) override {
         return {what.h_mw->RKey, what.rkey,   what.h_mr->LKey,
                 what.vaddr,      what.length, what.access_flags};

@@ -156,6 +156,23 @@ TEST_P(StraightThrough, RandomProgram_HasTheResultsOfPackets) {
     EXPECT_GT(passed, seeds);
 }
 
+TEST(StraightAtomicWrite, PeerRemembersNothing_PacketsReportIt) {
+    simulated_pair pair;
+    pair.faults.straight = 1;
+    pair.two().attr.resp_res = 0;
+    pair.connect();
+    const region& target = pair.two().memory.add(8);
+    ib_local_ds_t none{};
+    ib_send_wr_t wr = remote_request(WR_ATOMIC_WRITE, none, target);
+    wr.num_ds = 0;
+    wr.remote_ops.atomic1 = 5;
+    EXPECT_EQ(pair.one().send(wr), STATUS_SUCCESS);
+    pair.run();
+    ASSERT_EQ(pair.one().sent.size(), 1u);
+    EXPECT_EQ(pair.one().sent[0].Status, ULONG{IB_WC_REMOTE_INVALID_REQUEST_ERROR});
+    EXPECT_EQ(target.bytes[0], 0);
+}
+
 INSTANTIATE_TEST_SUITE_P(On, StraightThrough,
                          ::testing::Values(IB_QPT_RELIABLE_CONN, IB_QPT_UNRELIABLE_CONN),
                          [](const auto& of) {

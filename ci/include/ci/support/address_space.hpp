@@ -41,6 +41,8 @@ public:
     /// as copy.
     static bool compare_swap(void* at, ULONGLONG compare, ULONGLONG swap, ULONGLONG& before);
     static bool fetch_add(void* at, ULONGLONG add, ULONGLONG& before);
+    /// Writes 8 aligned bytes at a foreign place, as an atomic operation of the above.
+    static bool write_word(void* at, ULONGLONG value);
 
 private:
     address_space(detail::unique_descriptor memory, unsigned number);

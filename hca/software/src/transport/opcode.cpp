@@ -57,6 +57,7 @@ constexpr table of_reliable_connection = [] {
     made[0x14] = row(fetch_add, only, none, has_atomic);
     made[0x16] = row(send, last, not_empty, has_invalidate);
     made[0x17] = row(send, only, any, has_invalidate);
+    made[0x1D] = row(atomic_write, only, not_empty, has_rdma); // source: IBA annex A19
     return made;
 }();
 
@@ -69,7 +70,7 @@ constexpr table of_unreliable_datagram = [] {
 
 constexpr bool is_request(operation what) {
     return what == send || what == write || what == read || what == compare_swap ||
-           what == fetch_add;
+           what == fetch_add || what == atomic_write;
 }
 
 // Every request names a shared receive queue. Source: IBA annex A14 (XRC packets).
@@ -97,7 +98,7 @@ constexpr trailer trailer_of(const opcode_row& of) {
 /// Opcodes by operation, position and trailer. A reliable connection has all of them, and the other
 /// services use the same low bits.
 constexpr auto codes = [] {
-    std::array<std::array<std::array<UCHAR, 3>, 4>, 9> made{};
+    std::array<std::array<std::array<UCHAR, 3>, 4>, 10> made{};
     for (std::size_t code = 0; code < opcodes; ++code) {
         const opcode_row& of = of_reliable_connection[code];
         made[index(of.what)][of.where][index(trailer_of(of))] = static_cast<UCHAR>(code);

@@ -26,6 +26,7 @@ enum class operation : UCHAR {
     atomic_acknowledge,
     compare_swap,
     fetch_add,
+    atomic_write,
 };
 
 /// The place of a packet in its message: `only` is first and last.

@@ -69,6 +69,9 @@ NTSTATUS queue_pair::check_send(const ib_send_wr_t& what) const {
     case WR_COMPARE_SWAP:
     case WR_FETCH_ADD:
         return shared_.is_reliable() ? STATUS_SUCCESS : STATUS_INVALID_DEVICE_REQUEST;
+    case WR_ATOMIC_WRITE:
+        if (!shared_.is_reliable()) return STATUS_INVALID_DEVICE_REQUEST;
+        return what.num_ds == 0 ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER;
     default:
         return STATUS_NOT_SUPPORTED;
     }

@@ -22,7 +22,7 @@ NTSTATUS requester::post(const ib_send_wr_t& what) {
     const bool is_datagram = shared_.is_datagram();
     if (is_datagram && what.dgrm.ud.h_av == nullptr) return STATUS_INVALID_PARAMETER;
     static_assert(WR_BIND_MW == WR_FAST_REG_MR + 1, "one comparison finds both");
-    if (what.wr_type >= WR_FAST_REG_MR) [[unlikely]]
+    if (what.wr_type == WR_FAST_REG_MR || what.wr_type == WR_BIND_MW) [[unlikely]]
         return what.wr_type == WR_FAST_REG_MR ? post_registration(what) : post_binding(what);
     const NTSTATUS status = queue_.post(what);
     if (!NT_SUCCESS(status)) return status;
@@ -41,7 +41,6 @@ NTSTATUS requester::post(const ib_send_wr_t& what, const window_binding& binding
 }
 
 NTSTATUS requester::post_binding(const ib_send_wr_t& what) {
-    if (what.wr_type != WR_BIND_MW) return STATUS_INVALID_PARAMETER;
     const ib_send_bind_mw_t& bound = what.bind_mw;
     const bool named = bound.h_mw != nullptr && bound.h_mw->Type == IB_MWT_TYPE_2;
     if (!named || bound.h_mr == nullptr) return STATUS_INVALID_PARAMETER;

@@ -28,6 +28,8 @@ inline IB_WC_OPCODE opcode_of_completion(ib_wr_type_t type) {
         return IB_WC_BIND_MW;
     case WR_FAST_REG_MR:
         return IB_WC_FAST_REGISTER;
+    case WR_ATOMIC_WRITE:
+        return IB_WC_ATOMIC_WRITE;
     default:
         return IB_WC_SEND;
     }
@@ -98,6 +100,7 @@ private:
     step fail_memory();
     packet read_packet(const send_request& what) const;
     packet atomic_packet(const send_request& what) const;
+    packet atomic_write_packet(const send_request& what) const;
     packet data_packet(const send_request& what) const;
     void advance(const send_request& what);
 

@@ -108,8 +108,10 @@ void requester::on_nak(psn number, UCHAR why) {
 send_request* requester::awaited_by(const packet& what) {
     if (!acknowledge_until(what.number)) return nullptr;
     send_request& awaiting = queue_[queue_.oldest()];
+    // The response to an atomic write is that to a read of no bytes.
     const bool reads = what.row().what == operation::read_response;
-    if (reads ? awaiting.type == WR_RDMA_READ : awaiting.is_atomic()) return &awaiting;
+    const bool reads_or_writes = awaiting.type == WR_RDMA_READ || awaiting.is_atomic_write();
+    if (reads ? reads_or_writes : awaiting.is_atomic()) return &awaiting;
     fail(IB_WC_BAD_RESPONSE_ERROR);
     return nullptr;
 }

@@ -124,6 +124,7 @@ requester::step requester::send_packet(send_request& what) {
     if (is_window_full(what)) return step::blocked;
     if (what.type == WR_RDMA_READ) return transmit(what, read_packet(what));
     if (what.is_atomic()) return transmit(what, atomic_packet(what));
+    if (what.is_atomic_write()) return transmit(what, atomic_write_packet(what));
     packet made = data_packet(what);
     return add_payload(what, made) ? transmit(what, made) : fail_memory();
 }
@@ -166,6 +167,15 @@ packet requester::atomic_packet(const send_request& what) const {
     made.atomic = {what.remote.vaddr, what.remote.rkey,
                    swaps ? what.remote.atomic2 : what.remote.atomic1,
                    swaps ? what.remote.atomic1 : 0};
+    made.to_srq = what.remote_srq;
+    made.ack_request = true;
+    return made;
+}
+
+packet requester::atomic_write_packet(const send_request& what) const {
+    packet made = shared_.new_packet(operation::atomic_write, only, next_);
+    made.rdma = {what.remote.vaddr, what.remote.rkey, atomic_size};
+    made.content.append({reinterpret_cast<const UCHAR*>(&what.remote.atomic1), atomic_size});
     made.to_srq = what.remote_srq;
     made.ack_request = true;
     return made;

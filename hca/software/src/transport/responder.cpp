@@ -2,6 +2,8 @@
 
 #include "acknowledgement.hpp"
 
+#include <cstring>
+
 namespace irpverbs::hca_software::transport {
 
 void responder::start() {
@@ -50,6 +52,7 @@ void responder::receive_expected(const packet& what) {
     if (shared_.is_target() && !check_receives(what)) return;
     if (row.what == operation::read) return execute_read(what);
     if (is_atomic(row.what)) return execute_atomic(what);
+    if (row.what == operation::atomic_write) return execute_atomic_write(what);
     execute_write_or_send(what);
 }
 
@@ -108,11 +111,32 @@ void responder::execute_atomic(const packet& what) {
     ULONGLONG before = 0;
     if (at == nullptr || size != atomic_size || !perform(memory, on, what.row().what, at, before))
         return send_nak(no_access, IB_WC_LOCAL_PROTECTION_ERROR);
-    *place = {};
-    place->what = what.row().what;
-    place->pending = true;
-    place->first_number = place->last_number = expected_;
-    place->result = before;
+    remember_atomic(*place, what.row().what, before);
+}
+
+// Source: IBA annex A19.
+void responder::execute_atomic_write(const packet& what) {
+    const rdma_header& to = what.rdma;
+    read_resource* place = resources_.next_free();
+    if (place == nullptr || to.address % atomic_size != 0 || to.length != atomic_size ||
+        what.content.size() != atomic_size || what.content.pieces().size() != 1)
+        return send_nak(invalid_request, IB_WC_LOCAL_QP_OPERATION_ERROR);
+    ULONGLONG size = atomic_size;
+    memory_access& memory = remote_memory();
+    UCHAR* at = memory.find_piece(to.rkey, to.address, size, IB_AC_RDMA_WRITE);
+    ULONGLONG value = 0;
+    std::memcpy(&value, what.content.pieces().front().data(), sizeof(value));
+    if (at == nullptr || size != atomic_size || !write_word(memory, at, value))
+        return send_nak(no_access, IB_WC_LOCAL_PROTECTION_ERROR);
+    remember_atomic(*place, operation::atomic_write, 0);
+}
+
+void responder::remember_atomic(read_resource& place, operation what, ULONGLONG result) {
+    place = {};
+    place.what = what;
+    place.pending = true;
+    place.first_number = place.last_number = expected_;
+    place.result = result;
     add_resource(expected_ + 1);
 }
 
@@ -134,11 +158,15 @@ bool responder::perform(memory_access& memory, const atomic_header& on, operatio
     return memory.fetch_add(at, on.swap_or_add, before);
 }
 
+bool responder::write_word(memory_access& memory, UCHAR* at, ULONGLONG value) {
+    return reinterpret_cast<std::uintptr_t>(at) % atomic_size == 0 && memory.write_word(at, value);
+}
+
 // Source: IBA 9.7.1.1 (duplicate requests).
 void responder::receive_duplicate(const packet& what) {
     const opcode_row& row = what.row();
     if (row.what == operation::read) return replay_read(what);
-    if (is_atomic(row.what)) return replay_atomic(what);
+    if (is_any_atomic(row.what)) return replay_atomic(what);
     if (row.what == operation::reserved || reply_) return;
     reply_ = {expected_ - 1, 0};
 }

@@ -13,6 +13,11 @@ inline bool is_atomic(operation what) {
     return what == operation::compare_swap || what == operation::fetch_add;
 }
 
+/// True if the response is that of the operation, once, and is repeated for a duplicate.
+inline bool is_any_atomic(operation what) {
+    return is_atomic(what) || what == operation::atomic_write;
+}
+
 /// Guarded by the lock of the queue pair. Source: IBA 9.7 (reliable service), 9.8 (unreliable).
 class responder {
 public:
@@ -70,9 +75,12 @@ private:
     void execute_write_or_send(const packet& what);
     void execute_read(const packet& what);
     void execute_atomic(const packet& what);
+    void execute_atomic_write(const packet& what);
+    void remember_atomic(read_resource& place, operation what, ULONGLONG result);
     void add_resource(psn next_expected);
     static bool perform(memory_access& memory, const atomic_header& on, operation what, UCHAR* at,
                         ULONGLONG& before);
+    static bool write_word(memory_access& memory, UCHAR* at, ULONGLONG value);
     void receive_duplicate(const packet& what);
     void replay_read(const packet& what);
     void replay_atomic(const packet& what);
@@ -143,6 +151,7 @@ private:
 inline bool responder::is_granted(operation what) const {
     const ib_access_t granted = shared_.attr.access_ctrl;
     if (what == operation::write) return (granted & IB_AC_RDMA_WRITE) != 0;
+    if (what == operation::atomic_write) return (granted & IB_AC_RDMA_WRITE) != 0;
     if (what == operation::read) return (granted & IB_AC_RDMA_READ) != 0;
     return !is_atomic(what) || (granted & IB_AC_ATOMIC) != 0;
 }

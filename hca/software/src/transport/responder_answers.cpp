@@ -49,7 +49,9 @@ bool responder::send_read_packet(read_resource& from) {
 }
 
 bool responder::send_atomic(read_resource& from) {
-    packet made = shared_.new_packet(operation::atomic_acknowledge, only, from.first_number);
+    const bool writes = from.what == operation::atomic_write;
+    packet made = shared_.new_packet(
+        writes ? operation::read_response : operation::atomic_acknowledge, only, from.first_number);
     made.acknowledge = acknowledgement();
     made.atomic_result = from.result;
     if (shared_.owner.transmit(made) == transmission::later) return false;

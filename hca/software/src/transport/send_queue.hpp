@@ -39,7 +39,12 @@ struct send_request {
     ULONG invalidated_rkey() const { return immediate; }
     bool is_option(ib_send_opt_t which) const { return (options & which) != 0; }
     bool is_atomic() const { return type == WR_COMPARE_SWAP || type == WR_FETCH_ADD; }
-    bool is_read_or_atomic() const { return type == WR_RDMA_READ || is_atomic(); }
+    /// An atomic write has no data segments, and a response without data.
+    bool is_atomic_write() const { return type == WR_ATOMIC_WRITE; }
+    /// The peer responds to it, and remembers the response.
+    bool is_read_or_atomic() const {
+        return type == WR_RDMA_READ || is_atomic() || is_atomic_write();
+    }
     bool has_packets() const { return !is_local(type); }
     /// True if the peer consumes a receive for it.
     bool needs_receive() const {

@@ -138,6 +138,8 @@ inline bool straight_through::has_room(const ib_send_wr_t& what, ULONGLONG lengt
     case WR_COMPARE_SWAP:
     case WR_FETCH_ADD:
         return length == atomic_size && execute_atomic(what);
+    case WR_ATOMIC_WRITE:
+        return what.num_ds == 0 && write_word(what);
     default:
         return false;
     }
@@ -290,6 +292,16 @@ bool straight_through::execute_atomic(const ib_send_wr_t& what) {
     return true;
 }
 
+bool straight_through::write_word(const ib_send_wr_t& what) {
+    const ib_send_remote_ops_t& remote = what.remote_ops;
+    if (!to_.is_granted(operation::atomic_write) || !reads() || remote.vaddr % atomic_size != 0)
+        return false;
+    UCHAR* at = remote_memory_.find(remote.rkey, remote.vaddr, atomic_size, IB_AC_RDMA_WRITE);
+    if (at == nullptr || !responder::write_word(remote_memory_, at, remote.atomic1)) return false;
+    count_atomic_write();
+    return true;
+}
+
 inline ULONG straight_through::packets_of(ULONG length) const {
     return length == 0 ? 1 : ((length - 1) >> mtu_bits_) + 1;
 }
@@ -313,6 +325,11 @@ void straight_through::count_atomic() {
     ++passed_.numbers;
     passed_.words += atomic_words;
     passed_.result_words += atomic_result_words;
+}
+
+void straight_through::count_atomic_write() {
+    ++passed_.numbers;
+    passed_.words += rdma_words + words_of(atomic_size);
 }
 
 } // namespace irpverbs::hca_software::transport

@@ -88,10 +88,12 @@ private:
     bool read(const ib_send_wr_t& what, ULONG length);
     bool reads() const;
     bool execute_atomic(const ib_send_wr_t& what);
+    bool write_word(const ib_send_wr_t& what);
     ULONG packets_of(ULONG length) const;
     void count_message(ULONG length, ULONGLONG header_words);
     void count_read(ULONG length);
     void count_atomic();
+    void count_atomic_write();
     void finish();
 
     /// Counts of one list.

@@ -97,6 +97,48 @@ void atomics_return_the_original_value(world& here) {
     EXPECT_EQ(first_number(scene.other), 7u);
 }
 
+void skip_without_atomic_writes(const transfer_scene& scene) {
+    IB_CA_ATTR attr{};
+    status_of(query_ca(scene.opened, &attr, sizeof(attr)));
+    if ((attr.Extended.Flags & IB_CA_FLAG_ATOMIC_WRITE) == 0)
+        throw skipped{"the HCA has no atomic writes"};
+}
+
+ib_send_wr_t atomic_write(transfer_scene& scene, ULONGLONG value) {
+    ib_send_wr_t what = scene.one.remote(WR_ATOMIC_WRITE, 1, scene.other, 8);
+    what.num_ds = 0;
+    what.remote_ops.atomic1 = value;
+    return what;
+}
+
+void atomic_write_writes_its_value(world& here) {
+    transfer_scene scene(here);
+    skip_without_atomic_writes(scene);
+    scene.one.post(atomic_write(scene, 0x1122334455667788));
+    EXPECT_EQ(scene.one.expect(1).Opcode, IB_WC_ATOMIC_WRITE);
+    EXPECT_EQ(first_number(scene.other), 0x1122334455667788u);
+    scene.other.expect_none();
+}
+
+void misaligned_atomic_write_is_refused(world& here) {
+    transfer_scene scene(here);
+    skip_without_atomic_writes(scene);
+    const auto before = scene.other.memory;
+    ib_send_wr_t what = atomic_write(scene, 5);
+    what.remote_ops.vaddr += 4;
+    scene.one.post(what);
+    scene.one.expect(1, IB_WC_REMOTE_INVALID_REQUEST_ERROR);
+    EXPECT_EQ(scene.other.memory, before);
+}
+
+void atomic_write_with_segments_is_not_posted(world& here) {
+    transfer_scene scene(here);
+    skip_without_atomic_writes(scene);
+    ib_send_wr_t what = atomic_write(scene, 5);
+    what.num_ds = 1;
+    EXPECT_STATUS(CiPostSend(scene.one.pair, &what, nullptr), STATUS_INVALID_PARAMETER);
+}
+
 void inline_data_are_copied_during_the_call(world& here) {
     transfer_scene scene(here);
     const auto sent = scene.one.memory;
@@ -338,6 +380,14 @@ constexpr test_case cases[] = {
      writes_and_reads_move_bytes},
     {"Transfer.Atomics_ReturnTheOriginalValue", one_completion, nothing, kind::steps,
      atomics_return_the_original_value},
+    {"Transfer.AtomicWrite_WritesItsValue",
+     "it writes atomic1 at once to 8 bytes aligned to 8, to which the peer grants "
+     "IB_AC_RDMA_WRITE, and completes IB_WC_ATOMIC_WRITE when they are written.",
+     nothing, kind::steps, atomic_write_writes_its_value},
+    {"Transfer.MisalignedAtomicWrite_IsRefused", "to 8 bytes aligned to 8", nothing, kind::steps,
+     misaligned_atomic_write_is_refused},
+    {"Transfer.AtomicWriteWithSegments_IsNotPosted", "or an atomic write has data segments.",
+     nothing, kind::steps, atomic_write_with_segments_is_not_posted},
     {"Transfer.InlineData_AreCopiedDuringTheCall",
      "of a send or write: data are copied during the call", nothing, kind::steps,
      inline_data_are_copied_during_the_call},
