@@ -1,5 +1,6 @@
 #include "exploration.hpp"
 
+#include <dispatch/testing/campaign_seeds.hpp>
 #include <dispatch/testing/probe.hpp>
 
 #include <algorithm>
@@ -252,6 +253,11 @@ void exploration::report_failure(const run_result& run, std::string found_by) {
 }
 
 } // namespace sim
+
+campaign_seeds seeds_of_campaign(std::uint64_t runs) {
+    const std::uint64_t named = sim::read_number(sim::first_seed);
+    return {named != sim::no_number ? named : 1, runs * sim::read_number(sim::runs_factor)};
+}
 
 explore_summary detail::explore(const explore_options& options, const explore_program& program) {
     return sim::exploration(options, program).run();

@@ -2,6 +2,8 @@
 // the peer, and the path that a packet must have come on. Source: IBA 17.2.8.
 #include "simulated_pair.hpp"
 
+#include <support/campaign_gtest.hpp>
+
 #include <algorithm>
 #include <numeric>
 
@@ -323,7 +325,6 @@ constexpr ULONG size = 1000; // bytes of each
 
 /// Two ends that write while a path breaks, perhaps with a request of a consumer at the same time.
 void run_seed(std::uint64_t seed) {
-    SCOPED_TRACE(seed);
     simulated_pair pair(seed);
     dispatch::choices& chance = pair.chance;
     for (const auto& each : pair.ends) {
@@ -383,8 +384,7 @@ void run_seed(std::uint64_t seed) {
 }
 
 TEST(PathMigrationWithFaults, EachByteArrives_AndEachEndMigratesOnce) {
-    for (std::uint64_t seed = 1; seed <= seeds && !::testing::Test::HasFailure(); ++seed)
-        run_seed(seed);
+    expect_campaign(seeds, run_seed);
 }
 
 } // namespace

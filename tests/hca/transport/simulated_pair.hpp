@@ -119,6 +119,7 @@ public:
     unsigned index;
     ib_qp_attr_t attr{};
     simulated_memory memory;
+    transport::memory_access* other_memory = nullptr;        // that it uses instead of `memory`
     std::unique_ptr<transport::shared_receive_queue> shared; // null: it has its own receives
     std::map<ULONG, simulated_srq*> srqs;                    // of an XRC target, by their numbers
     std::unique_ptr<transport::queue_pair> engine;
@@ -181,7 +182,10 @@ public:
         inject(to, what, to.attr.primary_av.dlid);
     }
     void inject(simulated_end& to, const packet& what, ib_lid_t path) {
-        arrive(to, bytes_of(what), path);
+        inject(to, bytes_of(what), path);
+    }
+    void inject(simulated_end& to, std::vector<UCHAR> bytes, ib_lid_t path) {
+        arrive(to, std::move(bytes), path);
         to.engine->run();
     }
     std::vector<UCHAR> bytes_of(const packet& what) {
@@ -243,7 +247,8 @@ inline bool simulated_end::pass_straight(ib_send_wr_t& what) {
 }
 
 inline void simulated_end::connect() {
-    engine = std::make_unique<transport::queue_pair>(attr, memory, *this, shared.get());
+    transport::memory_access& used = other_memory != nullptr ? *other_memory : memory;
+    engine = std::make_unique<transport::queue_pair>(attr, used, *this, shared.get());
     ASSERT_TRUE(engine->allocate());
     engine->enter(IB_QPS_INIT);
     engine->enter(IB_QPS_RTR);
