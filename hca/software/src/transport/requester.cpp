@@ -21,7 +21,6 @@ void requester::start() {
 NTSTATUS requester::post(const ib_send_wr_t& what) {
     const bool is_datagram = shared_.is_datagram();
     if (is_datagram && what.dgrm.ud.h_av == nullptr) return STATUS_INVALID_PARAMETER;
-    static_assert(WR_BIND_MW == WR_FAST_REG_MR + 1, "one comparison finds both");
     if (what.wr_type == WR_FAST_REG_MR || what.wr_type == WR_BIND_MW) [[unlikely]]
         return what.wr_type == WR_FAST_REG_MR ? post_registration(what) : post_binding(what);
     const NTSTATUS status = queue_.post(what);
