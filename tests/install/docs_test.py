@@ -10,7 +10,7 @@ import unittest
 
 FOLDER = pathlib.Path(sys.argv.pop(1)).resolve()
 INSTALLED = [FOLDER / "docs", FOLDER / "samples"]
-LINK = re.compile(r"\]\(([^)#: ]+)[^)]*\)")
+LINK = re.compile(r"\]\((?!\w+:)([^)# ]+)[^)]*\)")
 
 
 def links_of(document):
