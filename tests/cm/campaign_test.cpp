@@ -283,7 +283,7 @@ class CmExchange : public ::testing::TestWithParam<bool> {};
 void explore_cancellation(bool rejects, LONGLONG time, std::uint32_t preemptions, endings& all) {
     irpverbs::dispatch::explore_options options;
     options.random_runs = options.pct_runs = 0;
-    options.exhaustive_runs = 20'000;
+    options.exhaustive_runs = 100'000;
     options.preemption_bound = preemptions;
     expect_exhausted(options, [&](sim_machine& sim) { run_one_exchange(sim, rejects, time, all); });
 }

@@ -176,7 +176,7 @@ TEST_P(VerbsQuery, QueryCa_ReturnsLibibverbsAttributes) {
 
 TEST_P(VerbsQuery, QueryCa_ReturnsExtendedAttributes) {
     ibv_device_attr_ex& reported = kernel.verbs.at("rxe0").attr;
-    reported.device_cap_flags_ex = 1ull << 40;
+    reported.device_cap_flags_ex = 1ull << 41 | IB_CA_FLAG_ATOMIC_WRITE;
     reported.orig_attr.device_cap_flags = IBV_DEVICE_UD_IP_CSUM;
     reported.completion_timestamp_mask = 0xFFFF;
     reported.hca_core_clock = 156250;
@@ -195,7 +195,7 @@ TEST_P(VerbsQuery, QueryCa_ReturnsExtendedAttributes) {
     EXPECT_EQ(status_of([&](IRP* irp) { return CiQueryCa(hca.ca, sizeof(attr), &attr, irp); }),
               STATUS_BUFFER_OVERFLOW);
     const IB_CA_EXTENDED_ATTR& seen = attr.Extended;
-    EXPECT_EQ(seen.Flags, (1ull << 40) | IBV_DEVICE_UD_IP_CSUM);
+    EXPECT_EQ(seen.Flags, (1ull << 41) | IBV_DEVICE_UD_IP_CSUM);
     EXPECT_EQ(seen.TimestampMask, 0xFFFFu);
     EXPECT_EQ(seen.TimestampFrequency, 156250u);
     EXPECT_EQ(seen.MaxDeviceMemory, 65536u);
