@@ -45,6 +45,7 @@ EXPLAINED = {
          "the same"),
         ("CiBindMw returns STATUS_NOT_SUPPORTED", "BindMw.*",
          "the provider of soft-RoCE reads the key of a region that there is not"),
+        ("the HCA has one port", "PortEvent.OtherPort_CompletesNoWaiter", "soft-RoCE devices have one port"),
     ],
     "siw": [
         ("the adapter can't raise port events", "*", REAL_HCA),
