@@ -32,9 +32,11 @@ def threads(processes):
 
 def are_idle(*processes):
     """Whether all threads of the processes, which talk to one another only, sleep at one moment."""
-    before = threads(processes)
-    asleep = all("sleeping" in state for state, *_ in before.values())
-    return asleep and before == threads(processes)
+    try:
+        before, after = threads(processes), threads(processes)
+    except OSError: # a thread ended between the listing and the reading
+        return False
+    return before == after and all("sleeping" in state for state, *_ in before.values())
 
 
 class TwoProcesses(unittest.TestCase):
