@@ -13,6 +13,7 @@ import concurrent.futures
 import importlib
 import json
 import pathlib
+import resource
 import shlex
 import shutil
 import subprocess
@@ -86,9 +87,15 @@ class Build:
         return out
 
 
+def limit_memory():
+    """A mistake may allocate without end; then it ends for want of memory. The right programs run in half of that."""
+    most = 4 << 30
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
+
+
 def run(program, arguments):
     return subprocess.run([program, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          errors="replace", timeout=120)
+                          errors="replace", timeout=120, preexec_fn=limit_memory)
 
 
 def first_failure(program, runs):
