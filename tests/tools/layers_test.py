@@ -57,6 +57,13 @@ class Layers(unittest.TestCase):
     def test_unknown_folder_is_reported(self):
         self.rejects("low/src/low.cpp", "#include <high/gone.h>\n", "no header of any package")
 
+    def test_detail_of_another_package_is_refused(self):
+        status, output = self.check({"low/include/low/detail/own.hpp": "", "low/src/low.cpp": "#include <low/detail/own.hpp>\n",
+                                     "high/src/high.cpp": "#include <low/detail/own.hpp>\n"})
+        self.assertEqual(status, 1, output)
+        self.assertIn("high/src/high.cpp:1: <low/detail/own.hpp> is private to low", output)
+        self.assertNotIn("low/src", output)
+
     def test_private_header_of_inner_folder_is_refused(self):
         layers = LAYERS + "inner low/src/checks : hooks.hpp\n"
         tree = {"low/src/checks/hooks.hpp": "", "low/src/checks/table.hpp": '#include "../core.hpp"\n',

@@ -7,7 +7,7 @@
 #include "operation.hpp"
 
 #include <cm/cm.h>
-#include <saa/detail/requests.hpp>
+#include <saa/support/requests.hpp>
 
 #include <memory>
 #include <optional>

@@ -5,7 +5,7 @@
 
 #include <ci/support/blocking_verb.hpp>
 #include <hca/hca.h>
-#include <ibmf/detail/requests.hpp>
+#include <ibmf/support/requests.hpp>
 
 #include <ci/attributes.hpp>
 

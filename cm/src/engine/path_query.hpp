@@ -3,8 +3,8 @@
 
 #include "port_object.hpp"
 
-#include <saa/detail/requests.hpp>
 #include <saa/sa_recs.h>
+#include <saa/support/requests.hpp>
 
 namespace irpverbs::cm::engine {
 

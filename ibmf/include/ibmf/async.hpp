@@ -15,8 +15,8 @@
 /// and their buffers stay the caller's and must live until the completion.
 #pragma once
 
-#include <ibmf/detail/requests.hpp>
 #include <ibmf/ibmf_extras.h>
+#include <ibmf/support/requests.hpp>
 #include <ibmf/utils.hpp>
 #include <irp/support/async_operation.hpp>
 #include <irp/within.hpp>

@@ -1,7 +1,7 @@
 #include <engine/call_queue.hpp>
 
 #include <engine/status.hpp>
-#include <ibmf/detail/requests.hpp>
+#include <ibmf/support/requests.hpp>
 
 #include <mutex>
 

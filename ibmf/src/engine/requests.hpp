@@ -3,7 +3,7 @@
 #define IRPVERBS_IBMF_ENGINE_REQUESTS_HPP
 
 #include <engine/client_table.hpp>
-#include <ibmf/detail/requests.hpp>
+#include <ibmf/support/requests.hpp>
 
 namespace irpverbs::ibmf {
 

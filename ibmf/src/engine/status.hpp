@@ -2,7 +2,7 @@
 #ifndef IRPVERBS_IBMF_ENGINE_STATUS_HPP
 #define IRPVERBS_IBMF_ENGINE_STATUS_HPP
 
-#include <ibmf/detail/requests.hpp>
+#include <ibmf/support/requests.hpp>
 
 #include <dispatch/ntstatus.h>
 

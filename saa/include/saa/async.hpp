@@ -9,10 +9,10 @@
 #pragma once
 
 #include <ibmf/async.hpp>
-#include <saa/detail/requests.hpp>
 #include <saa/ibmf_saa_extras.h>
 #include <saa/queries.hpp>
 #include <saa/records.hpp>
+#include <saa/support/requests.hpp>
 
 #include <span>
 #include <string_view>

@@ -2,7 +2,7 @@
 // it waits for, so that it can be cancelled alone.
 #include <access/session.hpp>
 
-#include <ibmf/detail/requests.hpp>
+#include <ibmf/support/requests.hpp>
 
 #include <algorithm>
 #include <cstring>

@@ -4,7 +4,7 @@
 #include <access/path_cache_policy.hpp>
 #include <access/response_stream.hpp>
 #include <access/wire_query.hpp>
-#include <saa/detail/requests.hpp>
+#include <saa/support/requests.hpp>
 
 #include <ibmf/mad.hpp>
 

@@ -1,6 +1,6 @@
 #include <access/requests.hpp>
 
-#include <ibmf/detail/requests.hpp>
+#include <ibmf/support/requests.hpp>
 
 #include <ci/support/fail_unsent.hpp>
 

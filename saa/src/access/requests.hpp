@@ -2,7 +2,7 @@
 #pragma once
 
 #include <access/session_table.hpp>
-#include <saa/detail/requests.hpp>
+#include <saa/support/requests.hpp>
 
 namespace irpverbs::saa {
 

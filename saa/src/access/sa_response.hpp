@@ -4,7 +4,7 @@
 #include <access/wire_query.hpp>
 #include <ibmf/ibmf_msg.h>
 #include <ibmf/mad.hpp>
-#include <saa/detail/requests.hpp>
+#include <saa/support/requests.hpp>
 
 #include <span>
 

@@ -1,7 +1,7 @@
 // Accesses that block.
 #pragma once
 
-#include <saa/detail/requests.hpp>
+#include <saa/support/requests.hpp>
 
 namespace irpverbs::saa {
 

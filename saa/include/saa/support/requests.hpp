@@ -1,7 +1,7 @@
-// The interface between the C++ wrappers and the library: an access as an IRP, whose
-// IoStatus.Information is the IBMF_ status.
-#ifndef IRPVERBS_SAA_DETAIL_REQUESTS_HPP
-#define IRPVERBS_SAA_DETAIL_REQUESTS_HPP
+// An access as an IRP, for the C++ wrappers and for packages above. IoStatus.Information is the
+// IBMF_ status.
+#ifndef IRPVERBS_SAA_SUPPORT_REQUESTS_HPP
+#define IRPVERBS_SAA_SUPPORT_REQUESTS_HPP
 
 #include <irp/wdm.h>
 #include <saa/ibmf_saa.h>
@@ -35,6 +35,7 @@ public:
     virtual bool pause_if_full(query& which) = 0;
 };
 
+/// The stack locations that an IRP of start_access needs. IRQL: any.
 NT_API CCHAR request_stack_size();
 
 /// The library's part of an access in progress.
@@ -56,8 +57,11 @@ struct access_request {
     waiter waits;
 };
 
-/// Completes the IRP when the request has ended, or was refused. Reads the memory that `args` names
-/// before the return.
+/// Starts an access. The IRP is the caller's, with request_stack_size() free locations; the request
+/// lives until the IRP has been completed, and the memory that `args` names until the return. IRQL:
+/// <= DISPATCH_LEVEL. Completes with ibmf::status_of() the access's status, which is also
+/// request.status; `refused` is set if the access was not begun. Cancellation ends the access with
+/// STATUS_CANCELLED.
 NT_API void start_access(IRP* irp, access_request& request, ibmf_saa_handle_t handle,
                          const ibmf_saa_access_args_t& args, uint_t flags);
 
