@@ -320,6 +320,35 @@ TEST(LockReinitialised, Kept_IsNotReported) {
     EXPECT_TRUE(nothing_reported(seen));
 }
 
+TEST(QueueHandleInUse, Broken_IsReported) {
+    findings seen{check::locks};
+    lock_pair locks;
+    KLOCK_QUEUE_HANDLE handle;
+    KeAcquireInStackQueuedSpinLock(&locks.first, &handle);
+    const KLOCK_QUEUE_HANDLE of_first = handle;
+    KeAcquireInStackQueuedSpinLockAtDpcLevel(&locks.second, &handle);
+    EXPECT_TRUE(only_reported(seen, "QueueHandleInUse", violation, 0x49520009));
+    EXPECT_TRUE(seen.all()[0].has_stack("in use since"));
+    KeReleaseInStackQueuedSpinLockFromDpcLevel(&handle);
+    handle = of_first;
+    KeReleaseInStackQueuedSpinLock(&handle);
+}
+
+TEST(QueueHandleInUse, Kept_IsNotReported) {
+    const findings seen{check::locks};
+    lock_pair locks;
+    KLOCK_QUEUE_HANDLE handle;
+    for (KSPIN_LOCK* each : {&locks.first, &locks.second, &locks.first}) {
+        KLOCK_QUEUE_HANDLE inner;
+        KSPIN_LOCK* const other = each == &locks.first ? &locks.second : &locks.first;
+        KeAcquireInStackQueuedSpinLock(each, &handle);
+        KeAcquireInStackQueuedSpinLockAtDpcLevel(other, &inner);
+        KeReleaseInStackQueuedSpinLockFromDpcLevel(&inner);
+        KeReleaseInStackQueuedSpinLock(&handle);
+    }
+    EXPECT_TRUE(nothing_reported(seen));
+}
+
 TEST(LockNotAcquired, Broken_IsReported) {
     findings seen{check::locks};
     KMUTEX mutex;

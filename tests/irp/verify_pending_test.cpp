@@ -2,6 +2,7 @@
 #include "verified.hpp"
 
 #include <support/exhaustive_gtest.hpp>
+#include <support/reference_drivers.hpp>
 
 namespace {
 
@@ -192,6 +193,60 @@ TEST(PendedCompletedRequestRule, QueueCompletesCancelledIrp_IsAccepted) {
         });
         request asked(1);
         asked.irp()->Cancel = TRUE;
+        asked.send(driver);
+    })));
+}
+
+// A device that pends a request in a cancel-safe queue under a key.
+class keyed_queue : public queue_driver {
+public:
+    explicit keyed_queue(bool on_stack) : on_stack_(on_stack) {
+        driver_.MajorFunction[IRP_MJ_INTERNAL_DEVICE_CONTROL] = pend;
+    }
+
+    /// Lets the IRP wait without its key, whose memory is gone.
+    void drop_key(IRP* irp) { irp->Tail.Overlay.DriverContext[3] = &csq_; }
+
+private:
+    static NTSTATUS pend(DEVICE_OBJECT* device, IRP* irp) {
+        auto& mine =
+            static_cast<keyed_queue&>(**static_cast<queue_driver**>(device->DeviceExtension));
+        IO_CSQ_IRP_CONTEXT local{};
+        IoCsqInsertIrp(&mine.csq_, irp, mine.on_stack_ ? &local : &mine.key_);
+        return STATUS_PENDING;
+    }
+
+    bool on_stack_;
+    IO_CSQ_IRP_CONTEXT key_{};
+};
+
+auto queue_with_key(bool on_stack) {
+    return found_in([=](sim_machine&) {
+        keyed_queue driver(on_stack);
+        request asked(1);
+        IoCallDriver(driver.device(), asked.irp());
+        if (on_stack) driver.drop_key(asked.irp());
+        driver.serve();
+    });
+}
+
+TEST(CsqContextOnStack, Broken_IsReported) {
+    EXPECT_TRUE(is(queue_with_key(true), "CsqContextOnStack", DRIVER_VERIFIER_DETECTED_VIOLATION,
+                   0x49521027));
+}
+TEST(CsqContextOnStack, Kept_IsNotReported) {
+    EXPECT_TRUE(nothing(queue_with_key(false)));
+    EXPECT_TRUE(nothing(found_in([](sim_machine&) { // the IRP leaves the queue before the return
+        IO_CSQ_IRP_CONTEXT* key = nullptr;
+        cancelled_queue queue;
+        lambda_driver driver([&](DEVICE_OBJECT*, IRP* irp) {
+            IO_CSQ_IRP_CONTEXT local{};
+            key = &local;
+            IoCsqInsertIrp(&queue.csq, irp, key);
+            complete(IoCsqRemoveIrp(&queue.csq, key), STATUS_SUCCESS);
+            return STATUS_PENDING;
+        });
+        request asked(1);
         asked.send(driver);
     })));
 }

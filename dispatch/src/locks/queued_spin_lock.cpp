@@ -50,17 +50,23 @@ void release(processor& self, KLOCK_QUEUE_HANDLE* handle, KSPIN_LOCK free = 0) {
     __atomic_store_n(&mine.Next->Waiting, 0, __ATOMIC_RELEASE);
 }
 
+acquisition request_of(const KSPIN_LOCK* lock, const KLOCK_QUEUE_HANDLE* handle) {
+    acquisition how{lock, lock_kind::queued};
+    how.handle = handle;
+    return how;
+}
+
 NT_SLOW_PATH void acquire_checked(KSPIN_LOCK* lock, KLOCK_QUEUE_HANDLE* handle) {
     processor& self = this_processor();
-    const checked_acquisition checked{
-        self, {lock, lock_kind::queued}, irql_rules::KeAcquireInStackQueuedSpinLock};
+    const checked_acquisition checked{self, request_of(lock, handle),
+                                      irql_rules::KeAcquireInStackQueuedSpinLock};
     handle->OldIrql = checked.raising([&] { acquire(self, lock, handle); });
 }
 
 NT_SLOW_PATH void acquire_at_level_checked(KSPIN_LOCK* lock, KLOCK_QUEUE_HANDLE* handle) {
     processor& self = this_processor();
-    const checked_acquisition checked{
-        self, {lock, lock_kind::queued}, irql_rules::KeAcquireInStackQueuedSpinLockAtDpcLevel};
+    const checked_acquisition checked{self, request_of(lock, handle),
+                                      irql_rules::KeAcquireInStackQueuedSpinLockAtDpcLevel};
     checked.at_level([&] { acquire(self, lock, handle); });
 }
 

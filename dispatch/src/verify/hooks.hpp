@@ -63,6 +63,7 @@ struct acquisition {
     lock_kind kind;
     bool waits = true;   // true: the acquisition waits until the lock is free; false: it gives up
     bool to_dpc = false; // acquired by KeAcquireSpinLockRaiseToDpc itself
+    const void* handle = nullptr; // the KLOCK_QUEUE_HANDLE of a queued lock
 };
 
 /// True when any rule of this file is checked.

@@ -3,6 +3,7 @@
 #include "lock_graph.hpp"
 #include "lock_registry.hpp"
 #include "processor_checks.hpp"
+#include "queue_handles.hpp"
 #include "verifier_rules.hpp"
 
 #include <dispatch/machine.hpp>
@@ -78,6 +79,34 @@ void check_recursion(processor& self, const acquisition& how, const held_lock& m
     if (is_spin_lock(how.kind) && !recursive)
         bug_check(SPIN_LOCK_ALREADY_OWNED, "a spin lock is acquired by the processor that holds it",
                   as_parameter(how.lock));
+}
+
+// Reports a handle that is another entry in a queue already: both users wait on one place, and the
+// first release gives both of them the lock.
+void check_handle(processor& self, const acquisition& how, const lock_holder& user) {
+    if (how.handle == nullptr || !enabled(check::locks)) return;
+    const std::optional<lock_holder> other = queue_handles::of(self).begin(how.handle, user);
+    if (other)
+        report_with(make_finding(verifier_rules::QueueHandleInUse,
+                                 "an in-stack queued lock is acquired with the queue handle that "
+                                 "processor " +
+                                     std::to_string(other->who->number) + " uses",
+                                 as_parameter(how.handle), as_parameter(how.lock), self.number),
+                    "in use since", other->since);
+}
+
+void check_order_of_waits(processor& self, const verifier_state& state, const acquisition& how,
+                          const lock_identity& lock, const call_stack& where) {
+    if (!lock.stable || !enabled(check::deadlocks)) return;
+    if (state.held.empty() && how.kind != lock_kind::exclusive) return; // no cycle can close
+    const std::optional<finding> cycle =
+        graph_of(self).wait_for(state.held, {how.lock, lock.id, how.kind}, where, self.number);
+    if (cycle) report(*cycle);
+}
+
+void forget(processor& self, const held_lock& released) {
+    lock_registry::get().released(released.lock);
+    if (released.handle != nullptr) queue_handles::of(self).end(released.handle);
 }
 
 void report_not_held(processor& self, const void* lock, lock_kind kind, bool is_free) {
@@ -162,11 +191,8 @@ void lock_requested(processor& self, const acquisition& how, const call_stack& w
     if (!how.waits) return;
     if (const held_lock* mine = find_held(state, how.lock))
         return check_recursion(self, how, *mine);
-    if (!lock.stable || !enabled(check::deadlocks)) return;
-    if (state.held.empty() && how.kind != lock_kind::exclusive) return; // no cycle can close
-    const std::optional<finding> cycle =
-        graph_of(self).wait_for(state.held, {how.lock, lock.id, how.kind}, where, self.number);
-    if (cycle) report(*cycle);
+    check_order_of_waits(self, state, how, lock, where);
+    check_handle(self, how, {&self, how.kind, state.epoch, where});
 }
 
 void lock_acquired(processor& self, const acquisition& how, const call_stack& where) {
@@ -178,6 +204,7 @@ void lock_acquired(processor& self, const acquisition& how, const call_stack& wh
     held.lock = how.lock;
     held.kind = how.kind;
     held.to_dpc = how.to_dpc;
+    held.handle = how.handle;
     held.where = where;
     if (lock.stable && enabled(check::deadlocks))
         held.node = graph_of(self).node_of({how.lock, lock.id, how.kind});
@@ -207,7 +234,7 @@ void lock_released(processor& self, const void* lock, lock_kind kind, bool is_fr
     if (enabled(check::locks)) check_order(self, state, mine, to);
     check_hold_time(self, mine);
     remove_held(verifier_state_of(self), lock);
-    lock_registry::get().released(lock);
+    forget(self, mine);
 }
 
 void lock_initialised(processor& self, const void* lock) {
@@ -236,7 +263,7 @@ void check_locks_at_thread_end(processor& self) {
     const std::vector<held_lock> left = std::move(state.held);
     state.held.clear();
     for (const held_lock& each : left) {
-        lock_registry::get().released(each.lock);
+        forget(self, each);
         if (enabled(check::locks))
             report_with(
                 make_finding(verifier_rules::LockThreadExit,

@@ -112,6 +112,7 @@ NTSTATUS IoCsqInsertIrpEx(PIO_CSQ Csq, PIRP Irp, PIO_CSQ_IRP_CONTEXT Context, PV
     Csq->CsqAcquireLock(Csq, &level);
     void* held = Csq;
     if (Context != nullptr) {
+        if (instrumented()) irpverbs::irp::verify::csq_key_given(Irp, Context);
         *Context = {key_type, Irp, Csq};
         held = Context;
     }

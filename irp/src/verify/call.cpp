@@ -1,6 +1,7 @@
 // IoCallDriver with the verifier's checks.
 #include "../require.hpp"
 #include "cancel.hpp"
+#include "csq_keys.hpp"
 #include "force_pending.hpp"
 #include "hooks.hpp"
 #include "irql_rules.hpp"
@@ -311,6 +312,7 @@ NTSTATUS call_driver(DEVICE_OBJECT* device, IRP* irp, const void* caller) {
             if (enabled(check::io)) report = check_protocol(tracker, mine, status);
             if (report == nullptr) report = check_pended(tracker, mine, status);
             if (report == nullptr) report = check_stack_left(tracker, mine);
+            if (report == nullptr) report = check_key_left(tracker, mine);
             if (report == nullptr) report = check_remove_locks(tracker, mine, status);
         }
         emit(tracker, report);

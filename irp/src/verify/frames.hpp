@@ -3,6 +3,8 @@
 
 #include "record.hpp"
 
+#include <irp/csq.h>
+
 namespace irpverbs::irp::verify {
 
 enum class routine : std::uint8_t { dispatch, completion, cancel };
@@ -40,6 +42,10 @@ struct frame {
     const IRP* bound = nullptr;
     std::uint64_t bound_generation = 0;
     const void* bound_depth = nullptr;
+    // The last IRP that it queued under a key on its stack.
+    const IO_CSQ_IRP_CONTEXT* key = nullptr;
+    const IRP* keyed = nullptr;
+    std::uint64_t keyed_generation = 0;
     frame* outer = nullptr;
 };
 

@@ -3,6 +3,7 @@
 // enabled.
 #pragma once
 
+#include <irp/csq.h>
 #include <irp/device.h>
 #include <irp/irp.h>
 #include <irp/remove_lock.h>
@@ -60,6 +61,8 @@ void check_cancel_release();
 /// A cancel-safe queue is about to complete an IRP that was cancelled before it was inserted; the
 /// dispatch routine that inserts it does not know, and returns STATUS_PENDING.
 void cancelled_on_insert(const IRP* irp);
+/// A cancel-safe queue is about to insert the IRP under that key.
+void csq_key_given(const IRP* irp, const IO_CSQ_IRP_CONTEXT* key);
 
 // StartIo. `routine`: the cancel routine, or null.
 void start_io_attributes(DEVICE_OBJECT* device, bool cancelable);

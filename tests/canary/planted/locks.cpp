@@ -67,6 +67,8 @@ void use_two(all_locks& mine, bool reversed) {
 void use_others(all_locks& mine) {
     KLOCK_QUEUE_HANDLE handle;
     KeAcquireInStackQueuedSpinLock(planted("LockAcquireApi") ? &mine.first : &mine.queued, &handle);
+    if (planted("QueueHandleInUse"))
+        KeAcquireInStackQueuedSpinLockAtDpcLevel(&mine.of_dpc, &handle);
     if (planted("QueuedSpinLockRelease")) KeReleaseInStackQueuedSpinLockFromDpcLevel(&handle);
     KeReleaseInStackQueuedSpinLock(&handle);
     const KIRQL level = ExAcquireSpinLockShared(&mine.shared);

@@ -30,6 +30,7 @@ using program = void (*)(sim_machine& sim);
 // Programs for each kind of code; each rule has its switch in one of them.
 void completes_requests(sim_machine& sim); // a device that completes at once
 void pends_requests(sim_machine& sim);     // a device that pends requests, which are cancelled
+void queues_requests(sim_machine& sim);    // a device that pends requests in a cancel-safe queue
 void filters_requests(sim_machine& sim);   // filters
 void waits_for_requests(sim_machine& sim); // a filter that waits for what it passed down
 void allocates_irps(sim_machine& sim);     // requests that the driver allocates

@@ -285,7 +285,7 @@ const std::vector<defect>& race_defects() {
         {"ready_during_the_mark", ready_during_the_mark, true, "not completed once"},
         {"doorbell_before_the_request", doorbell_before_the_request, true, ""},
         {"skips_and_sets_a_routine", skips_and_sets_a_routine, true, ""},
-        {"queue_handle_in_use", queue_handle_in_use, false, ""},
+        {"queue_handle_in_use", queue_handle_in_use, true, "QueueHandleInUse"},
         {"double_fetch", double_fetch, true, "PoolOverrun"},
         {"lost_wake_up", lost_wake_up, true, "hung"},
         {"aba", aba, true, "removed twice"},

@@ -29,6 +29,7 @@ struct held_lock {
     lock_kind kind = lock_kind::spin;
     bool to_dpc = false;               // acquired by KeAcquireSpinLockRaiseToDpc itself
     std::uint32_t node = no_node;      // in the graph of lock orders
+    const void* handle = nullptr;      // the KLOCK_QUEUE_HANDLE of a queued lock
     std::uint64_t since = no_deadline; // machine time, while check::watchdog is on
     call_stack where;                  // the acquisition
 };
