@@ -1,4 +1,5 @@
-// A deleted device and its extension are freed memory.
+// A deleted device and its extension are freed memory, and so is the object of an unloaded driver.
+#include <irp/testing/driver.hpp>
 #include <irp/testing/explore.hpp>
 #include <irp/wdm.h>
 #include <support/findings.hpp>
@@ -10,26 +11,64 @@ namespace {
 using irpverbs::dispatch::sim_machine;
 using irpverbs::testing::rule_in;
 
-// The driver keeps the address of its extension.
-TEST(FreedDevice, EventInTheExtensionOfADeletedDevice_IsFreedMemoryUsed) {
+/// The report of one run of the body; "": none.
+template <class Body>
+std::string report_of(const Body& body) {
     irpverbs::dispatch::explore_options once;
     once.random_runs = 1;
     once.pct_runs = once.shrink_budget = 0;
-    const auto summary = irpverbs::irp::explore(once, [](sim_machine& sim) {
-        sim.spawn("driver", [] {
-            DRIVER_OBJECT driver{};
-            DEVICE_OBJECT* device = nullptr;
-            IoCreateDevice(&driver, sizeof(KEVENT), nullptr, FILE_DEVICE_UNKNOWN, 0, FALSE,
-                           &device);
-            auto* event = static_cast<KEVENT*>(device->DeviceExtension);
-            KeInitializeEvent(event, NotificationEvent, FALSE);
-            IoDeleteDevice(device);
-            KeSetEvent(event, IO_NO_INCREMENT, FALSE);
-        });
+    const auto summary = irpverbs::irp::explore(once, [&](sim_machine& sim) {
+        sim.spawn("driver", body);
         sim.run();
     });
-    ASSERT_TRUE(summary.failure);
-    EXPECT_EQ(rule_in(summary.failure->what), "FreedMemoryUsed") << summary.failure->what;
+    return summary.failure ? summary.failure->what : "";
+}
+
+// The driver keeps the address of its extension.
+TEST(FreedDevice, EventInTheExtensionOfADeletedDevice_IsFreedMemoryUsed) {
+    const std::string report = report_of([] {
+        DRIVER_OBJECT driver{};
+        DEVICE_OBJECT* device = nullptr;
+        IoCreateDevice(&driver, sizeof(KEVENT), nullptr, FILE_DEVICE_UNKNOWN, 0, FALSE, &device);
+        auto* event = static_cast<KEVENT*>(device->DeviceExtension);
+        KeInitializeEvent(event, NotificationEvent, FALSE);
+        IoDeleteDevice(device);
+        KeSetEvent(event, IO_NO_INCREMENT, FALSE);
+    });
+    EXPECT_EQ(rule_in(report), "FreedMemoryUsed") << report;
+}
+
+NTSTATUS start_driver(PDRIVER_OBJECT driver, PUNICODE_STRING) {
+    driver->DriverUnload = [](PDRIVER_OBJECT) {};
+    return STATUS_SUCCESS;
+}
+
+template <class Use>
+std::string use_after_unload(const Use& use) {
+    return report_of([&] {
+        PDRIVER_OBJECT driver = nullptr;
+        EXPECT_EQ(irpverbs::irp::load_driver(start_driver, u"Gone", driver), STATUS_SUCCESS);
+        EXPECT_EQ(IrpUnloadDriver(driver), STATUS_SUCCESS);
+        use(driver);
+    });
+}
+
+TEST(FreedDriver, SecondUnload_IsFreedMemoryUsed) {
+    const std::string report = use_after_unload(IrpUnloadDriver);
+    EXPECT_EQ(rule_in(report), "FreedMemoryUsed") << report;
+}
+
+TEST(FreedDriver, DeviceOfAnUnloadedDriver_IsFreedMemoryUsed) {
+    const std::string report = use_after_unload([](PDRIVER_OBJECT driver) {
+        DEVICE_OBJECT* device = nullptr;
+        IoCreateDevice(driver, 0, nullptr, FILE_DEVICE_UNKNOWN, 0, FALSE, &device);
+    });
+    EXPECT_EQ(rule_in(report), "FreedMemoryUsed") << report;
+    EXPECT_NE(report.find("a driver object"), std::string::npos) << report;
+}
+
+TEST(FreedDriver, DriverThatIsUnloadedOnce_IsNotReported) {
+    EXPECT_EQ(use_after_unload([](PDRIVER_OBJECT) {}), "");
 }
 
 } // namespace

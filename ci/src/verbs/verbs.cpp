@@ -4,6 +4,8 @@
 
 #include <ci/data_path.h>
 
+#include <dispatch/support/verify.hpp>
+
 namespace {
 
 using namespace irpverbs::ci;
@@ -33,10 +35,18 @@ DEVICE_OBJECT* fdo_of(IB_MCAST* mcast) {
 DEVICE_OBJECT* fdo_of(IB_XRCD* xrcd) { return reinterpret_cast<HCA_XRCD*>(xrcd)->Ca->Device; }
 DEVICE_OBJECT* fdo_of(DEVICE_OBJECT* fdo) { return fdo; }
 
+/// An object that was closed lies in freed memory. IRQL: any.
+template <class Object>
+void check_open(Object* object) {
+    using namespace irpverbs::dispatch::detail;
+    if (verifying()) check_freed_use(object, "a verb is called on an object");
+}
+
 // The IRP of a verb without an object is sent to the null device, which completes it.
 template <class Object>
 NTSTATUS send_prepared(Object* object, IRP* irp) {
     if (object == nullptr) return detail::send_to_null_device(irp, STATUS_INVALID_PARAMETER);
+    check_open(object);
     return IoCallDriver(fdo_of(object), irp);
 }
 

@@ -175,9 +175,6 @@ void check_work_item_address(const WORK_QUEUE_ITEM* item);
 /// A word of freed memory: no address of a process, and no valid lock, list or handle.
 inline constexpr std::uint64_t freed_pattern = 0x0000'2DEA'DFEE'DDEAull;
 
-/// Reports `what` ("a lock is acquired") if the object lies in freed memory that is kept back.
-void check_freed_use(const void* object, const char* what);
-
 /// Stores the sums of a tag; tag 0: of all tags. False: no block of that tag was recorded.
 bool pool_usage(ULONG tag, POOL_TAG_USAGE& out);
 

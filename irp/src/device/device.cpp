@@ -144,6 +144,7 @@ NTSTATUS IoCreateDevice(PDRIVER_OBJECT DriverObject, ULONG DeviceExtensionSize,
     require(DriverObject, "IoCreateDevice: the driver is NULL");
     require(DeviceObject, "IoCreateDevice: there is no place for the device");
     VERIFY_IRQL(IoCreateDevice);
+    if (verifying()) check_freed_use(DriverObject, "a device is created for a driver");
     if (instrumented()) irpverbs::irp::verify::check_strict_irql("IoCreateDevice");
     if (fault_point("irp.create_device")) return STATUS_INSUFFICIENT_RESOURCES;
     void* memory = std::calloc(1, extension_offset + DeviceExtensionSize);

@@ -3,12 +3,15 @@
 
 #include <dispatch/status.hpp>
 #include <dispatch/support/faults.hpp>
+#include <dispatch/support/verify.hpp>
 #include <irp/testing/driver.hpp>
 
+#include <cstdlib>
 #include <memory>
 #include <new>
 
 using namespace irpverbs::irp;
+using namespace irpverbs::dispatch::detail;
 
 namespace {
 
@@ -25,8 +28,18 @@ UNICODE_STRING string_of(std::u16string& text) {
     return {length, length, reinterpret_cast<PWSTR>(text.data())};
 }
 
-std::unique_ptr<driver_memory> make_driver(PDRIVER_INITIALIZE entry, std::u16string_view name) {
-    auto made = std::make_unique<driver_memory>();
+struct free_driver {
+    void operator()(driver_memory* gone) const {
+        gone->~driver_memory();
+        free_to_special_pool(gone, sizeof *gone, "driver object");
+    }
+};
+using owned_driver = std::unique_ptr<driver_memory, free_driver>;
+
+owned_driver make_driver(PDRIVER_INITIALIZE entry, std::u16string_view name) {
+    void* const place = std::malloc(sizeof(driver_memory));
+    if (place == nullptr) throw std::bad_alloc();
+    owned_driver made(new (place) driver_memory);
     made->name = u"\\Driver\\";
     made->name += name;
     made->registry_path = u"\\Registry\\Machine\\System\\CurrentControlSet\\Services\\";
@@ -59,8 +72,7 @@ extern "C" {
 NTSTATUS IrpLoadDriver(PDRIVER_INITIALIZE Entry, PUNICODE_STRING Name,
                        PDRIVER_OBJECT* DriverObject) try {
     VERIFY_IRQL(IrpLoadDriver);
-    if (irpverbs::dispatch::detail::fault_point("irp.load_driver"))
-        return STATUS_INSUFFICIENT_RESOURCES;
+    if (fault_point("irp.load_driver")) return STATUS_INSUFFICIENT_RESOURCES;
     auto made = make_driver(
         Entry, {reinterpret_cast<const char16_t*>(Name->Buffer), Name->Length / sizeof(WCHAR)});
     const NTSTATUS status = Entry(&made->object, &made->extension.ServiceKeyName);
@@ -74,13 +86,14 @@ NTSTATUS IrpLoadDriver(PDRIVER_INITIALIZE Entry, PUNICODE_STRING Name,
 
 NTSTATUS IrpUnloadDriver(PDRIVER_OBJECT DriverObject) {
     require(DriverObject, "IrpUnloadDriver: the driver is NULL");
+    if (verifying()) check_freed_use(DriverObject, "a driver is unloaded");
     VERIFY_IRQL(IrpUnloadDriver);
     if (DriverObject->DriverUnload == nullptr) return STATUS_INVALID_DEVICE_REQUEST;
     if (is_in_use(*DriverObject)) return STATUS_DEVICE_BUSY;
     DriverObject->DriverUnload(DriverObject);
     KeFlushQueuedDpcs();
     if (DriverObject->DeviceObject != nullptr) return STATUS_CANNOT_DELETE;
-    delete CONTAINING_RECORD(DriverObject, driver_memory, object);
+    owned_driver(CONTAINING_RECORD(DriverObject, driver_memory, object)).reset();
     return STATUS_SUCCESS;
 }
 

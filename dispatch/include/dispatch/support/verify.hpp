@@ -102,6 +102,9 @@ NT_API void check_freed_memory(const void* memory, std::size_t size);
 /// back as freed pool blocks are. `name`: "device object".
 NT_API void free_to_special_pool(void* memory, std::size_t size, const char* name);
 
+/// Reports `what` ("a lock is acquired") if the object lies in freed memory that is kept back.
+NT_API void check_freed_use(const void* object, const char* what);
+
 /// Reports freed memory of `owner`'s threads that was written to, and the pool blocks that they
 /// allocated and did not free, by tag.
 NT_API void check_pool_leaks(machine& owner);
