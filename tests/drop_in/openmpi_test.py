@@ -1,0 +1,37 @@
+#!/usr/bin/env python3
+"""Open MPI, unmodified, over UCX: each rank on another host of one daemon's fabric."""
+import os
+import unittest
+from pathlib import Path
+
+from two_processes import TwoProcesses
+
+PYTHON = "/usr/bin/python3" # the one that mpi4py's package is built for
+EXCHANGE = str(Path(__file__).resolve().parent / "mpi_exchange.py")
+MPIRUN = ("mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "--mca", "pml", "ucx")
+ON_ITS_HOST = f'exec {os.environ["IRPVERBS_IRPCTL"]} run --hosts host$((OMPI_COMM_WORLD_RANK + 1)) -- "$@"'
+
+
+class OpenMpi(TwoProcesses):
+    def mpirun(self, transport, ranks, *words):
+        """The output of a Python program whose ranks have this transport alone."""
+        out = self.output(self.start("host1", *MPIRUN, "-np", str(ranks), "sh", "-c", ON_ITS_HOST, "sh", PYTHON, *words,
+                                     UCX_TLS=f"{transport},self"))
+        self.assertNotRegex(out, "ERROR|WARN|not match")
+        return out
+
+    def test_ping_pong_between_two_hosts(self):
+        for transport in ("rc_v", "ud_v"):
+            for size in ("1", "1000000"):
+                with self.subTest(transport=transport, size=size):
+                    out = self.mpirun(transport, 2, "-m", "mpi4py.bench", "ringtest", "-l", "20", "-n", size)
+                    self.assertRegex(out, rf"^time for 20 loops = .* \(2 processes, {size} bytes\)\n$")
+
+    def test_ranks_on_four_hosts_exchange_the_right_bytes(self):
+        for transport in ("rc_v", "ud_v"):
+            with self.subTest(transport=transport):
+                self.assertEqual(self.mpirun(transport, 4, EXCHANGE), "4 ranks have the right bytes\n")
+
+
+if __name__ == "__main__":
+    unittest.main()
