@@ -41,8 +41,8 @@ public:
     local_subnet_manager& operator=(const local_subnet_manager&) = delete;
 
     static bool is_wanted(std::string_view uri) {
-        return uri.starts_with("software:") && !uri.ends_with("?unmanaged") &&
-               !uri.ends_with("?static");
+        const auto has = [uri](const char* option) { return uri.find(option) != uri.npos; };
+        return uri.starts_with("software:") && !has("?unmanaged") && !has("?static");
     }
 
 private:

@@ -447,7 +447,23 @@ void add_trace(CLI::App& parent, program_options& chosen) {
 // Within irpctl run, a second irpctl run is on the same fabric.
 std::string hcas_of_environment(const run_options& options) {
     const char* const named = std::getenv("IRPVERBS_HCA");
-    return named != nullptr && options.fabric.empty() ? named : "";
+    return named != nullptr && options.fabric.empty() && options.faults.empty() ? named : "";
+}
+
+void add_faults(CLI::App& command, const std::shared_ptr<run_options>& options) {
+    for (const auto& [fault, what] :
+         {std::pair("loss", "each cable of the fabric loses a packet with probability P, 0 to 0.5"),
+          std::pair("duplication", "each cable delivers a packet twice with probability P"),
+          std::pair("reordering", "others overtake a packet with probability P")})
+        command
+            .add_option_function<std::string>(
+                fmt::format("--{}", fault),
+                [options, name = std::string_view(fault)](const std::string& probability) {
+                    options->faults += fmt::format("?{}={}", name, probability);
+                },
+                what)
+            ->check(between(0.0, 0.5))
+            ->type_name("P");
 }
 
 void add_run(CLI::App& parent, program_options& chosen) {
@@ -459,6 +475,7 @@ void add_run(CLI::App& parent, program_options& chosen) {
     command
         ->add_option("--fabric", options->fabric, "the topology of the fabric (default: built in)")
         ->type_name("FILE");
+    add_faults(*command, options);
     command
         ->add_option("--hosts", options->hosts, "hosts that the program is on (default: the first)")
         ->type_name("NAME,...");
@@ -468,6 +485,10 @@ void add_run(CLI::App& parent, program_options& chosen) {
     command->callback([&chosen, options, hca = parent.get_option("--hca")] {
         if (hca->count() != 0 && !options->fabric.empty())
             throw wrong_usage("--fabric: --hca names the HCAs already");
+        if (hca->count() != 0 && !options->faults.empty())
+            throw wrong_usage(
+                "--loss, --duplication, --reordering: --hca names the fabric already; "
+                "faults are options of its URI, as in software:?loss=0.01");
         for (const auto& [option, given] : {std::pair("--json", chosen.json),
                                             std::pair("--partitions", !chosen.partitions.empty()),
                                             std::pair("--lmc", chosen.lmc != 0)})

@@ -43,11 +43,11 @@ fs::path drop_in_folder() {
 
 // The fabric of the program's own daemon.
 std::string fabric_of(const run_options& options) {
-    if (options.fabric.empty()) return "software:";
+    if (options.fabric.empty()) return "software:" + options.faults;
     if (access(options.fabric.c_str(), R_OK) != 0)
         throw failure(fmt::format("{}: {}; --fabric names a topology file", options.fabric,
                                   std::strerror(errno)));
-    return "software:" + fs::absolute(options.fabric).lexically_normal().string();
+    return "software:" + fs::absolute(options.fabric).lexically_normal().string() + options.faults;
 }
 
 // The HCAs of the hosts, in place of those that the URI names.

@@ -9,6 +9,7 @@ namespace irpctl {
 struct run_options {
     std::string hca;    // a URI as of IRPVERBS_HCA; empty: a daemon for this program alone
     std::string fabric; // the topology file of that daemon; empty: the built-in fabric
+    std::string faults; // of its cables, as in a URI: "?loss=0.01"
     std::string hosts;  // NAME,NAME; empty: that of the first HCA
     bool verbose = false;
     std::vector<std::string> program; // and its arguments

@@ -12,7 +12,7 @@ MPIRUN = ("mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none
 ON_ITS_HOST = f'exec {os.environ["IRPVERBS_IRPCTL"]} run --hosts host$((OMPI_COMM_WORLD_RANK + 1)) -- "$@"'
 
 
-class OpenMpi(TwoProcesses):
+class Ranks(TwoProcesses):
     def mpirun(self, transport, ranks, *words):
         """The output of a Python program whose ranks have this transport alone."""
         out = self.output(self.start("host1", *MPIRUN, "-np", str(ranks), "sh", "-c", ON_ITS_HOST, "sh", PYTHON, *words,
@@ -20,6 +20,13 @@ class OpenMpi(TwoProcesses):
         self.assertNotRegex(out, "ERROR|WARN|not match")
         return out
 
+    def exchange(self):
+        for transport in ("rc_v", "ud_v"):
+            with self.subTest(transport=transport):
+                self.assertEqual(self.mpirun(transport, 4, EXCHANGE), "4 ranks have the right bytes\n")
+
+
+class OpenMpi(Ranks):
     def test_ping_pong_between_two_hosts(self):
         for transport in ("rc_v", "ud_v"):
             for size in ("1", "1000000"):
@@ -28,9 +35,15 @@ class OpenMpi(TwoProcesses):
                     self.assertRegex(out, rf"^time for 20 loops = .* \(2 processes, {size} bytes\)\n$")
 
     def test_ranks_on_four_hosts_exchange_the_right_bytes(self):
-        for transport in ("rc_v", "ud_v"):
-            with self.subTest(transport=transport):
-                self.assertEqual(self.mpirun(transport, 4, EXCHANGE), "4 ranks have the right bytes\n")
+        self.exchange()
+
+
+class Faults(Ranks):
+    fabric = "software:?loss=0.01?duplication=0.01?reordering=0.01"
+
+    def test_ranks_on_four_hosts_exchange_the_right_bytes(self):
+        self.exchange()
+        self.assertGreater(self.counter(6, 255, "PortRcvErrors"), 0)
 
 
 if __name__ == "__main__":

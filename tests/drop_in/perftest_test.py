@@ -1,9 +1,7 @@
 #!/usr/bin/env python3
 """perftest, unmodified: two processes on the fabric of one daemon."""
 import os
-import re
 import subprocess
-import time
 import unittest
 
 from two_processes import TwoProcesses, free_port, listens
@@ -44,6 +42,30 @@ class Perftest(TwoProcesses):
         self.measure("ib_send_bw", "--use-srq", "-r", "64")
 
 
+class Loss(TwoProcesses):
+    """Each packet crosses two cables and one switch."""
+    fabric = "software:?loss=0.01"
+
+    def damaged(self):
+        """The packets of all cables of switch 1 that were lost."""
+        return sum(self.counter(lid, port, "PortRcvErrors") for lid, port in ((6, 255), (1, 1), (3, 1)))
+
+    def test_lost_packets_are_sent_again(self):
+        before = self.damaged()
+        for program in ("ib_send_bw", "ib_write_lat", "ib_read_bw"):
+            with self.subTest(program):
+                out, _ = self.play(program, "-n", "100")
+                self.assertRegex(out, r"(?m)^ *\d+ +100 +[\d.]+ +[\d.]+")
+                self.assertNotRegex(out, "(?i)fail|couldn't|error|mismatch")
+                before, lost = self.damaged(), before
+                self.assertGreater(before, lost)
+
+    def test_received_bytes_are_right(self):
+        for out in self.play("ibv_rc_pingpong", "-n", "100", "-s", "20000", "-c"):
+            self.assertIn("100 iters in", out)
+            self.assertNotIn("invalid data", out)
+
+
 class Faults(TwoProcesses):
     """Events during a running measurement."""
 
@@ -52,14 +74,15 @@ class Faults(TwoProcesses):
         return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
 
     def start_both(self):
-        """A server, and a client that writes to it for three seconds. Returns when both have their queue pairs."""
+        """A server, and a client that writes to it for three seconds. Returns when it writes."""
         port = str(free_port())
         words = ("ib_write_bw", "-p", port, "-D", "3")
         server = self.start("host1", *words)
         while not listens(int(port)):
             self.assertIsNone(server.poll(), "the server ended")
+        before = self.counter(3, 1, "PortXmitPkts")
         client = self.start("host2", *words, "127.0.0.1")
-        while int(re.match(r"\d+ open HCAs, (\d+) objects", self.status())[1]) < 8:
+        while self.counter(3, 1, "PortXmitPkts") < before + 1000:
             self.assertIsNone(client.poll(), "the client ended")
         return server, client
 
@@ -73,14 +96,29 @@ class Faults(TwoProcesses):
             self.assertNotRegex(self.output(each), "(?i)fail|couldn't|error")
         self.assertGreater(flaps, 2)
 
-    def test_killed_peer_leaves_nothing(self):
+    def wait_until_nothing_is_left(self):
+        while not self.status().startswith("0 open HCAs, 0 objects, 0 requests, 0 waits\n"):
+            pass # the daemon destroys the objects of a process that was killed
+        self.assertIn("MB/sec", self.play("ib_write_bw", "-n", "100")[0])
+
+    def test_killed_client_leaves_nothing(self):
         server, client = self.start_both()
         client.kill()
-        server.communicate(timeout=300)
+        out = server.communicate(timeout=300)[0]
+        self.assertEqual(server.returncode, 1, out)
+        self.assertIn("Couldn't read remote address", out) # by TCP, as on any fabric
         client.communicate()
-        while not self.status().startswith("0 open HCAs, 0 objects, 0 requests, 0 waits\n"):
-            time.sleep(0.01) # until the daemon has destroyed the objects
-        self.assertIn("MB/sec", self.play("ib_write_bw", "-n", "100")[0])
+        self.wait_until_nothing_is_left()
+
+    def test_writes_to_a_killed_server_fail(self):
+        server, client = self.start_both()
+        server.kill()
+        out = client.communicate(timeout=300)[0]
+        self.assertEqual(client.returncode, 1, out)
+        # IBV_WC_RETRY_EXC_ERR, or IBV_WC_REM_ACCESS_ERR before the daemon has seen the end
+        self.assertRegex(out, r"Completion with error at client\n Failed status (12|10):")
+        server.communicate()
+        self.wait_until_nothing_is_left()
 
 
 if __name__ == "__main__":

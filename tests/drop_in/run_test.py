@@ -118,6 +118,13 @@ class Run(unittest.TestCase):
         self.assertIn('"H0004"', by_name)
         self.assertEqual(by_name, by_uri)
 
+    def test_faults_of_cables_are_those_of_the_fabric(self):
+        script = ("for i in $(seq 40); do smpquery -t 20 nodedesc 3 > /dev/null 2>&1; done;"
+                  "until perfquery -t 20 -a 6 2> /dev/null; do :; done")
+        for faults, damaged in (((), "0"), (("--loss", "0.1"), "[1-9].*")):
+            _, out, _ = irpctl("run", *faults, "--", "sh", "-c", script)
+            self.assertRegex(out, rf"(?m)^PortRcvErrors:\.+{damaged}$")
+
     def test_verbose_prints_the_environment_and_the_libraries(self):
         ibaddr = shutil.which("ibaddr")
         self.assertEqual(shown(irpctl("run", "--verbose", "--hosts", "host3", "--", "ibaddr")[2]),
@@ -147,6 +154,11 @@ class Run(unittest.TestCase):
                 (("run", "--", "/no/such/program"), 1, "/no/such/program: No such file or directory"),
                 (("run", "--fabric", "/no/such", "--", "true"), 1,
                  "/no/such: No such file or directory; --fabric names a topology file"),
+                (("run", "--loss", "nan", "--", "true"), 2, "--loss: a number from 0 to 0.5 was expected, not 'nan'"),
+                (("run", "--reordering", "-1", "--", "true"), 2,
+                 "--reordering: a number from 0 to 0.5 was expected, not '-1'"),
+                (("--hca", "software:", "run", "--loss", "0.1", "--", "true"), 2,
+                 "--loss, --duplication, --reordering: --hca names the fabric already"),
                 (("--hca", "software:", "run", "--fabric", "a", "--", "true"), 2,
                  "--fabric: --hca names the HCAs already"),
                 (("--hca", "rdma:", "run", "--", "true"), 2,

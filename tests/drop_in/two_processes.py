@@ -60,6 +60,11 @@ class TwoProcesses(unittest.TestCase):
         self.assertEqual(process.returncode, 0, text)
         return text
 
+    def counter(self, lid, port, name):
+        """The value of a counter of a port; port 255: the sum of all ports of a switch."""
+        out = self.output(self.start("host1", "perfquery", str(lid), str(port)))
+        return int(re.search(rf"^{name}:\.+(\d+)$", out, re.MULTILINE)[1])
+
     def play(self, *words, port_option="-p", **more):
         """Runs the server on host1 and the client on host2. Returns the outputs of client and server."""
         port = free_port()

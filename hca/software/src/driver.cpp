@@ -2,6 +2,7 @@
 #include "driver.hpp"
 
 #include "adapter.hpp"
+#include "fabric_uri.hpp"
 
 #include <algorithm>
 #include <array>
@@ -48,25 +49,6 @@ NTSTATUS set_message(NTSTATUS status, char* message, SIZE_T size, std::string_vi
 
 namespace {
 
-/// The part of a URI behind the scheme.
-struct location {
-    std::string file; // empty: the built-in fabric
-    bool configured = true;
-};
-
-// "?static" is for programs that would run a subnet manager; the driver ignores it.
-location parse_location(std::string_view text) {
-    location made;
-    for (const std::string_view suffix : {"?unmanaged", "?static"}) {
-        if (!text.ends_with(suffix)) continue;
-        text.remove_suffix(suffix.size());
-        made.configured = suffix != "?unmanaged";
-        break;
-    }
-    made.file = text;
-    return made;
-}
-
 // Returns false on failure; errno has the cause.
 bool read_file(const std::string& name, std::string& text) {
     std::FILE* const file = std::fopen(name.c_str(), "rb");
@@ -81,11 +63,12 @@ bool read_file(const std::string& name, std::string& text) {
     return problem == 0;
 }
 
-NTSTATUS attach_text(std::string_view text, std::string_view name, bool configured, ULONG& count,
-                     void** attachment, std::string& problem) {
-    const topology plan = parse_topology(text, name, read_file);
+NTSTATUS attach_text(std::string_view text, const fabric_uri& uri, ULONG& count, void** attachment,
+                     std::string& problem) {
+    const topology plan = parse_topology(text, uri.file.empty() ? "built-in" : uri.file, read_file);
     auto made = std::make_unique<fabric>(plan);
-    if (configured) made->bring_up(plan);
+    if (uri.configured) made->bring_up(plan);
+    if (uri.has_faults()) made->set_faults(uri.faults);
     const NTSTATUS status = start_adapters(*made, count, problem);
     if (NT_SUCCESS(status)) *attachment = made.release();
     return status;
@@ -93,16 +76,17 @@ NTSTATUS attach_text(std::string_view text, std::string_view name, bool configur
 
 NTSTATUS attach(const char* where, ULONG* count, void** attachment, char* message,
                 SIZE_T message_size) {
-    const auto [name, configured] = parse_location(where);
     try {
+        const fabric_uri uri = parse_fabric_uri(where);
         std::string text(built_in_topology());
-        if (!name.empty() && !read_file(name, text))
+        if (!uri.file.empty() && !read_file(uri.file, text))
             return set_message(STATUS_NO_SUCH_FILE, message, message_size,
-                               name + ": " + std::strerror(errno));
+                               uri.file + ": " + std::strerror(errno));
         std::string problem;
-        const NTSTATUS status = attach_text(text, name.empty() ? "built-in" : name, configured,
-                                            *count, attachment, problem);
+        const NTSTATUS status = attach_text(text, uri, *count, attachment, problem);
         return set_message(status, message, message_size, problem);
+    } catch (const uri_error& wrong) {
+        return set_message(STATUS_OBJECT_NAME_INVALID, message, message_size, wrong.what());
     } catch (const topology_error& wrong) {
         return set_message(STATUS_DATA_ERROR, message, message_size, wrong.what());
     } catch (const std::bad_alloc&) {

@@ -150,6 +150,15 @@ void fabric::connect(const topology& plan) {
             if (end.linked()) train(end);
 }
 
+void fabric::set_faults(HCA_SOFTWARE_FAULTS of_a_cable) {
+    for (node& each : nodes_)
+        for (port& end : each.ports) {
+            if (end.peer == nullptr || end.faults != nullptr) continue;
+            ++of_a_cable.Seed;
+            end.faults = end.peer->faults = std::make_shared<link_faults>(of_a_cable);
+        }
+}
+
 // The physical layer has found a partner. The port waits for the subnet manager.
 void fabric::train(port& end) {
     routes_changed();

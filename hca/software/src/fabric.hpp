@@ -26,6 +26,10 @@ public:
     /// links return; switches have forwarding tables. Must be called before adapters exist.
     void bring_up(const topology& plan);
 
+    /// Gives each cable these faults, by a random sequence of its own. Must be called before
+    /// adapters exist.
+    void set_faults(HCA_SOFTWARE_FAULTS of_a_cable);
+
     /// Reads under the fabric's lock. `function` must call no other function of the fabric.
     template <class Function>
     auto with_lock(const Function& function) {

@@ -3,10 +3,19 @@
    HcaAttach("software:") attaches a built-in fabric: two switches, hosts host1 to host4; host1
    has two ports. HcaAttach("software:FILE") reads the output of ibnetdiscover or the input of
    ibsim. Each channel adapter is an HCA. The links come up configured if a subnet manager on the
-   first linked port would reach them; the links of islands stay in IB_PORT_INIT. With
-   "?unmanaged" at the end, all links stay in IB_PORT_INIT, without LIDs and with empty tables,
-   until a subnet manager configures them by datagrams. "?static" at the end has no effect in
-   this driver: it is an instruction to a program to run no subnet manager of its own.
+   first linked port would reach them; the links of islands stay in IB_PORT_INIT. Options may
+   follow the file, or the colon: "software:FILE?static?loss=0.01".
+
+     ?unmanaged      all links stay in IB_PORT_INIT, without LIDs and with empty tables, until a
+                     subnet manager configures them by datagrams
+     ?static         no effect in this driver: it is an instruction to a program to run no
+                     subnet manager of its own
+     ?loss=P         each cable loses a packet, damaged, with probability P
+     ?duplication=P  it delivers a packet twice
+     ?reordering=P   a packet takes up to 5 ms longer, and others overtake it
+
+   P is a number from 0 to 0.5; its effect is that of 1/N, with the integer N nearest to 1/P.
+   Another option, or P, is STATUS_OBJECT_NAME_INVALID.
 
    Ports and switches have agents for subnet management (classes 0x01 and 0x81) and performance
    (0x04). A client's agent that receives the methods of class 0x04 takes the place of the
