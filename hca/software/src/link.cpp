@@ -27,7 +27,7 @@ USHORT widths_up_to(USHORT width) {
 } // namespace
 
 USHORT supported_widths(const port& of) {
-    return static_cast<USHORT>(IB_LINK_WIDTH_1X | IB_LINK_WIDTH_4X | IB_LINK_WIDTH_12X | of.width);
+    return static_cast<USHORT>(IB_LINK_WIDTH_1X | IB_LINK_WIDTH_4X | of.width);
 }
 
 USHORT supported_speeds(const port& of) {
