@@ -40,6 +40,10 @@ class Daemon:
         self.process.communicate(timeout=300)
         test.assertEqual(self.process.returncode, 0)
 
+    def status(self):
+        command = [os.environ["IRPVERBS_DAEMON"], "--socket", self.socket, "--status"]
+        return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+
     def host(self, name):
         """The URI of a host of the fabric."""
         return f"user:{self.socket}?host={name}"

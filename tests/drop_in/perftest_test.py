@@ -1,7 +1,5 @@
 #!/usr/bin/env python3
 """perftest, unmodified: two processes on the fabric of one daemon."""
-import os
-import subprocess
 import unittest
 
 from two_processes import TwoProcesses, free_port, listens
@@ -69,10 +67,6 @@ class Loss(TwoProcesses):
 class Faults(TwoProcesses):
     """Events during a running measurement."""
 
-    def status(self):
-        command = [os.environ["IRPVERBS_DAEMON"], "--socket", self.daemon.socket, "--status"]
-        return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
-
     def start_both(self):
         """A server, and a client that writes to it for three seconds. Returns when it writes."""
         port = str(free_port())
@@ -97,7 +91,7 @@ class Faults(TwoProcesses):
         self.assertGreater(flaps, 2)
 
     def wait_until_nothing_is_left(self):
-        while not self.status().startswith("0 open HCAs, 0 objects, 0 requests, 0 waits\n"):
+        while not self.daemon.status().startswith("0 open HCAs, 0 objects, 0 requests, 0 waits\n"):
             pass # the daemon destroys the objects of a process that was killed
         self.assertIn("MB/sec", self.play("ib_write_bw", "-n", "100")[0])
 

@@ -1,8 +1,6 @@
 #!/usr/bin/env python3
 """Programs over librdmacm, unmodified: two processes on the fabric of one daemon."""
-import os
 import re
-import subprocess
 import unittest
 
 from drop_in import run
@@ -15,9 +13,8 @@ SERVERS_GID = "fe80::200:0:0:101"
 class ConnectedPrograms(TwoProcesses):
     def await_manager(self, server):
         """Returns when the server waits for requests: it receives communication management, and then sleeps."""
-        command = [os.environ["IRPVERBS_DAEMON"], "--socket", self.daemon.socket, "--status"]
         waits = rf"process {server.pid} of .* [1-9]\d* bytes of requests"
-        while not re.search(waits, subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout):
+        while not re.search(waits, self.daemon.status()):
             self.assertIsNone(server.poll(), "the server ended")
         while not are_idle(server, self.daemon.process):
             self.assertIsNone(server.poll(), "the server ended")

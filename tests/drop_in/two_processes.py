@@ -3,7 +3,6 @@ import re
 import shutil
 import socket
 import subprocess
-import time
 import unittest
 from pathlib import Path
 
@@ -72,6 +71,5 @@ class TwoProcesses(unittest.TestCase):
         server = self.start("host1", *words, **more)
         while not listens(port):
             self.assertIsNone(server.poll(), "the server ended")
-            time.sleep(0.01)
         client = self.start("host2", *words, "127.0.0.1", **more)
         return self.output(client), self.output(server)
