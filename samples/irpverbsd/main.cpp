@@ -133,7 +133,8 @@ int show_status(const options& chosen) {
 int run(int argc, char** argv) {
     options chosen;
     CLI::App app("Serves HCAs to other processes, which attach them as user:SOCKET.", "irpverbsd");
-    app.add_option("--hca", chosen.hcas, "the HCAs to serve; may be repeated")
+    app.add_option("--hca", chosen.hcas,
+                   "the HCAs to serve, such as software:FILE?loss=0.01; may be repeated")
         ->type_name("URI")
         ->default_val(std::vector<std::string>{"software:"});
     app.add_option("--socket", chosen.socket,
