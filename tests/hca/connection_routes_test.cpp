@@ -1,63 +1,19 @@
-// Several connection managers on one port of a software HCA, as several processes have them: the
-// manager that a message reaches, and the end of one that has connections.
-#include "mad_client.hpp"
-
-#include <support/both_machines.hpp>
+// Several connection managers on one port of a software HCA: the manager that a message reaches.
+#include "connection_managers.hpp"
 
 namespace {
 
 using namespace irpverbs::testing;
+using namespace irpverbs::testing::connection_managers;
 
-constexpr UCHAR connections_class = 7;
-constexpr UCHAR send = 3;
-enum : USHORT { REQ = 0x10, REJ = 0x12, REP = 0x13, RTU = 0x14, DREQ = 0x15, DREP = 0x16 };
-enum : USHORT { SIDR_REQ = 0x17, SIDR_REP = 0x18 };
-constexpr USHORT unknown_service = 8;
-constexpr USHORT no_resources = 3;
-
-IB_MAD_AGENT_ATTR manager() {
-    IB_MAD_AGENT_ATTR attr = agent_of(connections_class, {send});
-    attr.ClassVersion = 2;
-    return attr;
-}
-
-mad message(USHORT attribute, ULONG local, ULONG remote) {
-    mad made(connections_class, send, attribute);
-    made.at(2) = 2;
-    return made.put<4>(24, local).put<4>(28, remote);
-}
-mad request(ULONG id) { return message(REQ, id, 0).put<3>(56, 0x123456); }
-mad reply(ULONG local, ULONG remote) { return message(REP, local, remote).put<3>(36, 0xABCDEF); }
-mad rejection(ULONG remote, USHORT reason) { return message(REJ, 0, remote).put<2>(34, reason); }
-
-using seen = std::pair<USHORT, ULONG>; // attribute and communication ID
-
-class ConnectionRoutes : public BothMachines {
-protected:
-    /// The attribute and the ID of the receiver.
-    static seen next(mad_client& of) {
-        const mad got = of.receive().data;
-        return {static_cast<USHORT>(got.get<2>(16)), static_cast<ULONG>(got.get<4>(28))};
-    }
-    static seen next_sender(mad_client& of) {
-        const mad got = of.receive().data;
-        return {static_cast<USHORT>(got.get<2>(16)), static_cast<ULONG>(got.get<4>(24))};
-    }
-    IB_MAD_ADDRESS to_one() { return to_lid(one.lid()); }
-    IB_MAD_ADDRESS to_two() { return to_lid(two.lid()); }
-
-    attached hcas;
-    open_hca one{hcas.fdo(0)};
-    open_hca two{hcas.fdo(1)};
-    mad_client peer{two, manager()};
-};
+using ConnectionRoutes = ConnectionManagers;
 
 TEST_P(ConnectionRoutes, ServiceOfTheSecondManager_FirstsRejectionIsNotSent) {
     mad_client first(one, manager()), second(one, manager());
     peer.send(to_one(), request(5));
-    EXPECT_EQ(next_sender(first), seen(REQ, 5u));
+    expect_request(first, 5);
     first.send(to_two(), rejection(5, unknown_service));
-    EXPECT_EQ(next_sender(second), seen(REQ, 5u));
+    expect_request(second, 5);
     second.send(to_two(), reply(9, 5));
     EXPECT_EQ(next(peer), seen(REP, 5u));
     peer.send(to_one(), message(RTU, 5, 9));
@@ -68,9 +24,9 @@ TEST_P(ConnectionRoutes, ServiceOfNoManager_LastRejectionIsSent) {
     mad_client first(one, manager()), second(one, manager());
     for (const ULONG id : {5u, 6u}) {
         peer.send(to_one(), request(id));
-        EXPECT_EQ(next_sender(first), seen(REQ, id));
+        expect_request(first, id);
         first.send(to_two(), rejection(id, unknown_service));
-        EXPECT_EQ(next_sender(second), seen(REQ, id));
+        expect_request(second, id);
         second.send(to_two(), rejection(id, unknown_service));
         EXPECT_EQ(next(peer), seen(REJ, id));
     }
@@ -80,7 +36,7 @@ TEST_P(ConnectionRoutes, RejectionForAnotherReason_IsSent) {
     mad_client first(one, manager());
     const mad_client second(one, manager());
     peer.send(to_one(), request(5));
-    EXPECT_EQ(next_sender(first), seen(REQ, 5u));
+    expect_request(first, 5);
     first.send(to_two(), rejection(5, no_resources));
     EXPECT_EQ(next(peer), seen(REJ, 5u));
 }
@@ -89,8 +45,8 @@ TEST_P(ConnectionRoutes, RequestsOfBothManagers_RepliesReachTheirSenders) {
     mad_client first(one, manager()), second(one, manager());
     first.send(to_two(), request(1));
     second.send(to_two(), request(2));
-    EXPECT_EQ(next_sender(peer), seen(REQ, 1u));
-    EXPECT_EQ(next_sender(peer), seen(REQ, 2u));
+    expect_request(peer, 1);
+    expect_request(peer, 2);
     peer.send(to_one(), reply(21, 2));
     peer.send(to_one(), reply(11, 1));
     EXPECT_EQ(next(first), seen(REP, 1u));
@@ -101,14 +57,9 @@ TEST_P(ConnectionRoutes, DatagramServiceOfTheSecondManager_IsResolvedThere) {
     mad_client first(one, manager()), second(one, manager());
     peer.send(to_one(), message(SIDR_REQ, 7, 0));
     EXPECT_EQ(next_sender(first), seen(SIDR_REQ, 7u));
-    mad refused(connections_class, send, SIDR_REP);
-    refused.at(2) = 2;
-    refused.put<4>(24, 7).put<1>(28, 1);
-    first.send(to_two(), refused);
+    first.send(to_two(), resolution(7, sidr_not_supported));
     EXPECT_EQ(next_sender(second), seen(SIDR_REQ, 7u));
-    mad resolved = refused;
-    resolved.put<1>(28, 0);
-    second.send(to_two(), resolved);
+    second.send(to_two(), resolution(7, 0));
     const mad got = peer.receive().data;
     EXPECT_EQ(got.get<4>(24), 7u);
     EXPECT_EQ(got.get<1>(28), 0u);
@@ -118,53 +69,170 @@ TEST_P(ConnectionRoutes, ManagerRemovedWithOfferedRequest_NextManagerReceivesIt)
     auto first = std::make_unique<mad_client>(one, manager());
     mad_client second(one, manager());
     peer.send(to_one(), request(5));
-    EXPECT_EQ(next_sender(*first), seen(REQ, 5u));
+    expect_request(*first, 5);
     first.reset();
-    EXPECT_EQ(next_sender(second), seen(REQ, 5u));
+    expect_request(second, 5);
 }
 
-TEST_P(ConnectionRoutes, PassiveManagerRemoved_PeerReceivesDisconnectRequest) {
-    auto gone = std::make_unique<mad_client>(one, manager());
+TEST_P(ConnectionRoutes, ManagerRemoved_RequestsOfAnotherManagerStayThere) {
+    auto first = std::make_unique<mad_client>(one, manager());
+    mad_client second(one, manager()), third(one, manager());
     peer.send(to_one(), request(5));
-    EXPECT_EQ(next_sender(*gone), seen(REQ, 5u));
-    gone->send(to_two(), reply(9, 5));
+    expect_request(*first, 5);
+    first->send(to_two(), rejection(5, unknown_service));
+    expect_request(second, 5);
+    first.reset();
+    expect_nothing_for(second);
+    connect(third, 1, 11); // nothing came before the reply
+}
+
+TEST_P(ConnectionRoutes, LateRejectionOfTheFirstManager_IsNotSent) {
+    mad_client first(one, manager()), second(one, manager());
+    peer.send(to_one(), request(5));
+    peer.send(to_one(), request(5));
+    expect_request(first, 5);
+    expect_request(first, 5);
+    first.send(to_two(), rejection(5, unknown_service));
+    first.send(to_two(), rejection(5, unknown_service));
+    expect_request(second, 5);
+    second.send(to_two(), reply(9, 5));
     EXPECT_EQ(next(peer), seen(REP, 5u));
-    gone.reset();
-    const mad got = peer.receive().data;
-    EXPECT_EQ(got.get<2>(16), DREQ);
-    EXPECT_EQ(got.get<4>(24), 9u);
-    EXPECT_EQ(got.get<4>(28), 5u);
-    EXPECT_EQ(got.get<3>(32), 0x123456u);
 }
 
-TEST_P(ConnectionRoutes, ActiveManagerRemoved_PeerReceivesDisconnectRequest) {
-    auto gone = std::make_unique<mad_client>(one, manager());
-    gone->send(to_two(), request(1));
-    EXPECT_EQ(next_sender(peer), seen(REQ, 1u));
-    peer.send(to_one(), reply(11, 1));
-    EXPECT_EQ(next(*gone), seen(REP, 1u));
-    gone.reset();
-    const mad got = peer.receive().data;
-    EXPECT_EQ(got.get<2>(16), DREQ);
-    EXPECT_EQ(got.get<4>(24), 1u);
-    EXPECT_EQ(got.get<4>(28), 11u);
-    EXPECT_EQ(got.get<3>(32), 0xABCDEFu);
+TEST_P(ConnectionRoutes, RepeatedRequest_ReachesTheManagerThatWasAskedLast) {
+    mad_client first(one, manager()), second(one, manager());
+    peer.send(to_one(), request(5));
+    expect_request(first, 5);
+    first.send(to_two(), rejection(5, unknown_service));
+    expect_request(second, 5);
+    peer.send(to_one(), request(5));
+    expect_request(second, 5);
 }
 
-TEST_P(ConnectionRoutes, DisconnectedBefore_RemovalSendsNothing) {
-    auto gone = std::make_unique<mad_client>(one, manager());
-    mad_client other(one, manager());
-    gone->send(to_two(), request(1));
-    EXPECT_EQ(next_sender(peer), seen(REQ, 1u));
+TEST_P(ConnectionRoutes, RepeatedRequest_IsOneOffer) {
+    auto first = std::make_unique<mad_client>(one, manager());
+    mad_client second(one, manager());
+    for (int i = 0; i < 2; ++i) {
+        peer.send(to_one(), request(5));
+        expect_request(*first, 5);
+    }
+    first.reset();
+    expect_request(second, 5);
+    expect_nothing_for(second);
+}
+
+TEST_P(ConnectionRoutes, RequestsOfTwoPeers_WithOneId_AreTwoOffers) {
+    open_hca three{hcas.fdo(2)};
+    mad_client other(three, manager());
+    mad_client first(one, manager()), second(one, manager());
+    for (mad_client* const each : {&peer, &other}) {
+        each->send(to_one(), request(5));
+        expect_request(first, 5);
+    }
+    first.send(to_lid(three.lid()), rejection(5, unknown_service));
+    EXPECT_EQ(second.receive().from.Lid, three.lid());
+    second.send(to_lid(three.lid()), rejection(5, unknown_service));
+    EXPECT_EQ(next(other), seen(REJ, 5u));
+}
+
+TEST_P(ConnectionRoutes, RequestsOfBothKinds_WithOneId_AreTwoOffers) {
+    mad_client first(one, manager()), second(one, manager());
+    peer.send(to_one(), request(5));
+    expect_request(first, 5);
+    peer.send(to_one(), message(SIDR_REQ, 5, 0));
+    EXPECT_EQ(next_sender(first), seen(SIDR_REQ, 5u));
+    first.send(to_two(), resolution(5, sidr_not_supported));
+    EXPECT_EQ(next_sender(second), seen(SIDR_REQ, 5u));
+}
+
+TEST_P(ConnectionRoutes, MoreRequestsThanAreRemembered_OldestIsForgotten) {
+    constexpr ULONG remembered = 256;
+    auto first = std::make_unique<mad_client>(one, manager());
+    mad_client second(one, manager());
+    for (ULONG id = 1; id <= remembered + 1; ++id) {
+        peer.send(to_one(), request(id));
+        expect_request(*first, id);
+    }
+    first.reset();
+    expect_request(second, 2);
+}
+
+TEST_P(ConnectionRoutes, RequestThatItsSenderRejects_IsNotOfferedAgain) {
+    auto first = std::make_unique<mad_client>(one, manager());
+    mad_client second(one, manager());
+    peer.send(to_one(), request(5));
+    expect_request(*first, 5);
+    peer.send(to_one(), message(REJ, 5, 0).put<2>(34, timeout));
+    EXPECT_EQ(next_sender(*first), seen(REJ, 5u));
+    first.reset();
+    expect_nothing_for(second);
+}
+
+TEST_P(ConnectionRoutes, RejectionByTheIdOfTheRequest_ReachesTheManagerThatWasAsked) {
+    mad_client first(one, manager()), second(one, manager());
+    peer.send(to_one(), request(5));
+    expect_request(first, 5);
+    first.send(to_two(), rejection(5, unknown_service));
+    expect_request(second, 5);
+    peer.send(to_one(), message(REJ, 5, 0).put<2>(34, timeout));
+    EXPECT_EQ(next_sender(second), seen(REJ, 5u));
+}
+
+TEST_P(ConnectionRoutes, DelayedRequest_IsItsManagers) {
+    mad_client first(one, manager());
+    auto second = std::make_unique<mad_client>(one, manager());
+    mad_client third(one, manager());
+    peer.send(to_one(), request(5));
+    expect_request(first, 5);
+    first.send(to_two(), rejection(5, unknown_service));
+    expect_request(*second, 5);
+    second->send(to_two(), message(MRA, 9, 5));
+    EXPECT_EQ(next(peer), seen(MRA, 5u));
+    peer.send(to_one(), message(REJ, 5, 9).put<2>(34, timeout));
+    EXPECT_EQ(next(*second), seen(REJ, 9u));
+    second.reset();
+    expect_nothing_from(third); // a request that is delayed is no connection, and has been taken
+}
+
+TEST_P(ConnectionRoutes, ResolutionOfTheSecondManager_IsReceivedThere) {
+    const mad_client first(one, manager());
+    mad_client second(one, manager());
+    second.send(to_two(), message(SIDR_REQ, 7, 0));
+    EXPECT_EQ(next_sender(peer), seen(SIDR_REQ, 7u));
+    peer.send(to_one(), resolution(7, 0));
+    EXPECT_EQ(next_sender(second), seen(SIDR_REP, 7u));
+}
+
+TEST_P(ConnectionRoutes, IdOfTwoManagers_IsOfTheOneThatHasSentItLast) {
+    mad_client first(one, manager()), second(one, manager());
+    for (mad_client* const each : {&first, &second}) {
+        each->send(to_two(), request(1));
+        expect_request(peer, 1);
+    }
     peer.send(to_one(), reply(11, 1));
-    EXPECT_EQ(next(*gone), seen(REP, 1u));
-    peer.send(to_one(), message(DREQ, 11, 1));
-    EXPECT_EQ(next(*gone), seen(DREQ, 1u));
-    gone->send(to_two(), message(DREP, 1, 11));
-    EXPECT_EQ(next(peer), seen(DREP, 11u));
-    gone.reset();
-    other.send(to_two(), request(2));
-    EXPECT_EQ(next_sender(peer), seen(REQ, 2u));
+    EXPECT_EQ(next(second), seen(REP, 1u));
+}
+
+TEST_P(ConnectionRoutes, IdOfAManagerOfAnotherPort_DoesNotLeadThere) {
+    mad_client elsewhere(one, manager(2));
+    mad_client first(one, manager());
+    elsewhere.send(to_two(), request(1));
+    expect_request(peer, 1);
+    peer.send(to_one(), reply(11, 1));
+    EXPECT_EQ(next(first), seen(REP, 1u));
+    peer.send(to_lid(one.lid(2)), request(5));
+    expect_request(elsewhere, 5);
+}
+
+TEST_P(ConnectionRoutes, MessagesWithTheIdOfAnotherManager_ItsConnectionStays) {
+    mad_client first(one, manager()), second(one, manager());
+    connect(second, 1, 11);
+    for (const USHORT attribute : {REJ, DREP}) {
+        first.send(to_two(), message(attribute, 1, 0));
+        EXPECT_EQ(next_sender(peer), seen(attribute, 1u));
+        peer.send(to_one(), message(RTU, 11, 1));
+        EXPECT_EQ(next(second), seen(RTU, 1u));
+    }
 }
 
 TEST_P(ConnectionRoutes, NoManager_RequestsAreRefused) {
@@ -177,7 +245,7 @@ TEST_P(ConnectionRoutes, NoManager_RequestsAreRefused) {
     const mad unresolved = peer.receive().data;
     EXPECT_EQ(unresolved.get<2>(16), SIDR_REP);
     EXPECT_EQ(unresolved.get<4>(24), 6u);
-    EXPECT_EQ(unresolved.get<1>(28), 1u);
+    EXPECT_EQ(unresolved.get<1>(28), sidr_not_supported);
     peer.send(to_one(), message(DREQ, 7, 8));
     EXPECT_EQ(next(peer), seen(DREP, 7u));
 }

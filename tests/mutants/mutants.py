@@ -59,9 +59,12 @@ class Build:
         folder = where / "include"
         public = "/include/" in file
         name = folder / (file.split("/include/")[1] if public else pathlib.Path(file).name)
-        name.parent.mkdir(parents=True)
-        for each in [] if public else (ROOT / file).parent.glob("*.hpp"):
-            (folder / each.name).write_text(each.read_text())
+        name.parent.mkdir(parents=True, exist_ok=True)
+        beside = (ROOT / file).parent
+        for each in [] if public else beside.rglob("*.hpp"):
+            copy = folder / each.relative_to(beside)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_text(each.read_text())
         name.write_text(text)
         return folder
 

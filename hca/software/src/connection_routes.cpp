@@ -95,6 +95,10 @@ void connection_routes::note_received(const packet& what, HCA_MAD_AGENT& by,
         if (!is_only_manager) offers_.back().request = packets_.copy(what);
         return;
     }
+    if (arrived.attribute() == rej) {
+        const auto withdrawn = find_offer(what.from, req, arrived.local_id());
+        if (withdrawn != offers_.end()) erase(withdrawn);
+    }
     const auto found = connections_.find(arrived.id_of_receiver());
     if (found == connections_.end()) return;
     connection& of = found->second;
@@ -124,13 +128,18 @@ void connection_routes::learn(const sent_message& from) {
     made.established = sent.attribute() == rep;
 }
 
-packet* connection_routes::note_sent(const sent_message& what, managers all) try {
+void connection_routes::forget(ULONG id, const HCA_MAD_AGENT& by) {
+    if (owner_of(id) == &by) connections_.erase(id);
+}
+
+connection_routes::decision connection_routes::note_sent(const sent_message& what,
+                                                         managers all) try {
     const message sent{what.mad};
     switch (sent.attribute()) {
     case req:
     case sidr_req:
         learn(what);
-        return nullptr;
+        return {};
     case mra:
         if (owner_of(sent.local_id()) == nullptr) learn(what);
         return close_offer(what, req, sent.remote_id(), false, all);
@@ -138,28 +147,32 @@ packet* connection_routes::note_sent(const sent_message& what, managers all) try
         learn(what);
         return close_offer(what, req, sent.remote_id(), false, all);
     case rej:
-        connections_.erase(sent.local_id());
+        forget(sent.local_id(), what.by);
         return close_offer(what, req, sent.remote_id(), sent.reason() == invalid_service_id, all);
     case sidr_rep:
         return close_offer(what, sidr_req, sent.local_id(),
                            sent.sidr_status() == sidr_not_supported, all);
     case drep:
-        connections_.erase(sent.local_id());
-        return nullptr;
+        forget(sent.local_id(), what.by);
+        return {};
     default:
-        return nullptr;
+        return {};
     }
 } catch (const std::bad_alloc&) {
-    return nullptr;
+    return {};
 }
 
-packet* connection_routes::close_offer(const sent_message& with, USHORT request, ULONG id,
-                                       bool is_unknown_service, managers all) {
+// A manager that received a request twice rejects it twice.
+connection_routes::decision connection_routes::close_offer(const sent_message& with, USHORT request,
+                                                           ULONG id, bool is_unknown_service,
+                                                           managers all) {
     const auto offered = find_offer(with.to.Lid, request, id);
-    if (offered == offers_.end() || offered->asked != &with.by) return nullptr;
+    if (offered == offers_.end()) return {};
+    if (offered->asked != &with.by) return {.is_sent = !is_unknown_service};
     packet* const again = is_unknown_service ? ask_next(*offered, all) : nullptr;
-    if (again == nullptr) erase(offered);
-    return again;
+    if (again != nullptr) return {false, again};
+    erase(offered);
+    return {};
 }
 
 packet* connection_routes::ask_next(offer& which, managers all) {

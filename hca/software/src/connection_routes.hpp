@@ -34,9 +34,13 @@ public:
         const IB_MAD_ADDRESS& to;
         const UCHAR* mad;
     };
-    /// Learns from a message. Returns null; or, for the rejection of a request for which there is
-    /// another manager, that request for deliver(): the rejection is not sent.
-    packet* note_sent(const sent_message& what, managers all);
+    struct decision {
+        bool is_sent = true;
+        packet* again = nullptr; // for deliver()
+    };
+    /// Learns from a message. The rejection of a request that has another manager is not sent: that
+    /// manager receives the request, or has received it.
+    decision note_sent(const sent_message& what, managers all);
 
     /// Forgets an agent, which `all` still contains. Each of its connections is given to
     /// send(IB_MAD_ADDRESS, mad_bytes) as the request that disconnects it, and each of its
@@ -85,8 +89,9 @@ private:
     void erase(offers::iterator which);
     HCA_MAD_AGENT* owner_of(ULONG id) const;
     void learn(const sent_message& from);
-    packet* close_offer(const sent_message& with, USHORT request, ULONG id, bool is_unknown_service,
-                        managers all);
+    void forget(ULONG id, const HCA_MAD_AGENT& by);
+    decision close_offer(const sent_message& with, USHORT request, ULONG id,
+                         bool is_unknown_service, managers all);
     packet* ask_next(offer& which, managers all);
 
     packet_pool& packets_;

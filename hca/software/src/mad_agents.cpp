@@ -252,12 +252,10 @@ NTSTATUS mad_agents::send(HCA_MAD_AGENT& agent, port& from, const IB_MAD_SEND& w
     if (manages_connections(agent.Agent.Attr)) {
         mad_bytes mad{};
         std::memcpy(mad.data(), what.Data, what.Length);
-        packet* const again =
+        const connection_routes::decision made =
             routes_.note_sent({agent, what.To, mad.data()}, managers_of(from.number));
-        if (again != nullptr) {
-            deliver(again);
-            return STATUS_SUCCESS;
-        }
+        if (made.again != nullptr) deliver(made.again);
+        if (!made.is_sent) return STATUS_SUCCESS;
     }
     send_valid(agent, from, what);
     return STATUS_SUCCESS;
