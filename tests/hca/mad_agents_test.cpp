@@ -12,6 +12,8 @@ using namespace irpverbs::testing;
 constexpr UCHAR get = 1;
 constexpr UCHAR set = 2;
 constexpr UCHAR send = 3;
+constexpr UCHAR report = 6;
+constexpr UCHAR administration_class = 3;
 constexpr UCHAR vendor_with_oui = 0x32;
 
 class MadAgents : public BothMachines {
@@ -39,6 +41,31 @@ TEST_P(MadAgents, MethodOfClassAlreadyRegistered_FailsWithSharingViolation) {
     IB_MAD_AGENT_ATTR newer = agent_of(vendor_class, {get});
     newer.ClassVersion = 2;
     EXPECT_EQ(try_register(newer), STATUS_SUCCESS);
+}
+
+TEST_P(MadAgents, AgentsForReports_ReceiveEachReport) {
+    mad_client first(one, agent_of(administration_class, {report}));
+    mad_client second(one, agent_of(administration_class, {report}));
+    const mad_client elsewhere(one, agent_of(administration_class, {report}, 2));
+    EXPECT_EQ(try_register(agent_of(administration_class, {get, report})),
+              STATUS_SHARING_VIOLATION);
+    mad_client sender(two, agent_of(administration_class));
+    for (const USHORT attribute : {USHORT{1}, USHORT{2}}) {
+        sender.send(to_lid(one.lid()), mad(administration_class, report, attribute));
+        for (mad_client* const each : {&first, &second}) {
+            const mad got = each->receive().data;
+            EXPECT_EQ(got.get<2>(16), attribute) << "once each";
+        }
+    }
+}
+
+TEST_P(MadAgents, RemovedAgentForReports_OthersReceive) {
+    auto first = std::make_unique<mad_client>(one, agent_of(administration_class, {report}));
+    mad_client second(one, agent_of(administration_class, {report}));
+    first.reset();
+    mad_client sender(two, agent_of(administration_class));
+    sender.send(to_lid(one.lid()), mad(administration_class, report, 1));
+    EXPECT_EQ(second.receive().data.get<2>(16), 1u);
 }
 
 TEST_P(MadAgents, VendorClassWithOui_AgentsSelectedByOui) {

@@ -18,6 +18,7 @@ packet* packet_pool::allocate() {
     taken->global = false;
     taken->transport_headers = 0;
     taken->at = nullptr;
+    taken->for_agent = 0;
     return taken;
 }
 

@@ -51,6 +51,7 @@ struct datagram {
 struct packet : datagram {
     port* at = nullptr;     // the port at which it arrives
     packet* next = nullptr; // link of a list
+    ULONG for_agent = 0;    // its number; 0: the content names the receiver
 };
 
 /// The pool of packets. Guarded by the fabric's lock.

@@ -39,6 +39,7 @@ inline constexpr USHORT direction_bit = 0x8000; // directed route: the SMP is on
 enum mad_class : UCHAR {
     class_subnet = 0x01,
     class_directed = 0x81,
+    class_administration = 0x03,
     class_performance = 0x04,
     class_connections = 0x07, // communication management
 };
@@ -50,6 +51,7 @@ enum mad_method : UCHAR {
     method_set = 0x02,
     method_send = 0x03,
     method_trap = 0x05,
+    method_report = 0x06,
     method_trap_repress = 0x07,
     method_get_response = 0x81,
 };

@@ -37,6 +37,12 @@ bool manages_connections(const IB_MAD_AGENT_ATTR& agent) {
            (agent.MethodMask[0] >> method_send & 1) != 0;
 }
 
+// SA access of each process subscribes for itself.
+bool receives_reports(const IB_MAD_AGENT_ATTR& agent) {
+    return agent.QpKind == IB_MAD_QP_SHARED && agent.ManagementClass == class_administration &&
+           agent.MethodMask[0] == 1u << method_report;
+}
+
 bool share_a_method(const IB_MAD_AGENT_ATTR& one, const IB_MAD_AGENT_ATTR& other) {
     for (std::size_t i = 0; i < std::size(one.MethodMask); ++i)
         if ((one.MethodMask[i] & other.MethodMask[i]) != 0) return true;
@@ -184,7 +190,9 @@ mad_agents::mad_agents(fabric& where) : fabric_(where), routes_(where.packets())
 bool mad_agents::conflicts(const IB_MAD_AGENT_ATTR& with) const {
     if (manages_connections(with)) return false;
     return std::ranges::any_of(agents_, [&](const HCA_MAD_AGENT* each) {
-        return same_kind(each->Agent.Attr, with) && share_a_method(each->Agent.Attr, with);
+        const IB_MAD_AGENT_ATTR& other = each->Agent.Attr;
+        return same_kind(other, with) && share_a_method(other, with) &&
+               !(receives_reports(other) && receives_reports(with));
     });
 }
 
@@ -294,7 +302,14 @@ connection_routes::managers mad_agents::managers_of(UCHAR port) {
     return managers_;
 }
 
+HCA_MAD_AGENT* mad_agents::find_number(ULONG number) const {
+    const auto place = std::ranges::find_if(
+        agents_, [&](const HCA_MAD_AGENT* each) { return extension_of(*each).number == number; });
+    return place == agents_.end() ? nullptr : *place;
+}
+
 HCA_MAD_AGENT* mad_agents::find_receiver(packet& what) {
+    if (what.for_agent != 0) return find_number(what.for_agent);
     if (what.to_qp > 1) return find_qp(*what.at, what.to_qp);
     const mad_header mad = header_of(what.mad);
     if (mad.management_class() == class_connections && mad.method() == method_send &&
@@ -313,7 +328,27 @@ HCA_MAD_AGENT* mad_agents::find_receiver(packet& what) {
     return of_any_oui;
 }
 
+// All agents for reports receive a report, beside the one that receives it anyway.
+void mad_agents::share_report(packet& what) {
+    const mad_header mad = header_of(what.mad);
+    if (what.to_qp != 1 || mad.management_class() != class_administration ||
+        mad.method() != method_report)
+        return;
+    const HCA_MAD_AGENT* const first = find_receiver(what);
+    for (const HCA_MAD_AGENT* each : agents_) {
+        const IB_MAD_AGENT_ATTR& attr = each->Agent.Attr;
+        if (each == first || !receives_reports(attr) || attr.PortNumber != what.at->number ||
+            !receives(attr, mad))
+            continue;
+        packet* const copy = fabric_.packets().copy(what);
+        if (copy == nullptr) return;
+        copy->for_agent = extension_of(*each).number;
+        arrived_.push(copy);
+    }
+}
+
 void mad_agents::deliver(packet* what) {
+    share_report(*what);
     arrived_.push(what);
     if (delivering_) return;
     delivering_ = true;

@@ -44,6 +44,8 @@ private:
 
     void send_valid(const HCA_MAD_AGENT& agent, port& from, const IB_MAD_SEND& what);
     HCA_MAD_AGENT* find_receiver(packet& what);
+    HCA_MAD_AGENT* find_number(ULONG number) const;
+    void share_report(packet& what);
     connection_routes::managers managers_of(UCHAR port);
     HCA_MAD_AGENT* find_qp(const port& at, ib_qpn_t qp);
     ib_qpn_t next_qp();
