@@ -90,6 +90,13 @@ class RdmacmUtils(ConnectedPrograms):
         ended = run("rping", "-c", "-a", SERVER, "-p", "7004", hca=self.daemon.host("host2"))
         self.assertIn("RDMA_CM_EVENT_REJECTED", ended.stdout)
 
+    def test_clients_of_one_port_connect_at_once(self):
+        server = self.start_server("rping", "-s", "-P")
+        clients = [self.start("host2", "rping", "-c", "-a", SERVER, "-C", "20") for _ in range(3)]
+        for client in clients:
+            self.output(client)
+        self.assertIsNone(server.poll())
+
     def test_killed_client_is_disconnected(self):
         server = self.start_server("rping", "-s", "-v")
         client = self.start("host2", "rping", "-c", "-a", SERVER, "-v")

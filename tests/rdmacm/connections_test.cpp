@@ -216,10 +216,13 @@ TEST(RdmaConnections, OwnQueuePair_ProgramChangesItsStates) {
         change(ends.active, client_qp, each);
     EXPECT_EQ(rdma_establish(ends.active), 0);
     EXPECT_EQ(ends.server.next(), "RDMA_CM_EVENT_ESTABLISHED");
-    ibv_qp_attr attr{};
     ibv_qp_init_attr init{};
-    EXPECT_EQ(ibv_query_qp(server_qp, &attr, IBV_QP_DEST_QPN, &init), 0);
-    EXPECT_EQ(attr.dest_qp_num, client_qp->qp_num);
+    for (ibv_qp* each : {client_qp, server_qp}) {
+        ibv_qp_attr attr{};
+        EXPECT_EQ(ibv_query_qp(each, &attr, IBV_QP_DEST_QPN | IBV_QP_MIN_RNR_TIMER, &init), 0);
+        EXPECT_EQ(attr.dest_qp_num, (each == client_qp ? server_qp : client_qp)->qp_num);
+        EXPECT_EQ(attr.min_rnr_timer, 0) << "655 ms";
+    }
     for (ibv_qp* each : {client_qp, server_qp})
         EXPECT_EQ(ibv_destroy_qp(each), 0);
     for (ibv_cq* each : {client_cq, server_cq})

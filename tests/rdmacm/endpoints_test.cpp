@@ -113,6 +113,22 @@ TEST(RdmaEndpoints, AddressInfo_FillsPortSpaceAndType) {
     EXPECT_EQ(rdma_getaddrinfo(nullptr, nullptr, nullptr, &none), EAI_NONAME);
 }
 
+TEST(RdmaAddresses, HintsWithoutAName_AreTheResult) {
+    address wanted(second_host, 7);
+    rdma_addrinfo hints{};
+    hints.ai_port_space = RDMA_PS_UDP;
+    hints.ai_src_addr = wanted;
+    hints.ai_src_len = sizeof(sockaddr_in);
+    rdma_addrinfo* found = nullptr;
+    ASSERT_EQ(rdma_getaddrinfo(nullptr, nullptr, &hints, &found), 0);
+    EXPECT_EQ(found->ai_family, AF_INET);
+    EXPECT_EQ(found->ai_qp_type, IBV_QPT_UD);
+    EXPECT_EQ(found->ai_src_len, sizeof(sockaddr_in));
+    EXPECT_EQ(std::memcmp(found->ai_src_addr, hints.ai_src_addr, sizeof(sockaddr_in)), 0);
+    EXPECT_EQ(found->ai_dst_addr, nullptr);
+    rdma_freeaddrinfo(found);
+}
+
 TEST(RdmaDatagrams, ServiceIsResolved_ToItsQueuePair) {
     two_ids ends(RDMA_PS_UDP);
     const id passive(ends.request("who serves"));

@@ -2,7 +2,6 @@
 
 rdma_core_skips.txt lists the tests that are skipped, with the reasons. A new skip is a failure."""
 import fnmatch
-import gzip
 import json
 import os
 import pathlib
@@ -11,10 +10,10 @@ import sys
 import tempfile
 import unittest
 
+import rdma_core
+
 FOLDER = pathlib.Path(sys.argv.pop(1)).resolve()
-SOURCE = pathlib.Path("/usr/share/doc/rdma-core/tests")  # of python3-pyverbs
 SKIPS = pathlib.Path(__file__).parent / "rdma_core_skips.txt"
-PYTHON = "/usr/bin/python3"  # for which the package has compiled its modules
 
 # The steps of the tests' run_tests.py. Random choices are the same in every run.
 RUN = """
@@ -34,31 +33,21 @@ print(json.dumps({"run": result.testsRun,
 """
 
 
-def unpack(tree):
-    target = tree / "tests"
-    target.mkdir()
-    for file in SOURCE.iterdir():
-        content = file.read_bytes()
-        if file.suffix == ".gz":
-            content = gzip.decompress(content)
-        (target / file.name.removesuffix(".gz")).write_bytes(content)
-
-
 def expected_skips():
     lines = (line.split("#")[0].split() for line in SKIPS.read_text().splitlines())
     return [words for words in lines if words]
 
 
-@unittest.skipUnless(SOURCE.is_dir(), "python3-pyverbs is not installed")
+@unittest.skipUnless(rdma_core.SOURCE.is_dir(), "python3-pyverbs is not installed")
 class RdmaCore(unittest.TestCase):
     maxDiff = None
 
     @classmethod
     def setUpClass(cls):
         with tempfile.TemporaryDirectory() as folder:
-            unpack(pathlib.Path(folder))
+            rdma_core.unpack(pathlib.Path(folder))
             done = subprocess.run(
-                [PYTHON, "-c", RUN], cwd=folder, capture_output=True, text=True, timeout=100,
+                [rdma_core.PYTHON, "-c", RUN], cwd=folder, capture_output=True, text=True, timeout=100,
                 env=dict(os.environ, LD_LIBRARY_PATH=str(FOLDER), IRPVERBS_HCA="software:"))
         cls.status = (done.returncode, done.stderr)
         cls.result = json.loads(done.stdout.splitlines()[-1]) if done.returncode == 0 else {}

@@ -29,18 +29,32 @@ static int copy_address(struct sockaddr** to, socklen_t* length, const void* fro
     return 0;
 }
 
-static int set_addresses(struct rdma_addrinfo* made, const struct addrinfo* found,
-                         const struct rdma_addrinfo* hints) {
-    const int passive = (made->ai_flags & RAI_PASSIVE) != 0;
-    made->ai_family = found->ai_family;
-    if (passive)
-        return copy_address(&made->ai_src_addr, &made->ai_src_len, found->ai_addr,
-                            found->ai_addrlen);
-    if (hints != NULL && hints->ai_src_addr != NULL &&
-        copy_address(&made->ai_src_addr, &made->ai_src_len, hints->ai_src_addr,
-                     hints->ai_src_len) != 0)
+/* An address that is not there stays so. */
+static int copy_source(struct rdma_addrinfo* made, const struct sockaddr* from, socklen_t size) {
+    if (from == NULL) return 0;
+    made->ai_family = from->sa_family;
+    return copy_address(&made->ai_src_addr, &made->ai_src_len, from, size);
+}
+
+static int copy_destination(struct rdma_addrinfo* made, const struct sockaddr* from,
+                            socklen_t size) {
+    if (from == NULL) return 0;
+    made->ai_family = from->sa_family;
+    return copy_address(&made->ai_dst_addr, &made->ai_dst_len, from, size);
+}
+
+static int set_found(struct rdma_addrinfo* made, const struct addrinfo* found,
+                     const struct rdma_addrinfo* hints) {
+    if ((made->ai_flags & RAI_PASSIVE) != 0)
+        return copy_source(made, found->ai_addr, found->ai_addrlen);
+    if (hints != NULL && copy_source(made, hints->ai_src_addr, hints->ai_src_len) != 0)
         return EAI_MEMORY;
-    return copy_address(&made->ai_dst_addr, &made->ai_dst_len, found->ai_addr, found->ai_addrlen);
+    return copy_destination(made, found->ai_addr, found->ai_addrlen);
+}
+
+static int set_hints(struct rdma_addrinfo* made, const struct rdma_addrinfo* hints) {
+    if (copy_source(made, hints->ai_src_addr, hints->ai_src_len) != 0) return EAI_MEMORY;
+    return copy_destination(made, hints->ai_dst_addr, hints->ai_dst_len);
 }
 
 static struct addrinfo hints_of(const struct rdma_addrinfo* from) {
@@ -54,24 +68,29 @@ static struct addrinfo hints_of(const struct rdma_addrinfo* from) {
     return made;
 }
 
-int rdma_getaddrinfo(const char* node, const char* service, const struct rdma_addrinfo* hints,
-                     struct rdma_addrinfo** res) {
+static int find_addresses(struct rdma_addrinfo* made, const char* node, const char* service,
+                          const struct rdma_addrinfo* hints) {
     const struct addrinfo wanted = hints_of(hints);
     struct addrinfo* found;
+    int result = getaddrinfo(node, service, &wanted, &found);
+    if (result != 0) return result;
+    result = set_found(made, found, hints);
+    freeaddrinfo(found);
+    return result;
+}
+
+/* Without a name and a number the addresses are those of the hints. */
+int rdma_getaddrinfo(const char* node, const char* service, const struct rdma_addrinfo* hints,
+                     struct rdma_addrinfo** res) {
+    const int has_name = node != NULL || service != NULL;
     struct rdma_addrinfo* made;
     int result;
-    if (node == NULL && service == NULL && hints == NULL) return EAI_NONAME;
-    result = getaddrinfo(node, service, &wanted, &found);
-    if (result != 0) return result;
+    if (!has_name && hints == NULL) return EAI_NONAME;
     made = calloc(1, sizeof *made);
-    if (made == NULL) {
-        freeaddrinfo(found);
-        return EAI_MEMORY;
-    }
+    if (made == NULL) return EAI_MEMORY;
     made->ai_flags = hints != NULL ? hints->ai_flags : 0;
     set_type(made, hints);
-    result = set_addresses(made, found, hints);
-    freeaddrinfo(found);
+    result = has_name ? find_addresses(made, node, service, hints) : set_hints(made, hints);
     if (result != 0) {
         rdma_freeaddrinfo(made);
         return result;

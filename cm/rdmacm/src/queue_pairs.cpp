@@ -10,6 +10,9 @@ namespace irpverbs::rdmacm {
 
 namespace {
 
+// The code of the peer's wait for a receive, 655 ms, as rdma_cm's. Source: IBA 9.7.5.2.8.
+constexpr std::uint8_t rnr_timer = 0;
+
 int modify(cm_id& id, ibv_qp_attr attr, int mask) {
     return irpverbs_ibv_modify_qp(id.qp, &attr, mask);
 }
@@ -51,6 +54,7 @@ int connected_attributes(const cm_id& id, ibv_qp_state state, ibv_qp_attr& attr,
     if (!NT_SUCCESS(status)) return drop_in::error_of(status);
     attr = verbs::as_libibverbs(change);
     mask = static_cast<int>(change.opts);
+    if ((mask & IBV_QP_MIN_RNR_TIMER) != 0) attr.min_rnr_timer = rnr_timer;
     if ((mask & IBV_QP_TIMEOUT) != 0 && id.ack_timeout) attr.timeout = *id.ack_timeout;
     return 0;
 }
