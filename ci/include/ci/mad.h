@@ -143,10 +143,11 @@ typedef struct _IB_MAD_RECEIVE {
    Ownership: the IB_MAD_AGENT is the caller's until CiDeregisterMadAgent completes.
    STATUS_SUCCESS: Information is the IB_MAD_AGENT*. STATUS_SHARING_VIOLATION: another agent of the
    port receives one of these methods. The software HCA allows several agents for communication
-   management and distributes its messages. STATUS_NOT_SUPPORTED: also IB_MAD_RMPP_BY_DRIVER with a
-   driver that does not do it, IB_MAD_RMPP_BY_CLIENT for a class with RMPP that the system below
-   reserves for itself, a port without management, a QP of its own without IB_PORT_MAD_QPS, or
-   methods for OUI 0 where the system below requires an OUI.
+   management, and distributes its messages, and several for Reports of subnet administration, each
+   of which receives all. STATUS_NOT_SUPPORTED: also IB_MAD_RMPP_BY_DRIVER with a driver that does
+   not do it, IB_MAD_RMPP_BY_CLIENT for a class with RMPP that the system below reserves for itself,
+   a port without management, a QP of its own without IB_PORT_MAD_QPS, or methods for OUI 0 where
+   the system below requires an OUI.
    STATUS_INVALID_PARAMETER: also class 0, and an OUI for a class that has none. With a QP of its
    own: also a class, or a P_Key that the port does not have. STATUS_INSUFFICIENT_RESOURCES: also no
    QP is free. */
