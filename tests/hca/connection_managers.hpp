@@ -94,7 +94,8 @@ protected:
         peer.send(to_one(), request(last));
         expect_request(first, last);
     }
-    static constexpr ULONG last = 1000;
+    static constexpr ULONG last = 100'000;
+    static constexpr ib_lid_t unused_lid = 0x4000;
 
     attached hcas;
     open_hca one{hcas.fdo(0)};

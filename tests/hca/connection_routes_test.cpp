@@ -86,6 +86,43 @@ TEST_P(ConnectionRoutes, ManagerRemoved_RequestsOfAnotherManagerStayThere) {
     connect(third, 1, 11); // nothing came before the reply
 }
 
+// A peer that is not there replies to nothing, so that the IDs of such requests would add up.
+TEST_P(ConnectionRoutes, RequestsWithoutReply_OldestIsForgottenAndNoConnection) {
+    constexpr ULONG most = 16'384;
+    mad_client first(one, manager()), second(one, manager());
+    connect(second, 1, 11);
+    second.send(to_two(), request(2));
+    expect_request(peer, 2);
+    second.send(to_two(), request(3));
+    expect_request(peer, 3);
+    for (ULONG id = 4; id <= most + 2; ++id)
+        second.send(to_lid(unused_lid), request(id));
+    peer.send(to_one(), reply(12, 2));
+    EXPECT_EQ(next(first), seen(REP, 2u)) << "forgotten: it reaches the first manager";
+    peer.send(to_one(), reply(13, 3));
+    EXPECT_EQ(next(second), seen(REP, 3u));
+    peer.send(to_one(), message(DREQ, 11, 1));
+    EXPECT_EQ(next(second), seen(DREQ, 1u)) << "a connection is not forgotten";
+}
+
+// Its DREP may never arrive.
+TEST_P(ConnectionRoutes, DisconnectingConnection_IsForgottenAsOthersWithoutReply) {
+    constexpr ULONG most = 16'384;
+    mad_client first(one, manager()), second(one, manager());
+    connect(second, 1, 11);
+    for (int i = 0; i < 2; ++i) { // repeated
+        second.send(to_two(), message(DREQ, 1, 11));
+        EXPECT_EQ(next(peer), seen(DREQ, 11u));
+    }
+    for (ULONG id = 4; id <= most + 1; ++id)
+        second.send(to_lid(unused_lid), request(id));
+    peer.send(to_one(), message(MRA, 11, 1));
+    EXPECT_EQ(next(second), seen(MRA, 1u));
+    second.send(to_lid(unused_lid), request(most + 2));
+    peer.send(to_one(), message(DREP, 11, 1));
+    EXPECT_EQ(next(first), seen(DREP, 1u)) << "forgotten: it reaches the first manager";
+}
+
 TEST_P(ConnectionRoutes, LateRejectionOfTheFirstManager_IsNotSent) {
     mad_client first(one, manager()), second(one, manager());
     peer.send(to_one(), request(5));

@@ -64,6 +64,13 @@ MISTAKES = [
      [("        if (owner_of(sent.local_id()) == nullptr) learn(what);\n", "        learn(what);\n")]),
     ("connection_of_another_manager_forgotten", ROUTES,
      [("    if (owner_of(id) == &by) connections_.erase(id);\n", "    connections_.erase(id);\n")]),
+    ("requests_without_bound", ROUTES, [("            connections_.erase(oldest);\n", "            return;\n")]),
+    ("oldest_connection_forgotten", ROUTES,
+     [("            (!oldest->second.established || oldest->second.disconnecting))", "            true)")]),
+    ("disconnecting_connection_stays", ROUTES,
+     [(" || oldest->second.disconnecting))", "))")]),
+    ("each_repetition_is_counted", ROUTES,
+     [("    if (!std::exchange(found->second.disconnecting, true)) add", "    found->second.disconnecting = true;\n    add")]),
     # ---- the connections of a manager that is removed
     ("passive_connection_is_not_established", ROUTES,
      [("made.established = sent.attribute() == rep;", "made.established = false;")]),

@@ -1,6 +1,7 @@
 #include "connection_routes.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace irpverbs::hca_software {
 
@@ -118,7 +119,9 @@ void connection_routes::note_received(const packet& what, HCA_MAD_AGENT& by,
 // An ID that another agent used belongs to the one that has sent it last.
 void connection_routes::learn(const sent_message& from) {
     const message sent{from.mad};
-    connection& made = connections_[sent.local_id()];
+    const auto [place, is_new] = connections_.try_emplace(sent.local_id());
+    if (is_new) add_unsettled(sent.local_id());
+    connection& made = place->second;
     made.owner = &from.by;
     made.to = from.to;
     if (sent.is_request()) return;
@@ -126,6 +129,23 @@ void connection_routes::learn(const sent_message& from) {
     const auto offered = find_offer(from.to.Lid, req, made.peer_id);
     if (offered != offers_.end()) made.peer_qp = offered->peer_qp;
     made.established = sent.attribute() == rep;
+}
+
+void connection_routes::add_unsettled(ULONG id) {
+    if (unsettled_.size() == most_unsettled) {
+        const auto oldest = connections_.find(unsettled_.front());
+        if (oldest != connections_.end() &&
+            (!oldest->second.established || oldest->second.disconnecting))
+            connections_.erase(oldest);
+        unsettled_.pop_front();
+    }
+    unsettled_.push_back(id);
+}
+
+void connection_routes::note_disconnecting(ULONG id, const HCA_MAD_AGENT& by) {
+    const auto found = connections_.find(id);
+    if (found == connections_.end() || found->second.owner != &by) return;
+    if (!std::exchange(found->second.disconnecting, true)) add_unsettled(id);
 }
 
 void connection_routes::forget(ULONG id, const HCA_MAD_AGENT& by) {
@@ -154,6 +174,9 @@ connection_routes::decision connection_routes::note_sent(const sent_message& wha
                            sent.sidr_status() == sidr_not_supported, all);
     case drep:
         forget(sent.local_id(), what.by);
+        return {};
+    case dreq:
+        note_disconnecting(sent.local_id(), what.by);
         return {};
     default:
         return {};

@@ -6,6 +6,7 @@
 
 #include <ci/driver.h>
 
+#include <deque>
 #include <map>
 
 namespace irpverbs::hca_software {
@@ -69,6 +70,7 @@ private:
         ULONG peer_id = 0;
         ib_qpn_t peer_qp = 0;
         bool established = false;
+        bool disconnecting = false; // its agent has sent a DREQ
     };
     using connections = std::map<ULONG, connection>; // by the own communication ID
 
@@ -82,13 +84,17 @@ private:
         packet* request; // a copy; null: there was one manager
     };
     using offers = std::vector<offer>;
-    static constexpr std::size_t most_offers = 256; // the oldest is forgotten
+    // Peers need not reply: the oldest is forgotten.
+    static constexpr std::size_t most_offers = 256;
+    static constexpr std::size_t most_unsettled = 16'384;
 
     static mad_bytes disconnect_request(const connections::value_type& which);
     offers::iterator find_offer(ib_lid_t from, USHORT attribute, ULONG id);
     void erase(offers::iterator which);
     HCA_MAD_AGENT* owner_of(ULONG id) const;
     void learn(const sent_message& from);
+    void add_unsettled(ULONG id);
+    void note_disconnecting(ULONG id, const HCA_MAD_AGENT& by);
     void forget(ULONG id, const HCA_MAD_AGENT& by);
     decision close_offer(const sent_message& with, USHORT request, ULONG id,
                          bool is_unknown_service, managers all);
@@ -96,7 +102,8 @@ private:
 
     packet_pool& packets_;
     connections connections_;
-    offers offers_; // the oldest first; none without a registered agent
+    std::deque<ULONG> unsettled_; // IDs of connections that no reply need follow, the oldest first
+    offers offers_;               // the oldest first; none without a registered agent
 };
 
 /// Changes a message to a port without a manager into its response: the rejection of a request, or
