@@ -1,8 +1,8 @@
 // A closed object is freed memory: a verb that is called on it is reported, with the closing verb.
 #include "qp_hca.hpp"
 
-#include <irp/testing/explore.hpp>
 #include <support/findings.hpp>
+#include <support/one_run.hpp>
 
 namespace {
 
@@ -11,10 +11,7 @@ using namespace irpverbs::testing;
 /// The report of a run that calls `again` after an object has been closed; "": none.
 template <class Body>
 std::string report_of(const Body& body) {
-    irpverbs::dispatch::explore_options once;
-    once.random_runs = 1;
-    once.pct_runs = once.shrink_budget = 0;
-    const auto summary = irpverbs::irp::explore(once, [&](irpverbs::dispatch::sim_machine& sim) {
+    return report_of_one_run([&](irpverbs::dispatch::sim_machine& sim) {
         qp_hca hca;
         sim.spawn("client", [&] {
             IB_CA* const ca = open_ca(hca.fdo);
@@ -23,7 +20,6 @@ std::string report_of(const Body& body) {
         });
         sim.run();
     });
-    return summary.failure ? summary.failure->what : "";
 }
 
 void expect_use_of_freed_memory(const std::string& report) {

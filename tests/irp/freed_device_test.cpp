@@ -1,8 +1,8 @@
 // A deleted device and its extension are freed memory, and so is the object of an unloaded driver.
 #include <irp/testing/driver.hpp>
-#include <irp/testing/explore.hpp>
 #include <irp/wdm.h>
 #include <support/findings.hpp>
+#include <support/one_run.hpp>
 
 #include <gtest/gtest.h>
 
@@ -14,14 +14,10 @@ using irpverbs::testing::rule_in;
 /// The report of one run of the body; "": none.
 template <class Body>
 std::string report_of(const Body& body) {
-    irpverbs::dispatch::explore_options once;
-    once.random_runs = 1;
-    once.pct_runs = once.shrink_budget = 0;
-    const auto summary = irpverbs::irp::explore(once, [&](sim_machine& sim) {
+    return irpverbs::testing::report_of_one_run([&](sim_machine& sim) {
         sim.spawn("driver", body);
         sim.run();
     });
-    return summary.failure ? summary.failure->what : "";
 }
 
 // The driver keeps the address of its extension.

@@ -2,16 +2,8 @@
 
 #include "hooks.hpp"
 
-#include <functional>
-
 namespace irpverbs::irp::verify {
 namespace {
-
-// Stacks grow down: true for an address between the caller and the frame that called the routine.
-bool is_on_stack(const frame& by, const void* caller, const void* object) {
-    const std::less<> below;
-    return below(caller, object) && below(object, &by);
-}
 
 // The owner of the IRP may remove it from the queue at the same time; the sanitizers ignore that.
 [[gnu::no_sanitize_thread]] const void* key_of(const IRP& irp) {

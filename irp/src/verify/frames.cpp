@@ -7,6 +7,8 @@
 #include <dispatch/support/locals.hpp>
 #include <dispatch/thread.h>
 
+#include <functional>
+
 namespace irpverbs::irp::verify {
 namespace {
 
@@ -32,6 +34,11 @@ frame_scope::frame_scope(core::processor& self, frame& mine) : self_(self), mine
 frame_scope::~frame_scope() {
     innermost_frame.of(self_) = mine_.outer;
     if (mine_.irp != nullptr) irp_tracker::of(self_).dereference(*mine_.irp);
+}
+
+bool is_on_stack(const frame& of, const void* depth, const void* object) {
+    const std::less<> below;
+    return below(depth, object) && below(object, &of);
 }
 
 frame* context_of(core::processor& self) {

@@ -62,6 +62,9 @@ private:
     frame& mine_;
 };
 
+/// True of an object on the stack of the routine, which is as deep as `depth`. Stacks grow down.
+bool is_on_stack(const frame& of, const void* depth, const void* object);
+
 /// The innermost routine that the caller is in; null outside of every routine, and in a DPC that
 /// interrupted one.
 frame* context_of(core::processor& self);

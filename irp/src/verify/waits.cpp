@@ -1,7 +1,5 @@
 #include "waits.hpp"
 
-#include <functional>
-
 namespace irpverbs::irp::verify {
 namespace {
 
@@ -11,11 +9,8 @@ bool is_bound(const record& irp) {
 
 bool is_control(const record& irp) { return irp.made == origin::built_device_control; }
 
-// Stacks grow down: true for an address between the sending of the request and the frame that
-// called the routine.
 bool was_on_stack(const frame& mine, const void* object) {
-    const std::less<> below;
-    return object != nullptr && below(mine.bound_depth, object) && below(object, &mine);
+    return object != nullptr && is_on_stack(mine, mine.bound_depth, object);
 }
 
 std::string hang_report(rule which, const record& irp, const std::string& text) {

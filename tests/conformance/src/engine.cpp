@@ -71,20 +71,13 @@ private:
             sim.spawn("case", [&] { reason = play(settings_, case_); });
             sim.run();
         };
-        expect_passed(options, body);
+        testing::expect_all_explored(options, body);
         if (reason || HasFailure()) return reason.value_or("");
         options.random_runs = options.pct_runs = random_schedules(case_.kind, settings_.seeds);
         options.exhaustive_runs = case_.kind == kind::race ? settings_.seeds : 0;
         options.preemption_bound = 2;
-        expect_passed(options, body);
+        testing::expect_all_explored(options, body);
         return {};
-    }
-
-    // A count of schedules from the command line is made in each build.
-    template <class Body>
-    static void expect_passed(const dispatch::explore_options& options, const Body& body) {
-        const auto summary = testing::run_exploration(options, body);
-        EXPECT_TRUE(summary.passed()) << summary.text();
     }
 
     std::string run_for_real() {

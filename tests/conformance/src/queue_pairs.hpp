@@ -26,14 +26,19 @@ private:
 /// A memory region; the destructor deregisters it.
 class mr {
 public:
-    mr(IB_PD* parent, const ib_mr_create_t& wanted)
-        : mr_(reinterpret_cast<IB_MR*>(must(register_mr(parent, &wanted)))) {}
-    ~mr() { EXPECT_STATUS(verb_call(deregister_mr(mr_)).status(), STATUS_SUCCESS); }
+    explicit mr(const verb& registers) : mr_(reinterpret_cast<IB_MR*>(must(registers))) {}
+    mr(IB_PD* parent, const ib_mr_create_t& wanted) : mr(register_mr(parent, &wanted)) {}
+    ~mr() {
+        if (mr_ != nullptr) deregister();
+    }
     mr(const mr&) = delete;
     mr& operator=(const mr&) = delete;
 
     operator IB_MR*() const { return mr_; }
     IB_MR* operator->() const { return mr_; }
+    void deregister() {
+        EXPECT_STATUS(status_of(deregister_mr(std::exchange(mr_, nullptr))), STATUS_SUCCESS);
+    }
 
 private:
     IB_MR* mr_;

@@ -18,31 +18,11 @@ struct alignas(page) page_memory {
     std::array<std::array<UCHAR, page>, pages> bytes{};
 };
 
-/// A region for fast registration; the destructor deregisters it.
-class fast_mr {
-public:
-    explicit fast_mr(IB_PD* parent, ULONG most = pages)
-        : mr_(reinterpret_cast<IB_MR*>(must(allocate_frmr(parent, most)))) {}
-    ~fast_mr() {
-        if (mr_ != nullptr) deregister();
-    }
-    fast_mr(const fast_mr&) = delete;
-    fast_mr& operator=(const fast_mr&) = delete;
-
-    operator IB_MR*() const { return mr_; }
-    IB_MR* operator->() const { return mr_; }
-    void deregister() {
-        EXPECT_STATUS(status_of(deregister_mr(std::exchange(mr_, nullptr))), STATUS_SUCCESS);
-    }
-
-private:
-    IB_MR* mr_;
-};
-
 /// Two connected queue pairs, and a region for the memory of the other end: its pages in reverse
 /// order, behind the first 40 bytes.
 struct fast_scene : transfer_scene {
-    explicit fast_scene(const world& here) : transfer_scene(here), region(domain) {
+    explicit fast_scene(const world& here)
+        : transfer_scene(here), region(allocate_frmr(domain, pages)) {
         for (ULONG i = 0; i < pages; ++i)
             list[i] = static_cast<ULONGLONG>(
                 reinterpret_cast<std::uintptr_t>(memory->bytes[pages - 1 - i].data()));
@@ -93,13 +73,13 @@ struct fast_scene : transfer_scene {
 
     std::unique_ptr<page_memory> memory = std::make_unique<page_memory>();
     std::array<ULONGLONG, pages> list{};
-    fast_mr region;
+    mr region;
 };
 
 void allocated_domain_is_busy(world& here) {
     const ca opened(here);
     const pd domain(opened);
-    const fast_mr region(domain);
+    const mr region(allocate_frmr(domain, pages));
     EXPECT_NE(region->LKey, 0u);
     EXPECT_STATUS(status_of(deallocate_pd(domain)), STATUS_DEVICE_BUSY);
     ib_mr_attr_t attr{};
@@ -118,7 +98,7 @@ void wrong_number_of_pages_is_refused(world& here) {
     EXPECT_STATUS(status_of(allocate_frmr(domain, 0)), STATUS_INVALID_PARAMETER);
     EXPECT_STATUS(status_of(allocate_frmr(domain, limits.MaxFastRegistrationPages + 1)),
                   STATUS_INVALID_PARAMETER);
-    const fast_mr most(domain, limits.MaxFastRegistrationPages);
+    const mr most(allocate_frmr(domain, limits.MaxFastRegistrationPages));
 }
 
 void user_has_no_physical_addresses(world& here) {
@@ -180,7 +160,7 @@ void wrong_registration_fails(world& here) {
 void region_of_another_domain_fails(world& here) {
     fast_scene scene(here);
     const pd domain(scene.opened);
-    const fast_mr region(domain);
+    const mr region(allocate_frmr(domain, pages));
     ib_send_wr_t what = scene.registration(0x21);
     what.fast_reg.rkey = region->LKey;
     scene.other.post(what);

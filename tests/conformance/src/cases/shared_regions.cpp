@@ -21,26 +21,6 @@ ULONGLONG number(const void* at) {
     return static_cast<ULONGLONG>(reinterpret_cast<std::uintptr_t>(at));
 }
 
-/// A region that a verb has registered; the destructor deregisters it.
-class region {
-public:
-    explicit region(const verb& registers) : mr_(reinterpret_cast<IB_MR*>(must(registers))) {}
-    ~region() {
-        if (mr_ != nullptr) deregister();
-    }
-    region(const region&) = delete;
-    region& operator=(const region&) = delete;
-
-    operator IB_MR*() const { return mr_; }
-    IB_MR* operator->() const { return mr_; }
-    void deregister() {
-        EXPECT_STATUS(status_of(deregister_mr(std::exchange(mr_, nullptr))), STATUS_SUCCESS);
-    }
-
-private:
-    IB_MR* mr_;
-};
-
 /// Three pages: the region's first is the last one, then the first two.
 struct three_pages {
     struct alignas(page) memory {
@@ -80,7 +60,7 @@ ib_mr_attr_t attributes(IB_MR* of) {
 void peer_reaches_the_pages(world& here) {
     region_scene scene(here);
     three_pages memory;
-    const region pages(register_pmr(scene.domain, &memory.wanted));
+    const mr pages(register_pmr(scene.domain, &memory.wanted));
     EXPECT_EQ(scene.write(pages->RKey, base + begin + length - 5000, 5000), ULONG{IB_WC_SUCCESS});
     for (ULONG i = 0; i < 5000; ++i)
         ASSERT_EQ(memory.at(length - 5000 + i), scene.one.memory[i]) << i;
@@ -92,7 +72,7 @@ void peer_reaches_the_pages(world& here) {
 void segment_reaches_the_pages(world& here) {
     transfer_scene scene(here);
     three_pages memory;
-    const region pages(register_pmr(scene.domain, &memory.wanted));
+    const mr pages(register_pmr(scene.domain, &memory.wanted));
     const ULONG border = page - begin;
     memory.at(border - 1) = 0x77; // the last byte of the first page
     memory.at(border) = 0x78;
@@ -108,7 +88,7 @@ void segment_reaches_the_pages(world& here) {
 void key_of_pages_is_not_invalidated(world& here) {
     region_scene scene(here);
     three_pages memory;
-    const region pages(register_pmr(scene.domain, &memory.wanted));
+    const mr pages(register_pmr(scene.domain, &memory.wanted));
     ib_send_wr_t what{};
     what.wr_id = 3;
     what.wr_type = WR_LOCAL_INV;
@@ -123,7 +103,7 @@ void wrong_pages_are_refused(world& here) {
     const ca opened(here);
     const pd domain(opened);
     three_pages memory;
-    const region good(register_pmr(domain, &memory.wanted));
+    const mr good(register_pmr(domain, &memory.wanted));
     const auto refuses = [&](auto&& change) {
         ib_phys_create_t wrong = memory.wanted;
         change(wrong);
@@ -172,7 +152,7 @@ void shared_region_has_own_keys_rights_and_address(world& here) {
     region_scene scene(here);
     sharing memory(scene.domain, IB_AC_RDMA_READ);
     const ib_smr_create_t wanted = memory.wanted();
-    const region shares(register_smr(scene.domain, &wanted));
+    const mr shares(register_smr(scene.domain, &wanted));
     EXPECT_NE(shares->LKey, memory.of_bytes->LKey);
     const ib_mr_attr_t attr = attributes(shares);
     EXPECT_EQ(attr.local_lb, base);
@@ -189,7 +169,7 @@ void shared_region_ends_where_the_other_does(world& here) {
     region_scene scene(here);
     sharing memory(scene.domain);
     const ib_smr_create_t wanted = memory.wanted();
-    const region shares(register_smr(scene.domain, &wanted));
+    const mr shares(register_smr(scene.domain, &wanted));
     EXPECT_EQ(scene.write(shares->RKey, base + shared_length - 63),
               ULONG{IB_WC_REMOTE_ACCESS_ERROR});
 }
@@ -197,10 +177,10 @@ void shared_region_ends_where_the_other_does(world& here) {
 void shared_pages_are_reached(world& here) {
     region_scene scene(here);
     three_pages memory;
-    const region pages(register_pmr(scene.domain, &memory.wanted));
+    const mr pages(register_pmr(scene.domain, &memory.wanted));
     constexpr ULONGLONG elsewhere = 2 * base + begin;
     const ib_smr_create_t wanted{pages, pointer(elsewhere), writable};
-    region shares(register_smr(scene.domain, &wanted));
+    mr shares(register_smr(scene.domain, &wanted));
     const ib_smr_create_t shifted{pages, pointer(elsewhere + 8), writable};
     EXPECT_STATUS(status_of(register_smr(scene.domain, &shifted)), STATUS_INVALID_PARAMETER);
     EXPECT_EQ(scene.write(shares->RKey, elsewhere + page - 8), ULONG{IB_WC_SUCCESS});
@@ -215,9 +195,9 @@ void other_region_is_held(world& here) {
     const pd second(opened);
     std::array<UCHAR, 64> bytes{};
     const ib_mr_create_t created{bytes.data(), bytes.size(), writable};
-    region other(register_mr(domain, &created));
+    mr other(register_mr(domain, &created));
     const ib_smr_create_t wanted{other, bytes.data(), 0};
-    region shares(register_smr(second, &wanted));
+    mr shares(register_smr(second, &wanted));
     EXPECT_STATUS(status_of(deregister_mr(other)), STATUS_DEVICE_BUSY);
     const ib_mr_mod_t change{IB_MR_MOD_ACCESS, nullptr, {nullptr, 0, 0}};
     EXPECT_STATUS(status_of(modify_mr(other, &change)), STATUS_DEVICE_BUSY);
@@ -233,7 +213,7 @@ void wrong_sharing_is_refused(world& here) {
     const pd far(stranger);
     const sharing memory(domain);
     const ib_smr_create_t good = memory.wanted();
-    const region shares(register_smr(domain, &good));
+    const mr shares(register_smr(domain, &good));
     EXPECT_STATUS(status_of(register_smr(far, &good)), STATUS_INVALID_PARAMETER);
     const ib_smr_create_t none{nullptr, pointer(base), 0};
     EXPECT_STATUS(status_of(register_smr(domain, &none)), STATUS_INVALID_PARAMETER);
@@ -243,7 +223,7 @@ void wrong_sharing_is_refused(world& here) {
     EXPECT_STATUS(status_of(register_smr(domain, &beyond)), STATUS_INVALID_PARAMETER);
     const ib_smr_create_t denied = memory.wanted(IB_AC_RDMA_WRITE);
     EXPECT_STATUS(status_of(register_smr(domain, &denied)), STATUS_ACCESS_DENIED);
-    const region fast(allocate_frmr(domain, 4));
+    const mr fast(allocate_frmr(domain, 4));
     const ib_smr_create_t without_pages{fast, pointer(base), 0};
     EXPECT_STATUS(status_of(register_smr(domain, &without_pages)), STATUS_INVALID_DEVICE_REQUEST);
 }
