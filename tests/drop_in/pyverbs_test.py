@@ -14,9 +14,6 @@ from drop_in import Daemon, environment
 sys.path.append(str(Path(__file__).resolve().parent.parent / "verbs"))
 import rdma_core
 
-# The cases with datagrams are left out: a datagram is lost now and then that is sent at once after the other process
-# has posted the receive for it.
-#
 # The package finds the address of a device in sysfs, which has no simulated device; and it forks a process that
 # uses a device, whose children could not use one. Here the processes are started anew.
 RUN = """
@@ -40,8 +37,6 @@ get_context = multiprocessing.get_context
 multiprocessing.get_context = lambda method: get_context("spawn")
 
 parser.parse_args()
-for name in [name for name in vars(CMTestCase) if name.startswith("test_") and ("udp" in name or "multicast" in name)]:
-    delattr(CMTestCase, name)
 result = unittest.main(module=tests.test_rdmacm, exit=False).result
 print(json.dumps({"run": result.testsRun, "skipped": [str(test) for test, _ in result.skipped],
                   "failed": [str(test) + text for test, text in result.failures + result.errors]}))
@@ -52,7 +47,7 @@ print(json.dumps({"run": result.testsRun, "skipped": [str(test) for test, _ in r
 class Pyverbs(unittest.TestCase):
     maxDiff = None
 
-    def test_rdmacm_over_reliable_connections_passes(self):
+    def test_rdmacm_passes(self):
         daemon = Daemon(self)
         with tempfile.TemporaryDirectory() as folder:
             rdma_core.unpack(Path(folder))
@@ -62,7 +57,7 @@ class Pyverbs(unittest.TestCase):
         result = json.loads(done.stdout.splitlines()[-1])
         self.assertEqual(result["failed"], [], done.stdout)
         self.assertEqual(result["skipped"], [])
-        self.assertGreaterEqual(result["run"], 6)
+        self.assertGreaterEqual(result["run"], 10)
 
 
 if __name__ == "__main__":

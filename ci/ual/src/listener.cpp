@@ -82,10 +82,35 @@ void listener::notify_if_ended() {
     if (stopping_.load() && threads_ == 0) KeSetEvent(&ended_, IO_NO_INCREMENT, FALSE);
 }
 
+// Throws std::bad_alloc, without effect.
+void listener::insert(served_connection& made) {
+    const spin_guard guard(lock_);
+    connections_.push_back(made);
+    try {
+        for (served_connection& each : connections_) {
+            if (&each == &made) continue;
+            each.others().add(made.receives());
+            made.others().add(each.receives());
+        }
+    } catch (const std::bad_alloc&) {
+        erase(made);
+        throw;
+    }
+    ++threads_;
+    if (stopping_.load()) made.stop();
+}
+
+// Under the lock.
+void listener::erase(served_connection& ended) {
+    connections_.erase(connections_.iterator_to(ended));
+    for (served_connection& each : connections_)
+        each.others().remove(ended.receives());
+}
+
 void listener::remove(served_connection& ended) {
     {
         const spin_guard guard(lock_);
-        connections_.erase(connections_.iterator_to(ended));
+        erase(ended);
     }
     user& whose = ended.owner_user();
     delete &ended;
@@ -124,6 +149,13 @@ user* listener::user_of(uid_t uid) {
     return found != users_.end() ? &*found : &users_.emplace_back(uid, limits_);
 }
 
+served_connection* listener::make_connection(unique_descriptor socket, const ucred& peer,
+                                             user& whose, NTSTATUS status) {
+    auto made = std::make_unique<served_connection>(*this, std::move(socket), peer, whose, status);
+    insert(*made);
+    return made.release();
+}
+
 void listener::accept_one(unique_descriptor socket) try {
     ucred peer{};
     if (!ci::detail::peer_of(socket.get(), peer)) return;
@@ -133,17 +165,16 @@ void listener::accept_one(unique_descriptor socket) try {
         numbers_.refused.fetch_add(1);
         return;
     }
-    auto made = std::make_unique<served_connection>(
-        *this, std::move(socket), peer, whose, allowed ? STATUS_SUCCESS : STATUS_ACCESS_DENIED);
-    numbers_.accepted.fetch_add(1);
-    {
-        const spin_guard guard(lock_);
-        connections_.push_back(*made);
-        ++threads_;
-        if (stopping_.load()) made->stop();
+    served_connection* made = nullptr;
+    try {
+        made = make_connection(std::move(socket), peer, whose,
+                               allowed ? STATUS_SUCCESS : STATUS_ACCESS_DENIED);
+    } catch (const std::bad_alloc&) {
+        whose.connections.give_back();
+        throw;
     }
-    served_connection& started = *made.release();
-    if (!started.start()) remove(started);
+    numbers_.accepted.fetch_add(1);
+    if (!made->start()) remove(*made);
 } catch (const std::bad_alloc&) {
     numbers_.refused.fetch_add(1);
 }

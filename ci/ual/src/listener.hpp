@@ -40,6 +40,10 @@ private:
     static void run(void* self);
     void accept_all();
     void accept_one(ci::detail::unique_descriptor socket);
+    served_connection* make_connection(ci::detail::unique_descriptor socket, const ucred& peer,
+                                       user& whose, NTSTATUS status);
+    void insert(served_connection& made);
+    void erase(served_connection& ended);
     bool is_allowed(uid_t uid) const;
     user* user_of(uid_t uid);
 

@@ -46,7 +46,8 @@ bool served_connection::handle_request(int via, const wire::header& head, messag
     return true;
 }
 
-// This thread alone begins to destroy objects, so those of a post remain during the call. A client
+// This thread alone begins to destroy objects, so those of a post remain during the call; other
+// threads use those of receives, and find_object() waits for them. A client
 // awaits each reply before its next call: a socket without room for it is a violation.
 bool served_connection::handle_posts(int via, message received) {
     wire::posted reply;
@@ -84,7 +85,7 @@ NTSTATUS served_connection::open(served_request& request, std::uint64_t guid) {
     data_ = ci::detail::unique_descriptor(ends[0]);
     request.passed[static_cast<std::size_t>(wire::open_descriptor::calls)] =
         ci::detail::unique_descriptor(ends[1]);
-    posts_.make_ring(ring_quota_, request.passed);
+    posts_.make_rings(ring_quota_, request.passed);
     hca_ = hca;
     request.object = hca;
     return STATUS_SUCCESS;
@@ -109,6 +110,7 @@ NTSTATUS served_connection::find_object(served_request& request, const incoming&
     case action::ends:
         request.place = objects_.begin_end(from.verb->type(), from.head.object);
         request.object = request.place != nullptr ? request.place->object : nullptr;
+        posts_.receives().await_others(); // those that found it before
         break;
     default:
         request.object = objects_.object_of(from.verb->type(), from.head.object);

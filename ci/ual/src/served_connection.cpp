@@ -171,7 +171,7 @@ bool served_connection::handle(int via, message received) {
     if (!is_clean(head)) return violation();
     if (!greeted_) return head.what == wire::kind::hello ? greet(received) : violation();
     if (head.what == wire::kind::post) return handle_posts(via, received);
-    if (head.what == wire::kind::bell) return true; // the thread looks at the ring next
+    if (head.what == wire::kind::bell) return true; // the thread looks at the rings next
     // Posts that the client made before a message take effect before it.
     if (!posts_.post_all()) return violation();
     switch (head.what) {

@@ -51,6 +51,8 @@ public:
     void send_event();
 
     user& owner_user() const { return user_; }
+    served_receives& receives() { return posts_.receives(); }
+    receives_of_others& others() { return posts_.others(); }
     /// Adds what it has to the present numbers. IRQL: <= DISPATCH_LEVEL.
     void count(UAL_COUNTERS& into) const;
     std::string description() const;

@@ -48,6 +48,7 @@ void served_connection::tear_down() {
         out_.pop_front();
         release(unsent);
     }
+    posts_.receives().close();
     destroy_objects();
 }
 

@@ -16,7 +16,7 @@ namespace irpverbs::hca_user {
 
 using ci::crossing::message;
 using ci::crossing::object_type;
-using ci::crossing::post_ring;
+using ci::crossing::post_rings;
 using dispatch::detail::spin_guard;
 namespace wire = ci::wire;
 
@@ -84,22 +84,28 @@ bool connection::begin(user_object& object, std::uint64_t handle) {
 
 // Before it is opened, no other thread uses what this sets.
 bool connection::begin_calls() {
-    using ci::detail::shared_memory;
     data_ = std::move(passed_[static_cast<std::size_t>(wire::open_descriptor::calls)]);
-    auto& own = passed_[static_cast<std::size_t>(wire::open_descriptor::posts_of_client)];
-    auto& daemons = passed_[static_cast<std::size_t>(wire::open_descriptor::posts_of_daemon)];
-    if (own) {
-        own_posts_ = shared_memory::map(own, shared_memory::others::may_write);
-        daemons_posts_ = shared_memory::map(daemons, shared_memory::others::may_read);
-        if (own_posts_.bytes().size() < sizeof(post_ring::client_part) ||
-            daemons_posts_.bytes().size() < sizeof(post_ring::daemon_part))
-            return false;
-        ring_.emplace(
-            *reinterpret_cast<post_ring::client_part*>(own_posts_.bytes().data()),
-            *reinterpret_cast<const post_ring::daemon_part*>(daemons_posts_.bytes().data()));
-    }
+    if (!map_rings()) return false;
     opened_.store(static_cast<bool>(data_));
     return opened_.load();
+}
+
+bool connection::map_rings() {
+    using ci::detail::shared_memory;
+    auto& own = passed_[static_cast<std::size_t>(wire::open_descriptor::posts_of_client)];
+    auto& daemons = passed_[static_cast<std::size_t>(wire::open_descriptor::posts_of_daemon)];
+    if (!own) return true;
+    own_posts_ = shared_memory::map(own, shared_memory::others::may_write);
+    daemons_posts_ = shared_memory::map(daemons, shared_memory::others::may_read);
+    if (own_posts_.bytes().size() < sizeof(post_rings::client_part) ||
+        daemons_posts_.bytes().size() < sizeof(post_rings::daemon_part))
+        return false;
+    auto& written = *reinterpret_cast<post_rings::client_part*>(own_posts_.bytes().data());
+    const auto& read =
+        *reinterpret_cast<const post_rings::daemon_part*>(daemons_posts_.bytes().data());
+    sends_.emplace(written.sends, read.sends);
+    receives_.emplace(written.receives, read.receives);
+    return true;
 }
 
 // Without memory for the counts, posts are calls.

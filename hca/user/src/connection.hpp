@@ -102,6 +102,7 @@ private:
     bool handle(ci::crossing::message received);
     bool welcome(ci::crossing::message received);
     bool begin_calls();
+    bool map_rings();
     void begin_counts(user_object& object);
     void report_events();
     expected_reply* take(std::uint64_t id);
@@ -133,9 +134,10 @@ private:
     ci::detail::unique_descriptor data_;
     std::vector<std::byte> post_buffer_;
     std::vector<std::byte> data_buffer_;
-    ci::detail::shared_memory own_posts_; // the parts of the ring; empty: posts are calls
+    ci::detail::shared_memory own_posts_; // the parts of the rings; empty: posts are calls
     ci::detail::shared_memory daemons_posts_;
-    std::optional<ci::crossing::post_producer> ring_;
+    std::optional<ci::crossing::post_producer> sends_;
+    std::optional<ci::crossing::post_producer> receives_;
 
     KSPIN_LOCK lock_ = 0; // guards all below
     replies expected_;

@@ -1,4 +1,4 @@
-// Posts. Work requests that the daemon will certainly post are put into the ring; the others, and
+// Posts. Work requests that the daemon will certainly post are put into a ring; the others, and
 // the bindings of windows, are calls of the daemon, which returns how many of a list were posted.
 #include "connection.hpp"
 #include "provider/data_path.hpp"
@@ -165,17 +165,18 @@ NTSTATUS post_shared_receive(void* queue, ib_recv_wr_t* list, ib_recv_wr_t** fai
 // Returns the first work request that has to be a call.
 template <class Queue, class Work>
 Work* connection::post_in_ring(const Queue& queue, Work* list) {
-    if (!ring_ || failure_.load() != STATUS_SUCCESS) return list;
+    auto& ring = ci::wire::is_receive(Queue::kind) ? receives_ : sends_;
+    if (!ring || failure_.load() != STATUS_SUCCESS) return list;
     while (list != nullptr && queue.is_certain(*list)) {
-        const std::span<std::byte> room = ring_->room();
+        const std::span<std::byte> room = ring->room();
         if (room.empty()) return list;
         post_writer made(room, Queue::kind, 0, queue.handle());
         for (; list != nullptr && queue.is_certain(*list) && queue.add(made, *list);
              list = list->p_next)
             queue.count(*list);
         if (made.count() == 0) return list;
-        ring_->publish(made.finish().size());
-        if (ring_->must_wake()) ring_bell();
+        ring->publish(made.finish().size());
+        if (ring->must_wake()) ring_bell();
     }
     return list;
 }

@@ -105,9 +105,10 @@ struct hostile_posts : raw_ca {
         : raw_ca(serving),
           mapped(ci::detail::shared_memory::map(received(wire::open_descriptor::posts_of_client),
                                                 ci::detail::shared_memory::others::may_write)) {}
-    ring::client_part& part() {
-        return *reinterpret_cast<ring::client_part*>(mapped.bytes().data());
+    ci::crossing::post_rings::client_part& parts() {
+        return *reinterpret_cast<ci::crossing::post_rings::client_part*>(mapped.bytes().data());
     }
+    ring::client_part& part() { return parts().sends; }
     void wake() { send(wire::header{wire::kind::bell, 0, {}, 0}); }
 
     const ci::detail::shared_memory mapped;

@@ -1,6 +1,7 @@
-// The ring through which a client passes its work requests to a daemon without a system call:
+// The rings through which a client passes its work requests to a daemon without a system call:
 // messages of wire::kind::post, one behind the other, in memory that the client writes. One process
-// writes it and one thread reads it. docs/decisions/process-boundary.md has the protocol.
+// writes a ring and one thread at a time reads it. docs/decisions/process-boundary.md has the
+// protocol.
 #ifndef IRPVERBS_CI_SUPPORT_POST_RING_HPP
 #define IRPVERBS_CI_SUPPORT_POST_RING_HPP
 
@@ -42,6 +43,19 @@ struct post_ring {
     static constexpr std::size_t place_of(std::uint64_t count) { return count % capacity; }
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+
+/// The rings of a connection. Receives have one of their own, since the daemon posts those of all
+/// connections before it posts a send that was passed later.
+struct post_rings {
+    struct client_part {
+        post_ring::client_part sends; // and bindings
+        post_ring::client_part receives;
+    };
+    struct daemon_part {
+        post_ring::daemon_part sends;
+        post_ring::daemon_part receives;
+    };
+};
 
 /// The client's end. Its caller serialises all calls.
 class post_producer {
@@ -107,13 +121,23 @@ private:
 };
 
 /// The daemon's end. Nothing in the client's part is believed: each byte is read once, and what was
-/// read is checked. One thread calls it.
+/// read is checked. Its caller serialises all calls but `has_work`.
 class post_consumer {
 public:
     post_consumer(const post_ring::client_part& of_client, post_ring::daemon_part& own)
         : of_client_(of_client), own_(own) {}
 
     enum class found { nothing, record, violation };
+
+    /// Looks at the client's count when all messages that it has seen are removed. True: there are
+    /// messages, and all that their client knew to be passed before them, in any ring, is visible.
+    bool see() {
+        if (has_seen()) return true;
+        before_shared_access(&of_client_.produced);
+        seen_ = of_client_.produced.load(std::memory_order_acquire);
+        return has_seen();
+    }
+    bool has_seen() const { return seen_ != consumed_; }
 
     /// Copies the next message, which stays in the ring until `remove`. `into`: at least
     /// post_ring::max_message bytes, 8-aligned. A message that is returned again may differ.
@@ -134,9 +158,13 @@ public:
         own_.consumed.store(consumed_, std::memory_order_release);
     }
 
+    /// False: each message that the client had passed before the call was removed. Any thread may
+    /// call this.
     bool has_work() const {
         before_shared_access(&of_client_.produced);
-        return of_client_.produced.load(std::memory_order_acquire) != consumed_;
+        const std::uint64_t produced = of_client_.produced.load(std::memory_order_acquire);
+        before_shared_access(&own_.consumed);
+        return produced != own_.consumed.load(std::memory_order_acquire);
     }
     /// True: the client wakes the daemon for what it posts from now on. False: there is work.
     bool begin_sleep() {
@@ -165,9 +193,8 @@ private:
     // A gap returns `nothing`, and its size in record_.
     found look_at(std::span<std::byte> into, std::size_t& size) {
         record_ = 0;
-        before_shared_access(&of_client_.produced);
-        const std::uint64_t used = of_client_.produced.load(std::memory_order_acquire) - consumed_;
-        if (used == 0) return found::nothing;
+        if (!see()) return found::nothing;
+        const std::uint64_t used = seen_ - consumed_;
         if (used > post_ring::capacity || used % 8 != 0) return found::violation;
         const std::size_t place = post_ring::place_of(consumed_);
         const std::size_t behind = post_ring::capacity - place;
@@ -196,6 +223,7 @@ private:
     const post_ring::client_part& of_client_;
     post_ring::daemon_part& own_;
     std::uint64_t consumed_ = 0;
+    std::uint64_t seen_ = 0;   // the client's count, as it was seen last
     std::uint64_t record_ = 0; // bytes of what `look` has found
     std::uint64_t sleeps_ = 0;
 };

@@ -13,7 +13,7 @@ namespace irpverbs::ci::wire {
 
 inline constexpr std::uint32_t magic = 0x56505249; // "IRPV"
 /// Grows with each change of a message or of a structure that crosses.
-inline constexpr std::uint16_t version = 4;
+inline constexpr std::uint16_t version = 5;
 
 /// Bytes of a message. A socket of the default size holds one of them.
 inline constexpr std::size_t max_message = 160 * 1024;
@@ -31,14 +31,14 @@ enum class kind : std::uint8_t {
     request,   // a verb
     reply,     // its completion
     cancel,    // cancels the request of that id: a header; has no reply
-    post,      // work requests, on the socket for calls or in the ring for posts
-    posted,    // the reply to them; those in the ring have none
-    bell,      // a header: the client has put work requests into the ring of a daemon that sleeps
+    post,      // work requests, on the socket for calls or in a ring for posts
+    posted,    // the reply to them; those in a ring have none
+    bell,      // a header: the client has put work requests into a ring of a daemon that sleeps
     event      // a header: the daemon has reported a completion event in a ring of completions
 };
 
 /// The descriptors that go with the reply of CiOpenCa: the socket for calls, and the parts of the
-/// ring for posts, of which the last two may be missing.
+/// rings for posts, of which the last two may be missing.
 enum class open_descriptor : std::size_t { calls, posts_of_client, posts_of_daemon };
 /// The descriptors of CiCreateCq and CiResizeCq: the ring, and of CiCreateCq the client's part. A
 /// queue without a ring is polled and armed by requests.
@@ -104,6 +104,10 @@ struct reply {
 
 /// The kinds of posts.
 enum class work : std::uint8_t { send = 1, receive, shared_receive, bind };
+
+constexpr bool is_receive(work what) {
+    return what == work::receive || what == work::shared_receive;
+}
 
 /// Behind it lie `count` work requests: a `send_work`, `receive_work` or `bind_work` each, followed
 /// by its segments and its inline data, padded to 8 bytes.
