@@ -9,7 +9,7 @@ class IbPing(TwoProcesses):
     def setUp(self):
         super().setUp()
         self.server = self.start("host2", "ibping", "-S")
-        while "1 open HCAs" not in self.daemon.status() or not are_idle(self.server, self.daemon.process):
+        while self.daemon.status().startswith("0 open HCAs") or not are_idle(self.server, self.daemon.process):
             self.assertIsNone(self.server.poll(), "the server ended")
 
     def test_pings_reach_a_lid_and_a_guid(self):

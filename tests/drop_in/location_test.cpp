@@ -1,6 +1,7 @@
 // The value of IRPVERBS_HCA, and statuses as error numbers.
 #include <location.hpp>
 
+#include <ci/support/host_of_hca.hpp>
 #include <drop_in/devices.hpp>
 
 #include <gmock/gmock.h>
@@ -24,6 +25,13 @@ TEST(DropInLocation, HostSuffix_IsSeparatedFromTheUri) {
     EXPECT_THAT(parse_location("user:/run/a?host=a b,c").hosts, ElementsAre("a b", "c"));
 }
 
+TEST(DropInLocation, OneHostOfADaemon_IsAttachedAlone) {
+    EXPECT_EQ(parse_location("user:/run/a?host=b").uri, "user:/run/a?host=b");
+    EXPECT_THAT(parse_location("user:/run/a?host=b").hosts, ElementsAre("b"));
+    EXPECT_EQ(parse_location("user:/run/a?host=b,c").uri, "user:/run/a");
+    EXPECT_EQ(parse_location("user:/run/a?host=b?static").uri, "user:/run/a?static");
+}
+
 TEST(DropInLocation, OtherSuffixes_StayInTheUri) {
     EXPECT_EQ(parse_location("software:x?unmanaged?host=a").uri, "software:x?unmanaged");
     EXPECT_EQ(parse_location("software:x?host=a?unmanaged").uri, "software:x?unmanaged");
@@ -36,10 +44,10 @@ TEST(DropInLocation, EmptyNames_AreNoHosts) {
 }
 
 TEST(DropInLocation, Host_IsTheFirstWordOfAnHcasName) {
-    EXPECT_TRUE(belongs_to("host1", "host1"));
-    EXPECT_TRUE(belongs_to("host1 HCA-2", "host1"));
-    EXPECT_FALSE(belongs_to("host10", "host1"));
-    EXPECT_FALSE(belongs_to("host", "host1"));
+    EXPECT_TRUE(irpverbs::ci::belongs_to_host("host1", "host1"));
+    EXPECT_TRUE(irpverbs::ci::belongs_to_host("host1 HCA-2", "host1"));
+    EXPECT_FALSE(irpverbs::ci::belongs_to_host("host10", "host1"));
+    EXPECT_FALSE(irpverbs::ci::belongs_to_host("host", "host1"));
 }
 
 TEST(DropInErrors, Statuses_AreTheKernelsErrorNumbers) {

@@ -175,7 +175,7 @@ class Run(unittest.TestCase):
         status, out, error = irpctl("run", "--hosts", "nowhere", "--", "ibstat")
         self.assertNotEqual(status, 0)
         self.assertEqual(out, "")
-        self.assertRegex(error, r"^irpverbs: user:/.*\?host=nowhere: no such host\n")
+        self.assertRegex(error, r"^irpverbs: /.*: the daemon has no HCA 'nowhere': there is host1, host2, host3, host4\n")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 #include <drop_in/devices.hpp>
 
+#include <ci/support/host_of_hca.hpp>
 #include <dispatch/default_machine.hpp>
 #include <dispatch/support/safe_text.hpp>
 #include <hca/hca.hpp>
@@ -64,8 +65,8 @@ void attach_hcas(const std::string& uri) {
 
 bool is_wanted(const std::string& name, const location& where, const std::string& first) {
     if (where.hosts.empty()) return name == first;
-    return std::ranges::any_of(where.hosts,
-                               [&](const std::string& host) { return belongs_to(name, host); });
+    return std::ranges::any_of(
+        where.hosts, [&](const std::string& host) { return ci::belongs_to_host(name, host); });
 }
 
 std::vector<device> find_devices(const location& where) {

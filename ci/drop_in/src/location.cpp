@@ -15,11 +15,11 @@ location parse_location(std::string_view text) {
         if (comma != 0) parsed.hosts.emplace_back(names.substr(0, comma));
         names.remove_prefix(comma == std::string_view::npos ? names.size() : comma + 1);
     }
+    // The driver attaches the HCAs of one host alone: a daemon may have thousands.
+    if (parsed.hosts.size() == 1 && parsed.uri.starts_with("user:") &&
+        parsed.uri.find('?') == std::string::npos)
+        parsed.uri += std::string(key) + parsed.hosts.front();
     return parsed;
-}
-
-bool belongs_to(std::string_view hca, std::string_view host) {
-    return hca.starts_with(host) && (hca.size() == host.size() || hca[host.size()] == ' ');
 }
 
 } // namespace irpverbs::drop_in

@@ -12,10 +12,7 @@ struct location {
     std::vector<std::string> hosts; // empty: that of the first HCA
 };
 
-/// Separates "?host=NAME,NAME" from the URI.
+/// Separates "?host=NAME,NAME" from the URI. One host of a daemon stays in it, too.
 location parse_location(std::string_view text);
-
-/// True when an HCA of that name belongs to the host: names are "HOST" or "HOST HCA".
-bool belongs_to(std::string_view hca, std::string_view host);
 
 } // namespace irpverbs::drop_in

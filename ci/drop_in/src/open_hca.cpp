@@ -4,6 +4,10 @@
 
 #include <dispatch/status.hpp>
 
+#include <map>
+#include <memory>
+#include <mutex>
+
 namespace irpverbs::drop_in {
 
 namespace {
@@ -36,6 +40,44 @@ std::vector<UCHAR> open_hca::attributes() const {
         if (!NT_SUCCESS(result.status)) throw dispatch::status_error(result.status);
         return block;
     }
+}
+
+namespace {
+
+/// The HCAs that are kept open. They are never closed: a program may call exit anywhere.
+struct kept_hcas {
+    std::mutex lock;
+    std::map<DEVICE_OBJECT*, std::shared_ptr<open_hca>> all;
+};
+
+kept_hcas& kept() {
+    static kept_hcas* const only = new kept_hcas;
+    return *only;
+}
+
+std::shared_ptr<open_hca> find_kept(const device& which) {
+    const std::lock_guard guard(kept().lock);
+    return kept().all[which.fdo];
+}
+
+void keep(const device& which, std::shared_ptr<open_hca> hca) {
+    const std::lock_guard guard(kept().lock);
+    kept().all[which.fdo].swap(hca);
+}
+
+} // namespace
+
+std::vector<UCHAR> attributes_of(const device& which) {
+    const std::shared_ptr<open_hca> before = find_kept(which);
+    try {
+        if (before != nullptr) return before->attributes();
+    } catch (const dispatch::status_error&) {
+        keep(which, nullptr);
+    }
+    auto opened = std::make_shared<open_hca>(which);
+    std::vector<UCHAR> block = opened->attributes();
+    keep(which, std::move(opened));
+    return block;
 }
 
 } // namespace irpverbs::drop_in

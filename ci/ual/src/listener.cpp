@@ -134,8 +134,10 @@ void listener::accept_all() {
         poll(all.data(), all.size(), -1);
         unique_descriptor accepted(
             accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-        if (accepted) accept_one(std::move(accepted));
-        if (!accepted && errno != EAGAIN && errno != ECONNABORTED && errno != EINTR) wait_a_while();
+        if (accepted)
+            accept_one(std::move(accepted));
+        else if (errno != EAGAIN && errno != ECONNABORTED && errno != EINTR)
+            wait_a_while();
     }
 }
 

@@ -3,6 +3,7 @@
 #include "listener.hpp"
 
 #include <ci/support/blocking_verb.hpp>
+#include <ci/support/host_of_hca.hpp>
 #include <dispatch/support/spin.hpp>
 #include <dispatch/support/spin_lock.hpp>
 #include <hca/hca.h>
@@ -50,11 +51,23 @@ ULONG ports_of(DEVICE_OBJECT* hca) {
     return attr.PortCount;
 }
 
-wire::hca entry_of(ib_guid_t guid) {
-    wire::hca made{};
-    made.guid = guid;
-    if (DEVICE_OBJECT* const hca = HcaFromGuid(guid); hca != nullptr) made.ports = ports_of(hca);
-    HcaName(guid, made.name.data(), made.name.size());
+/// The HCAs of that host, or all if it is empty: to know the ports of an HCA takes three verbs.
+std::vector<wire::hca> hcas_of(std::string_view host) {
+    constexpr std::size_t most = (wire::max_message - sizeof(wire::listing)) / sizeof(wire::hca);
+    ULONG count = 0;
+    HcaEnumerate(nullptr, &count);
+    std::vector<ib_guid_t> guids(count);
+    HcaEnumerate(guids.data(), &count);
+    guids.resize(std::min<std::size_t>(count, guids.size()));
+    std::vector<wire::hca> made;
+    for (const ib_guid_t guid : guids) {
+        wire::hca each{guid, 0, {}};
+        HcaName(guid, each.name.data(), each.name.size());
+        if (!host.empty() && !ci::belongs_to_host(each.name.data(), host)) continue;
+        if (DEVICE_OBJECT* const hca = HcaFromGuid(guid); hca != nullptr)
+            each.ports = ports_of(hca);
+        if (each.ports != 0 && made.size() < most) made.push_back(each);
+    }
     return made;
 }
 
@@ -181,7 +194,7 @@ bool served_connection::handle(int via, message received) {
         cancel(head.id);
         return true;
     case wire::kind::list:
-        return list_hcas(head);
+        return list_hcas(received);
     case wire::kind::status:
         return send_text(head);
     default:
@@ -210,15 +223,13 @@ bool served_connection::greet(message received) {
     return greeted_;
 }
 
-bool served_connection::list_hcas(const wire::header& head) try {
-    constexpr std::size_t most = (wire::max_message - sizeof(wire::listing)) / sizeof(wire::hca);
-    auto count = static_cast<ULONG>(most);
-    std::vector<ib_guid_t> guids(most);
-    HcaEnumerate(guids.data(), &count);
-    std::vector<wire::hca> all;
-    for (std::size_t i = 0; i < std::min<std::size_t>(count, most); ++i)
-        if (const wire::hca each = entry_of(guids[i]); each.ports != 0) all.push_back(each);
-    const wire::listing made{{wire::kind::list, 0, {}, head.id}, all.size()};
+bool served_connection::list_hcas(message received) try {
+    wire::list asked{};
+    if (received.size() != sizeof(asked)) return violation();
+    std::memcpy(&asked, received.data(), sizeof(asked));
+    if (asked.host.back() != '\0') return violation();
+    const std::vector<wire::hca> all = hcas_of(asked.host.data());
+    const wire::listing made{{wire::kind::list, 0, {}, asked.head.id}, all.size()};
     std::array<iovec, 2> parts{part_of(&made, sizeof(made)),
                                part_of(all.data(), all.size() * sizeof(wire::hca))};
     return ci::detail::send_message(control_.get(), parts) == 0;

@@ -66,7 +66,7 @@ private:
     bool receive(int socket);
     bool handle(int via, ci::crossing::message received);
     bool greet(ci::crossing::message received);
-    bool list_hcas(const ci::wire::header& head);
+    bool list_hcas(ci::crossing::message received);
     bool send_text(const ci::wire::header& head);
     bool violation();
 

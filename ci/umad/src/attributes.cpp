@@ -104,7 +104,7 @@ unsigned rate_of(unsigned width, unsigned speed) {
 }
 
 int read_ca(const drop_in::device& which, umad_ca_t& ca) {
-    const std::vector<UCHAR> block = drop_in::open_hca(which).attributes();
+    const std::vector<UCHAR> block = drop_in::attributes_of(which);
     const auto& attr = *reinterpret_cast<const IB_CA_ATTR*>(block.data());
     std::memset(&ca, 0, sizeof ca);
     std::snprintf(ca.ca_name, sizeof ca.ca_name, "%s", which.name.c_str());

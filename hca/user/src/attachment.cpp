@@ -45,17 +45,31 @@ std::string names(const std::vector<ci::wire::hca>& all) {
     return text;
 }
 
+// The daemon has no HCA, or none of that name. Returns the status.
+NTSTATUS no_hca(const place& where, std::string& problem) {
+    std::vector<ci::wire::hca> served;
+    const NTSTATUS status = list_hcas(where.socket, {}, served, problem);
+    if (!NT_SUCCESS(status)) return status;
+    problem = where.socket + (served.empty() ? ": the daemon has no HCA"
+                                             : ": the daemon has no HCA '" + where.host +
+                                                   "': there is " + names(served));
+    return STATUS_NO_SUCH_DEVICE;
+}
+
 } // namespace
 
 std::unique_ptr<attachment> attachment::make(const std::string& location, NTSTATUS& status,
                                              std::string& problem) {
     const place where = parse(location);
     std::vector<ci::wire::hca> served;
-    status = list_hcas(where.socket, served, problem);
+    status = list_hcas(where.socket, where.host, served, problem);
     if (!NT_SUCCESS(status)) return nullptr;
+    if (served.empty()) {
+        status = no_hca(where, problem);
+        return nullptr;
+    }
     auto made = std::make_unique<attachment>();
     for (const ci::wire::hca& each : served) {
-        if (!where.host.empty() && where.host != each.name.data()) continue;
         std::unique_ptr<provider_library> provider;
         if (!where.provider.empty()) {
             provider = provider_library::load(where.provider, each.guid, problem);
@@ -66,12 +80,7 @@ std::unique_ptr<attachment> attachment::make(const std::string& location, NTSTAT
         if (status = one->start(problem); !NT_SUCCESS(status)) return nullptr;
         made->adapters_.push_back(std::move(one));
     }
-    if (made->count() != 0) return made;
-    status = STATUS_NO_SUCH_DEVICE;
-    problem = where.socket + (served.empty() ? ": the daemon has no HCA"
-                                             : ": the daemon has no HCA '" + where.host +
-                                                   "': there is " + names(served));
-    return nullptr;
+    return made;
 }
 
 NTSTATUS attachment::refuse_opens() {

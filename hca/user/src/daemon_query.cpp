@@ -83,15 +83,18 @@ bool is_good(const wire::hca& each) {
 
 } // namespace
 
-NTSTATUS list_hcas(const std::string& socket, std::vector<wire::hca>& made, std::string& problem) {
+NTSTATUS list_hcas(const std::string& socket, const std::string& host, std::vector<wire::hca>& made,
+                   std::string& problem) {
     int error = 0;
     ci::detail::unique_descriptor connected = ci::detail::connect_to(socket, error);
     if (!connected) return unreachable(socket, error, problem);
     conversation with(std::move(connected));
     if (const NTSTATUS status = greet(with, socket, problem); !NT_SUCCESS(status)) return status;
+    wire::list asked{{wire::kind::list, 0, {}, 0}, {}, 0};
+    if (host.size() >= asked.host.size()) return STATUS_SUCCESS; // no HCA has such a name
+    std::ranges::copy(host, asked.host.begin());
     wire::listing head{};
-    if (!with.ask(wire::header{wire::kind::list, 0, {}, 0}) || !with.read(head))
-        return not_ours(socket, problem);
+    if (!with.ask(asked) || !with.read(head)) return not_ours(socket, problem);
     for (std::uint64_t i = 0; i < head.count; ++i) {
         wire::hca each{};
         if (!with.read(each, sizeof(head) + i * sizeof(each)) || !is_good(each))

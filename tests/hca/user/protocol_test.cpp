@@ -191,8 +191,31 @@ TEST(Protocol, ShortOrUnknownMessage_ClosesTheConnection) {
     EXPECT_TRUE(unknown.is_closed());
     raw_client dirty(serving.socket());
     dirty.greet();
-    dirty.send(wire::header{wire::kind::list, 0, {1}, 0});
+    dirty.send(wire::list{{wire::kind::list, 0, {1}, 0}, {}, 0});
     EXPECT_TRUE(dirty.is_closed());
+    raw_client endless(serving.socket()); // a name without an end
+    endless.greet();
+    wire::list longest{{wire::kind::list, 0, {}, 0}, {}, 0};
+    longest.host.fill('n');
+    endless.send(longest);
+    EXPECT_TRUE(endless.is_closed());
+}
+
+TEST(Protocol, ListOfAHost_HasItsHcasAlone) {
+    test_daemon serving;
+    raw_client client(serving.socket());
+    client.greet();
+    const auto count_of = [&](std::string_view host) {
+        wire::list asked{{wire::kind::list, 0, {}, 0}, {}, 0};
+        std::ranges::copy(host, asked.host.begin());
+        client.send(asked);
+        wire::listing made{};
+        EXPECT_TRUE(client.receive(made));
+        return made.count;
+    };
+    EXPECT_EQ(count_of(""), 4u);
+    EXPECT_EQ(count_of("host2"), 1u);
+    EXPECT_EQ(count_of("host"), 0u);
 }
 
 TEST(Protocol, UnknownVerbOrSize_FailsAlone) {

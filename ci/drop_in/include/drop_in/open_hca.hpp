@@ -30,4 +30,8 @@ private:
     IB_CA* ca_;
 };
 
+/// The attributes of a device. The process keeps it open for the next call, until a verb of it
+/// fails: its daemon has ended. Throws dispatch::status_error. IRQL: PASSIVE_LEVEL.
+std::vector<UCHAR> attributes_of(const device& which);
+
 } // namespace irpverbs::drop_in

@@ -26,7 +26,7 @@ inline constexpr std::size_t max_datagram = 4096;
 enum class kind : std::uint8_t {
     hello = 1, // the first message of a connection; may pass a descriptor of the client's memory
     welcome,   // its reply
-    list,      // asks for the HCAs: a header; the reply is a `listing`
+    list,      // asks for the HCAs; the reply is a `listing`
     status,    // asks for the daemon's status: a header; the reply is a header and text
     request,   // a verb
     reply,     // its completion
@@ -67,6 +67,15 @@ struct welcome {
     std::uint32_t credits; // requests in progress at a time; waits for events do not count
 };
 
+using hca_name = std::array<char, 60>; // ended by a zero
+
+/// Asks for the HCAs of that host, or for all HCAs if it is empty.
+struct list {
+    header head;
+    hca_name host;
+    std::uint32_t zero;
+};
+
 /// Followed by `count` of wire::hca.
 struct listing {
     header head;
@@ -76,7 +85,7 @@ struct listing {
 struct hca {
     std::uint64_t guid;
     std::uint32_t ports;
-    std::array<char, 60> name; // ended by a zero
+    hca_name name;
 };
 
 /// A verb: its number, then the words of its stack location. Behind it lie, each padded to 8 bytes,
