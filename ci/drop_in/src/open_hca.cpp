@@ -3,10 +3,10 @@
 #include <drop_in/verb_call.hpp>
 
 #include <dispatch/status.hpp>
+#include <dispatch/support/spin_lock.hpp>
 
 #include <map>
 #include <memory>
-#include <mutex>
 
 namespace irpverbs::drop_in {
 
@@ -46,7 +46,7 @@ namespace {
 
 /// The HCAs that are kept open. They are never closed: a program may call exit anywhere.
 struct kept_hcas {
-    std::mutex lock;
+    KSPIN_LOCK lock = 0; // guards the map
     std::map<DEVICE_OBJECT*, std::shared_ptr<open_hca>> all;
 };
 
@@ -56,12 +56,12 @@ kept_hcas& kept() {
 }
 
 std::shared_ptr<open_hca> find_kept(const device& which) {
-    const std::lock_guard guard(kept().lock);
+    const dispatch::detail::spin_guard guard(kept().lock);
     return kept().all[which.fdo];
 }
 
 void keep(const device& which, std::shared_ptr<open_hca> hca) {
-    const std::lock_guard guard(kept().lock);
+    const dispatch::detail::spin_guard guard(kept().lock);
     kept().all[which.fdo].swap(hca);
 }
 
