@@ -98,9 +98,10 @@ session::session(const program_options& chosen) : chosen_(chosen) {
     char message[512] = "";
     ULONG count = 0;
     const NTSTATUS status = HcaAttachEx(chosen.hca.c_str(), &count, message, sizeof message);
+    const char* const reason = message[0] != '\0' ? message : NtStatusMeaning(status);
+    if (status == STATUS_OBJECT_NAME_INVALID) throw wrong_usage(reason);
     if (!NT_SUCCESS(status))
-        throw failure(fmt::format("{}; --hca names the HCAs, as in --hca software:",
-                                  message[0] != '\0' ? message : NtStatusMeaning(status)));
+        throw failure(fmt::format("{}; --hca names the HCAs, as in --hca software:", reason));
     devices_ = find_devices();
     try {
         subnet_ = std::make_unique<samples::local_subnet_manager>(

@@ -43,6 +43,11 @@ struct options {
     const char* path() const { return socket.empty() ? nullptr : socket.c_str(); }
 };
 
+/// The command line is wrong.
+struct wrong_usage : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
 std::runtime_error failure(const std::string& subject, const char* message, NTSTATUS status) {
     return std::runtime_error(message[0] != '\0' ? std::string(message)
                                                  : subject + ": " + NtStatusMeaning(status));
@@ -54,6 +59,7 @@ public:
     explicit served_hcas(std::string uri) : uri_(std::move(uri)) {
         std::array<char, 512> message{};
         const NTSTATUS status = HcaAttachEx(uri_.c_str(), &count_, message.data(), message.size());
+        if (status == STATUS_OBJECT_NAME_INVALID) throw wrong_usage(message.data());
         if (!NT_SUCCESS(status)) throw failure(uri_, message.data(), status);
         manager_ = std::make_unique<samples::local_subnet_manager>(uri_);
     }
@@ -162,8 +168,8 @@ int run(int argc, char** argv) {
 
 } // namespace
 
-int main(int argc, char** argv) try {
-    return run(argc, argv);
+int main(int argc, char** argv) try { return run(argc, argv); } catch (const wrong_usage& wrong) {
+    return complain(usage, wrong.what());
 } catch (const std::exception& wrong) {
     return complain(failed, wrong.what());
 }

@@ -60,6 +60,7 @@ class Activation(unittest.TestCase):
 class Settings(unittest.TestCase):
     def test_wrong_settings_exit_2_with_one_line(self):
         for options, environment in ((["--no-such"], {}), (["--idle-turns", "many"], {}),
+                                     (["--hca", "software"], {}), (["--hca", "hardware:"], {}), (["--hca", "software:?loss=2"], {}),
                                      ([], {"IRPVERBS_VERIFIER": "nonsense"})):
             ended = subprocess.run([DAEMON, *options], env={**os.environ, **environment}, capture_output=True, text=True,
                                    check=False)

@@ -193,7 +193,7 @@ TEST(Topology, InvalidFile_AttachesNothing) {
 
 TEST(SoftwareAttach, UnknownUri_IsRefused) {
     EXPECT_EQ(attach("software").status, STATUS_OBJECT_NAME_INVALID);
-    EXPECT_EQ(attach("hardware:").status, STATUS_NO_SUCH_DEVICE);
+    EXPECT_EQ(attach("hardware:").status, STATUS_OBJECT_NAME_INVALID);
     EXPECT_EQ(attach("software:/nowhere/fabric.net").status, STATUS_NO_SUCH_FILE);
     const auto folder = attach("software:" + ::testing::TempDir());
     EXPECT_EQ(folder.status, STATUS_NO_SUCH_FILE);

@@ -9,10 +9,11 @@ NT_EXTERN_C_BEGIN
 
 /* Attaches the HCAs that the URI ("software:", "software:FILE", "rdma:", "rdma:NAME") names to the
    caller's machine; *count (count may be NULL) is their number. STATUS_SUCCESS.
-   STATUS_OBJECT_NAME_COLLISION: this URI, or a GUID, is attached already. STATUS_NO_SUCH_DEVICE: no
-   driver has that scheme, or it finds no device. STATUS_NO_SUCH_FILE: the file can't be read.
-   STATUS_ACCESS_DENIED: a device may not be opened. STATUS_OBJECT_NAME_INVALID: no URI, or a wrong
-   option. STATUS_DATA_ERROR: a wrong file. A failure attaches nothing. IRQL: PASSIVE_LEVEL. */
+   STATUS_OBJECT_NAME_COLLISION: this URI, or a GUID, is attached already. STATUS_NO_SUCH_DEVICE:
+   the driver finds no device. STATUS_NO_SUCH_FILE: the file can't be read. STATUS_ACCESS_DENIED: a
+   device may not be opened. STATUS_OBJECT_NAME_INVALID: no URI, a scheme that no driver has, or a
+   wrong option. STATUS_DATA_ERROR: a wrong file. A failure attaches nothing. IRQL: PASSIVE_LEVEL.
+ */
 NT_API NTSTATUS HcaAttach(const char* uri, ULONG* count);
 
 /* Does what HcaAttach does, and writes the reason of a failure to message as a sentence for people

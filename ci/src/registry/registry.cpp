@@ -222,7 +222,7 @@ NTSTATUS HcaAttachEx(const char* uri, ULONG* count, char* message, SIZE_T size) 
                              "'" + text + "' is no URI of an HCA: expected 'software:' or 'rdma:'");
     HCA_DRIVER* driver = driver_of(text.substr(0, colon));
     if (driver == nullptr)
-        return write_message(STATUS_NO_SUCH_DEVICE, message, size,
+        return write_message(STATUS_OBJECT_NAME_INVALID, message, size,
                              "no driver of HCAs is named '" + text.substr(0, colon) + "'");
     registry& here = registry::here();
     if (!here.reserve({text, driver}))
