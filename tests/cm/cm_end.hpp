@@ -122,11 +122,11 @@ private:
     IB_CM_CONNECTION* connection_ = nullptr;
 };
 
-/// An HCA of the fabric with a completion queue.
+/// An HCA with a completion queue.
 class cm_end {
 public:
-    cm_end(const attached& hcas, unsigned which)
-        : guid(hcas.guid(which)), ca(hcas.fdo(which)), port_(ca, 1) {}
+    explicit cm_end(ib_guid_t of_hca) : guid(of_hca), ca(HcaFromGuid(of_hca)), port_(ca, 1) {}
+    cm_end(const attached& hcas, unsigned which) : cm_end(hcas.guid(which)) {}
     ~cm_end() {
         for (IB_QP* each : qps_)
             EXPECT_EQ(destroy_qp(each), STATUS_SUCCESS);
@@ -142,6 +142,14 @@ public:
         return qps_.back();
     }
     ib_lid_t lid() const { return port_->Lid; }
+    /// The manager of its port: by LID, or by GID on Ethernet, which has none.
+    IB_MAD_ADDRESS manager_address() const {
+        IB_MAD_ADDRESS to = to_lid(lid());
+        if (to.Lid != 0) return to;
+        to.Flags = IB_MAD_GRH;
+        to.Gid = gid();
+        return to;
+    }
     ib_gid_t gid() const {
         ib_gid_t first{};
         std::memcpy(&first, reinterpret_cast<const char*>(&*port_) + port_->GidOffset,
@@ -331,7 +339,8 @@ inline void let_pass_ms(LONGLONG time) {
 
 /// Two ends, the second of which listens.
 struct two_ends {
-    explicit two_ends(const attached& hcas) : one(hcas, 0), two(hcas, 1) {}
+    two_ends(ib_guid_t first_hca, ib_guid_t second_hca) : one(first_hca), two(second_hca) {}
+    explicit two_ends(const attached& hcas) : two_ends(hcas.guid(0), hcas.guid(1)) {}
 
     cm_end one;
     cm_end two;

@@ -16,7 +16,7 @@ public:
     void send(const Message& message) {
         mad bytes;
         cm::encode(message, ++sent_, std::span<std::uint8_t, ibmf::mad_size>(bytes));
-        EXPECT_EQ(agent_.send(to_lid(other_.lid()), bytes), STATUS_SUCCESS);
+        EXPECT_EQ(agent_.send(other_.manager_address(), bytes), STATUS_SUCCESS);
     }
     /// A message of that attribute whose bytes `next()` returns.
     template <class Next>
@@ -30,7 +30,7 @@ public:
                                                          .attribute_id = attribute});
         for (UCHAR& each : all.subspan(ibmf::mad_header_size))
             each = next();
-        EXPECT_EQ(agent_.send(to_lid(other_.lid()), bytes), STATUS_SUCCESS);
+        EXPECT_EQ(agent_.send(other_.manager_address(), bytes), STATUS_SUCCESS);
     }
     cm::any_message receive() {
         const auto decoded = cm::decode(agent_.receive().data);

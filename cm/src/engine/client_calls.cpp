@@ -24,14 +24,15 @@ bool connection::keep_data(const void* data, std::size_t size, std::size_t limit
 }
 
 bool connection::has_valid(const ib_cm_connect_t& wanted) const {
+    const port_attributes& port = at->attributes();
     return names_qp(wanted) && wanted.retry_cnt <= max_3_bits &&
            wanted.rnr_retry_cnt <= max_3_bits && wanted.rnr_nak_timeout <= max_time_code &&
            wanted.max_cm_retries <= 15 && wanted.remote_resp_timeout <= max_time_code &&
            wanted.local_resp_timeout <= max_time_code &&
            (wanted.flags & ~ULONG{IB_CM_PEER_TO_PEER | IB_CM_ESTABLISH}) == 0 &&
-           (wanted.p_primary_path == nullptr || is_path(*wanted.p_primary_path)) &&
-           (wanted.p_alt_path == nullptr || is_path(*wanted.p_alt_path)) &&
-           (wanted.p_primary_path != nullptr || at->paths() != nullptr);
+           (wanted.p_primary_path == nullptr || port.takes(*wanted.p_primary_path)) &&
+           (wanted.p_alt_path == nullptr || port.takes(*wanted.p_alt_path)) &&
+           (wanted.p_primary_path != nullptr || at->finds_paths());
 }
 
 void connection::take_wanted(const ib_cm_connect_t& wanted) {
@@ -46,6 +47,7 @@ void connection::take_wanted(const ib_cm_connect_t& wanted) {
     terms.remote_response_timeout = wanted.remote_resp_timeout;
     terms.local_response_timeout = wanted.local_resp_timeout;
     if (wanted.p_primary_path != nullptr) terms.primary = *wanted.p_primary_path;
+    at->attributes().adapt(terms.primary);
     if (wanted.p_alt_path != nullptr) terms.alternate.path = *wanted.p_alt_path;
     is_peer_to_peer = (wanted.flags & IB_CM_PEER_TO_PEER) != 0;
     establishes_ = (wanted.flags & IB_CM_ESTABLISH) != 0;
@@ -65,7 +67,7 @@ NTSTATUS connection::connect(IRP* irp, const ib_cm_connect_t& wanted, ib_cm_repl
                                    data_.begin() + ip_header_size + limit);
         store(*wanted.p_ip, std::span(data_).first<ip_header_size>());
     }
-    if (wanted.p_alt_path != nullptr && (!at->migrates || wanted.h_qp == nullptr))
+    if (wanted.p_alt_path != nullptr && (!at->migrates() || wanted.h_qp == nullptr))
         return STATUS_NOT_SUPPORTED;
     take_wanted(wanted);
     const bool has_path = wanted.p_primary_path != nullptr;

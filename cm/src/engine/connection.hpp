@@ -113,7 +113,7 @@ struct connection final : offered {
     bool is_request(const req_message& other) const;
     ULONG_PTR give_to(client& its_owner, void* into) override;
     void reject_unserved(unserved why, effects& fx) override;
-    ib_lid_t source() const override { return peer.address.local.ia_remote_lid; }
+    peer_port source() const override { return peer.address.sender(); }
 
     /// Ends at once, since the port is being closed. No client has the connection.
     void drop(effects& fx);

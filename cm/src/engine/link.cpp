@@ -15,6 +15,8 @@ cm_port::lifecycle::lifecycle(cm_port& of) : lock_(of.table_.lifecycle()) {}
 
 namespace {
 
+constexpr UCHAR ethernet = 2; // IB_PORT_ATTR.LinkLayer
+
 port_attributes attributes_of(const IB_PORT_ATTR& from) {
     const auto gids = ci::gids(from);
     const auto pkeys = ci::pkeys(from);
@@ -24,6 +26,7 @@ port_attributes attributes_of(const IB_PORT_ATTR& from) {
             from.Lmc,
             from.ActiveMtu,
             from.State == IB_PORT_ACTIVE,
+            from.LinkLayer == ethernet,
             {gids.begin(), gids.end()},
             {pkeys.begin(), pkeys.end()}};
 }
@@ -82,7 +85,7 @@ NTSTATUS cm_port::register_with_ibmf() {
 }
 
 NTSTATUS cm_port::open_paths() {
-    if (paths_ != nullptr) return STATUS_SUCCESS;
+    if (finds_paths()) return STATUS_SUCCESS;
     const int status =
         ibmf_sa_session_open(attributes().port_guid, 0, nullptr, IBMF_VERSION,
                              IBMF_SAA_SESSION_CACHED_PATHS | IBMF_SAA_SESSION_NO_OFFLOAD, &paths_);

@@ -61,12 +61,12 @@ offered& listener::next_request() {
     return other != requests_.end() ? *other : requests_.front();
 }
 
-std::size_t listener::waiting_of(ib_lid_t source) const {
+std::size_t listener::waiting_of(const peer_port& source) const {
     return static_cast<std::size_t>(std::ranges::count_if(
         requests_, [&](const offered& each) { return each.source() == source; }));
 }
 
-bool listener::make_room_for(ib_lid_t source, effects& fx) {
+bool listener::make_room_for(const peer_port& source, effects& fx) {
     if (requests_.size() < backlog_) return true;
     const auto newest = std::find_if(requests_.rbegin(), requests_.rend(),
                                      [&](const offered& each) { return each.source() != source; });

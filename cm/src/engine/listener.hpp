@@ -29,7 +29,7 @@ struct listener {
     // The caller holds the port's lock.
     /// Whether the backlog has room for a request of that port. In a full backlog the newest
     /// request of another port, of which more wait, is rejected in its favour.
-    bool make_room_for(ib_lid_t source, effects& fx);
+    bool make_room_for(const peer_port& source, effects& fx);
     void offer(offered& request, effects& fx);
     /// `into` is what the kind of the service has: ib_cm_request_t, or ib_cm_ud_request_t.
     NTSTATUS get_request(IRP* irp, void* into, effects& fx);
@@ -45,7 +45,7 @@ struct listener {
 private:
     void match(effects& fx);
     offered& next_request();
-    std::size_t waiting_of(ib_lid_t source) const;
+    std::size_t waiting_of(const peer_port& source) const;
     void unlink_request(offered& request);
 
     const ULONG backlog_;
@@ -56,7 +56,7 @@ private:
         offered, boost::intrusive::member_hook<offered, boost::intrusive::list_member_hook<>,
                                                &offered::backlog_entry>>
         requests_; // each has a reference
-    ib_lid_t last_served_ = 0;
+    peer_port last_served_{};
 };
 
 } // namespace irpverbs::cm::engine

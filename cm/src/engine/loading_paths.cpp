@@ -13,7 +13,7 @@ namespace irpverbs::cm::engine {
 
 // ---- the verbs
 
-bool connection::migrates() const { return at->migrates && !qp.is_client_changed(); }
+bool connection::migrates() const { return at->migrates() && !qp.is_client_changed(); }
 
 NTSTATUS connection::load_path(IRP* irp, const sa_path_record_t& path,
                                std::span<const std::uint8_t> data, ib_cm_path_response_t* response,
@@ -22,7 +22,7 @@ NTSTATUS connection::load_path(IRP* irp, const sa_path_record_t& path,
         return is_established() ? STATUS_DEVICE_BUSY : state_failure();
     if (!migrates()) return STATUS_NOT_SUPPORTED;
     alternate_path wanted{path, {}, ack_timeout(path.PacketLifeTime, at->ack_delay)};
-    if (!is_path(path) || !locate_alternate(wanted)) return STATUS_INVALID_PARAMETER;
+    if (!at->attributes().takes(path) || !locate_alternate(wanted)) return STATUS_INVALID_PARAMETER;
     if (!reserve_exchange()) return STATUS_INSUFFICIENT_RESOURCES;
     irp->Tail.Overlay.DriverContext[3] = response;
     if (!path_waits_.park(irp, *at, verb::path, this)) return STATUS_CANCELLED;

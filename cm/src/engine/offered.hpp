@@ -1,6 +1,7 @@
 // The requests of peers that wait in a listener's backlog.
 #pragma once
 
+#include "outgoing.hpp"
 #include "port_object.hpp"
 
 #include <ci/ci.h>
@@ -25,8 +26,8 @@ struct offered : port_object {
     /// `into`, and returns the object as the Information of the IRP.
     virtual ULONG_PTR give_to(client& its_owner, void* into) = 0;
     virtual void reject_unserved(unserved why, effects& fx) = 0;
-    /// The LID of the requester.
-    virtual ib_lid_t source() const = 0;
+    /// The port of the requester.
+    virtual peer_port source() const = 0;
 
     listener* waits_in = nullptr;
     boost::intrusive::list_member_hook<> backlog_entry; // or in the port's remembered objects

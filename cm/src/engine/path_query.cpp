@@ -13,6 +13,11 @@ path_query::~path_query() {
 
 void path_query::begin(const ib_gid_t& to, effects& fx) {
     const port_attributes& port = at_.attributes();
+    if (port.is_ethernet) {
+        const std::optional<sa_path_record_t> made = port.path_to(to);
+        return ended_(owner_, made ? STATUS_SUCCESS : STATUS_HOST_UNREACHABLE,
+                      made ? &*made : nullptr, fx);
+    }
     if (!port.gids.empty()) from_ = port.gids.front();
     to_ = to;
     fx.query_path(*this);

@@ -1,4 +1,4 @@
-// The query of the SA for the path to a GID.
+// The query of the SA for the path to a GID. A port of Ethernet makes the path itself.
 #pragma once
 
 #include "port_object.hpp"
@@ -24,6 +24,7 @@ public:
     path_query& operator=(const path_query&) = delete;
 
     // Called under the lock.
+    /// May report the end before it returns.
     void begin(const ib_gid_t& to, effects& fx);
     /// No effect on a query that has ended or was never begun.
     void cancel(effects& fx);

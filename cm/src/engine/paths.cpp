@@ -21,9 +21,11 @@ ib_av_attr_t address_vector(const sa_path_record_t& path, const path_location& l
     return made;
 }
 
+// A path over Ethernet has no LIDs. As rdma_cm's, its messages have the permissive one.
 path_fields fields_of(const sa_path_record_t& path, std::uint8_t local_ack_timeout) {
-    return {.local_lid = path.SLID,
-            .remote_lid = path.DLID,
+    const bool has_lids = path.DLID != 0;
+    return {.local_lid = has_lids ? path.SLID : ib_lid_t{IB_LID_PERMISSIVE},
+            .remote_lid = has_lids ? path.DLID : ib_lid_t{IB_LID_PERMISSIVE},
             .local_gid = path.SGID,
             .remote_gid = path.DGID,
             .flow_label = path.FlowLabel,

@@ -2,6 +2,7 @@
 #include "port.hpp"
 
 #include "port_table.hpp"
+#include "valid.hpp"
 
 #include <dispatch/timer.h>
 
@@ -16,8 +17,8 @@ static std::uint32_t first_id() {
 }
 
 cm_port::cm_port(port_table& table, const IB_CA_ATTR& hca, UCHAR its_number)
-    : ca_guid(hca.NodeGuid), number(its_number), ack_delay(hca.LocalAckDelay & 0x1F),
-      migrates((hca.Capabilities & IB_CA_CAP_AUTO_PATH_MIGRATION) != 0), table_(table), hca_(*this),
+    : ca_guid(hca.NodeGuid), number(its_number), ack_delay(hca.LocalAckDelay & 0x1F), table_(table),
+      hca_migrates_((hca.Capabilities & IB_CA_CAP_AUTO_PATH_MIGRATION) != 0), hca_(*this),
       ports_(hca.PortCount), last_id_(first_id()) {
     ExInitializeRundownProtection(&sends_);
     KeInitializeTimer(&timer_);
@@ -46,6 +47,17 @@ std::optional<path_location> port_attributes::locate(const sa_path_record_t& pat
     const auto mask = static_cast<UCHAR>((1u << lmc) - 1);
     const auto bits = static_cast<UCHAR>(path.SLID - lid);
     return path_location{*key, *gid, static_cast<UCHAR>(bits & mask), number};
+}
+
+bool port_attributes::takes(const sa_path_record_t& path) const {
+    return (path.DLID != 0 || is_ethernet) && path.Mtu >= IB_MTU_256 && path.Mtu <= IB_MTU_4096 &&
+           path.PacketLifeTime <= max_time_code;
+}
+
+std::optional<sa_path_record_t> port_attributes::path_to(const ib_gid_t& address) const {
+    const std::optional<ib_gid_t> from = source_address(gids, address);
+    if (!from) return std::nullopt;
+    return ethernet_path(*from, address, mtu);
 }
 
 const port_attributes* cm_port::start_of(const sa_path_record_t& path) const {

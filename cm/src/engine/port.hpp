@@ -3,6 +3,7 @@
 
 #include "connection.hpp"
 #include "deadlines.hpp"
+#include "ethernet_paths.hpp"
 #include "listener.hpp"
 #include "resolution.hpp"
 #include "ud_request.hpp"
@@ -42,6 +43,7 @@ struct port_attributes {
     std::uint8_t lmc = 0;
     std::uint8_t mtu = 0;
     bool active = false;
+    bool is_ethernet = false; // without LIDs, and without an SA
     std::vector<ib_gid_t> gids;
     std::vector<ib_pkey_t> pkeys;
 
@@ -50,6 +52,14 @@ struct port_attributes {
     bool has_lid(ib_lid_t which) const { return (which & ~((1u << lmc) - 1)) == lid; }
     /// No value: the port has no such P_Key or GID.
     std::optional<path_location> locate(const sa_path_record_t& path) const;
+    /// Whether a client may name the path.
+    bool takes(const sa_path_record_t& path) const;
+    /// Makes the path of a client or a peer one of the port's link.
+    void adapt(sa_path_record_t& path) const {
+        if (is_ethernet) remove_lids(path);
+    }
+    /// Of a port of Ethernet. No value: none of its addresses reaches that one.
+    std::optional<sa_path_record_t> path_to(const ib_gid_t& address) const;
 };
 
 class cm_port final : public boost::intrusive_ref_counter<cm_port> {
@@ -107,6 +117,9 @@ public:
     const port_attributes* start_of(const sa_path_record_t& path) const;
     bool is_closing() const { return closing_; }
     ibmf_saa_handle_t paths() const { return paths_; }
+    bool finds_paths() const { return paths_ != nullptr || attributes().is_ethernet; }
+    /// Whether queue pairs can load alternate paths.
+    bool migrates() const { return hca_migrates_ && !attributes().is_ethernet; }
 
     void add(connection& fresh);
     void remove(connection& gone, effects& fx);
@@ -133,7 +146,6 @@ public:
     const ib_guid_t ca_guid;
     const UCHAR number;
     const std::uint8_t ack_delay;
-    const bool migrates;           // the HCA has alternate paths
     std::size_t clients = 0;       // under the lifecycle lock
     std::size_t peer_connects = 0; // connections with is_peer_to_peer
     ib_cm_counters_t counters{};
@@ -213,6 +225,7 @@ private:
     void set_timer();
 
     port_table& table_;
+    const bool hca_migrates_; // it has alternate paths
     ci::detail::port_watcher<cm_port> hca_;
     ibmf_handle_t ibmf_ = nullptr;
     bool any_p_key_ = false;

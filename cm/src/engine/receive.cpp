@@ -38,23 +38,28 @@ rejection_cause with_value(std::uint16_t reason, std::uint8_t value) {
 
 constexpr std::uint8_t lowest_rate = 2; // 2.5 Gb/s, which each port has
 
-/// Source: IBA 12.6.7.2.
+bool is_sender(const path_fields& of, const port_attributes& port) {
+    return port.is_ethernet ? port.path_to(of.local_gid).has_value() : is_unicast(of.local_lid);
+}
+
+/// Source: IBA 12.6.7.2. On Ethernet LIDs are not read, and alternate paths are not loaded.
 rejection_cause check(const req_message& req, const cm_port& at) {
     const port_attributes& port = at.attributes();
     if (req.local_id == 0) return {IB_CM_REJ_INVALID_COMM_ID};
     if (!is_client_qp(req.qpn) || req.ca_guid == 0 || !port.pkey_index(req.p_key) ||
-        !is_unicast(req.primary.local_lid))
+        !is_sender(req.primary, port))
         return {IB_CM_REJ_UNSUPPORTED};
     if (req.transport != transport_service::rc && req.transport != transport_service::uc)
         return {IB_CM_REJ_INVALID_TRANSPORT_TYPE};
     if (req.mtu < IB_MTU_256 || req.mtu > port.mtu)
         return with_value(IB_CM_REJ_INVALID_MTU, port.mtu);
-    if (!port.has_lid(req.primary.remote_lid)) return with_lid(IB_CM_REJ_INVALID_LID, port.lid);
+    if (!port.is_ethernet && !port.has_lid(req.primary.remote_lid))
+        return with_lid(IB_CM_REJ_INVALID_LID, port.lid);
     if (!port.gid_index(req.primary.remote_gid))
         return with_gid(IB_CM_REJ_INVALID_GID, port.gids.empty() ? ib_gid_t{} : port.gids.front());
     if (!is_rate(req.primary.packet_rate))
         return with_value(IB_CM_REJ_INVALID_PACKET_RATE, lowest_rate);
-    if (!req.has_alternate()) return {};
+    if (!req.has_alternate() || port.is_ethernet) return {};
     if (!is_unicast(req.alternate.remote_lid)) return with_lid(IB_CM_REJ_INVALID_ALT_LID, port.lid);
     if (!is_rate(req.alternate.packet_rate))
         return with_value(IB_CM_REJ_INVALID_ALT_PACKET_RATE, lowest_rate);
@@ -270,7 +275,7 @@ listener* cm_port::find_listener(ib_svc_id_t service, service_kind kind,
 void cm_port::offer(const req_message& req, const datagram_address& source, effects& fx) {
     listener* const to = find_listener(req.service_id, service_kind::connections, req.private_data);
     if (to == nullptr) return reject(req, IB_CM_REJ_INVALID_SERVICE_ID, source, fx);
-    const bool has_room = to->make_room_for(source.local.ia_remote_lid, fx);
+    const bool has_room = to->make_room_for(source.sender(), fx);
     const connection_ref fresh = has_room ? connection::make(*this, role::passive) : nullptr;
     if (fresh == nullptr || !fresh->take_request(req, source))
         return reject(req, IB_CM_REJ_NO_RESOURCES, source, fx);

@@ -13,7 +13,7 @@ void cm_port::receive_resolution(const sidr_req_message& req, const datagram_add
     listener* const to = find_listener(req.service_id, service_kind::datagrams, req.private_data);
     if (to == nullptr) return refuse(req, IB_CM_SIDR_INVALID_SERVICE_ID, source, fx);
     if (!attributes().pkey_index(req.p_key)) return refuse(req, IB_CM_SIDR_REJECTED, source, fx);
-    const bool has_room = to->make_room_for(source.local.ia_remote_lid, fx);
+    const bool has_room = to->make_room_for(source.sender(), fx);
     const auto fresh = has_room ? ud_request::make(*this, req, source) : nullptr;
     if (fresh == nullptr) return refuse(req, IB_CM_SIDR_NO_QP, source, fx);
     add(*fresh);

@@ -13,10 +13,12 @@ namespace irpverbs::cm::engine {
 
 namespace {
 
-sa_path_record_t path_in(const path_fields& fields, const req_message& from) {
+sa_path_record_t path_in(const path_fields& fields, const req_message& from,
+                         const port_attributes& port) {
     sa_path_record_t path = path_of(fields);
     path.P_Key = from.p_key;
     path.Mtu = from.mtu;
+    port.adapt(path);
     return path;
 }
 
@@ -29,10 +31,10 @@ bool connection::take_request(const req_message& from, const datagram_address& s
     terms.service_id = from.service_id;
     terms.type =
         from.transport == transport_service::rc ? IB_QPT_RELIABLE_CONN : IB_QPT_UNRELIABLE_CONN;
-    terms.primary = path_in(from.primary, from);
+    terms.primary = path_in(from.primary, from, at->attributes());
     terms.alternate = {};
     if (from.has_alternate()) {
-        terms.alternate.path = path_in(from.alternate, from);
+        terms.alternate.path = path_in(from.alternate, from, at->attributes());
         terms.alternate.ack_timeout = from.alternate.local_ack_timeout;
     }
     terms.retry_count = from.retry_count;

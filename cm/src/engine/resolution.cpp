@@ -27,7 +27,7 @@ bool resolution::has_valid(const ib_cm_resolve_ud_t& wanted, const cm_port& at) 
     return wanted.max_cm_retries <= 15 && wanted.remote_resp_timeout <= max_time_code &&
            wanted.pdata_length <= limit &&
            (wanted.p_pdata != nullptr || wanted.pdata_length == 0) &&
-           (wanted.p_path != nullptr ? is_path(*wanted.p_path) : at.paths() != nullptr);
+           (wanted.p_path != nullptr ? at.attributes().takes(*wanted.p_path) : at.finds_paths());
 }
 
 NTSTATUS resolution::begin(IRP* irp, const ib_cm_resolve_ud_t& wanted, ib_cm_ud_reply_t* reply,
@@ -46,6 +46,7 @@ NTSTATUS resolution::begin(IRP* irp, const ib_cm_resolve_ud_t& wanted, ib_cm_ud_
     response_timeout_ = wanted.remote_resp_timeout;
     if (wanted.p_path != nullptr) {
         path_ = *wanted.p_path;
+        at_->attributes().adapt(path_);
         if (!at_->attributes().locate(path_)) return STATUS_INVALID_PARAMETER;
     }
     if (!waits_.park(irp, *at_, verb::resolve, this)) return STATUS_CANCELLED;

@@ -35,7 +35,7 @@ struct ud_request final : offered {
 
     ULONG_PTR give_to(client& its_owner, void* into) override;
     void reject_unserved(unserved why, effects& fx) override;
-    ib_lid_t source() const override { return key.lid; }
+    peer_port source() const override { return peer_.sender(); }
     NTSTATUS respond(const ib_cm_ud_response_t& wanted, effects& fx);
     void close(effects& fx);
     /// The peer has sent the request again.

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <ci/ci.h>
-#include <saa/sa_recs.h>
 
 namespace irpverbs::cm::engine {
 
@@ -26,11 +25,5 @@ constexpr bool is_unicast(ib_lid_t lid) { return lid != 0 && lid <= IB_LID_UNICA
 
 /// Whether a path has such a rate; 0: the port's own.
 constexpr bool is_rate(unsigned code) { return code == 0 || (code >= 2 && code <= 22); }
-
-/// Whether a client may name the path.
-inline bool is_path(const sa_path_record_t& path) {
-    return path.DLID != 0 && path.Mtu >= IB_MTU_256 && path.Mtu <= IB_MTU_4096 &&
-           path.PacketLifeTime <= max_time_code;
-}
 
 } // namespace irpverbs::cm::engine

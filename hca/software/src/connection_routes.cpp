@@ -54,8 +54,16 @@ mad_bytes connection_routes::disconnect_request(const connections::value_type& w
     return made;
 }
 
-connection_routes::offers::iterator connection_routes::find_offer(ib_lid_t from, USHORT attribute,
-                                                                  ULONG id) {
+connection_routes::peer_port connection_routes::sender_of(const packet& what) {
+    return what.from != 0 ? peer_port{what.from, {}} : peer_port{0, what.route.from};
+}
+
+connection_routes::peer_port connection_routes::receiver_of(const sent_message& what) {
+    return what.to.Lid != 0 ? peer_port{what.to.Lid, {}} : peer_port{0, what.to.Gid};
+}
+
+connection_routes::offers::iterator connection_routes::find_offer(const peer_port& from,
+                                                                  USHORT attribute, ULONG id) {
     return std::ranges::find_if(offers_, [&](const offer& each) {
         return each.from == from && each.attribute == attribute && each.id == id;
     });
@@ -78,7 +86,7 @@ HCA_MAD_AGENT* connection_routes::receiver(const packet& what, managers all) {
     if (found == nullptr) {
         // A peer that has received no reply rejects a request by its own ID alone.
         const USHORT request = arrived.is_request() ? arrived.attribute() : USHORT{req};
-        const auto offered = find_offer(what.from, request, arrived.local_id());
+        const auto offered = find_offer(sender_of(what), request, arrived.local_id());
         if (offered != offers_.end()) found = offered->asked;
     }
     return std::ranges::find(all, found) != all.end() ? found : all.front();
@@ -88,16 +96,16 @@ void connection_routes::note_received(const packet& what, HCA_MAD_AGENT& by,
                                       bool is_only_manager) try {
     const message arrived{what.mad.data()};
     if (arrived.is_request()) {
-        const auto known = find_offer(what.from, arrived.attribute(), arrived.local_id());
+        const auto known = find_offer(sender_of(what), arrived.attribute(), arrived.local_id());
         if (known != offers_.end()) return;
         if (offers_.size() == most_offers) erase(offers_.begin());
-        offers_.push_back({what.from, arrived.attribute(), arrived.local_id(), arrived.qp_of_req(),
-                           &by, nullptr});
+        offers_.push_back({sender_of(what), arrived.attribute(), arrived.local_id(),
+                           arrived.qp_of_req(), &by, nullptr});
         if (!is_only_manager) offers_.back().request = packets_.copy(what);
         return;
     }
     if (arrived.attribute() == rej) {
-        const auto withdrawn = find_offer(what.from, req, arrived.local_id());
+        const auto withdrawn = find_offer(sender_of(what), req, arrived.local_id());
         if (withdrawn != offers_.end()) erase(withdrawn);
     }
     const auto found = connections_.find(arrived.id_of_receiver());
@@ -126,7 +134,7 @@ void connection_routes::learn(const sent_message& from) {
     made.to = from.to;
     if (sent.is_request()) return;
     made.peer_id = sent.remote_id();
-    const auto offered = find_offer(from.to.Lid, req, made.peer_id);
+    const auto offered = find_offer(receiver_of(from), req, made.peer_id);
     if (offered != offers_.end()) made.peer_qp = offered->peer_qp;
     made.established = sent.attribute() == rep;
 }
@@ -189,7 +197,7 @@ connection_routes::decision connection_routes::note_sent(const sent_message& wha
 connection_routes::decision connection_routes::close_offer(const sent_message& with, USHORT request,
                                                            ULONG id, bool is_unknown_service,
                                                            managers all) {
-    const auto offered = find_offer(with.to.Lid, request, id);
+    const auto offered = find_offer(receiver_of(with), request, id);
     if (offered == offers_.end()) return {};
     if (offered->asked != &with.by) return {.is_sent = !is_unknown_service};
     packet* const again = is_unknown_service ? ask_next(*offered, all) : nullptr;

@@ -74,9 +74,17 @@ private:
     };
     using connections = std::map<ULONG, connection>; // by the own communication ID
 
+    /// A port with a manager: its LID, or on Ethernet its address.
+    struct peer_port {
+        ib_lid_t lid = 0;
+        ib_gid_t gid{};
+
+        bool operator==(const peer_port&) const = default;
+    };
+
     /// A request that no agent has accepted or rejected.
     struct offer {
-        ib_lid_t from;
+        peer_port from;
         USHORT attribute;
         ULONG id; // of its sender
         ib_qpn_t peer_qp;
@@ -89,7 +97,9 @@ private:
     static constexpr std::size_t most_unsettled = 16'384;
 
     static mad_bytes disconnect_request(const connections::value_type& which);
-    offers::iterator find_offer(ib_lid_t from, USHORT attribute, ULONG id);
+    static peer_port sender_of(const packet& what);
+    static peer_port receiver_of(const sent_message& what);
+    offers::iterator find_offer(const peer_port& from, USHORT attribute, ULONG id);
     void erase(offers::iterator which);
     HCA_MAD_AGENT* owner_of(ULONG id) const;
     void learn(const sent_message& from);
