@@ -2,9 +2,12 @@
 #include "../hca/roce/loopback_hca.hpp"
 #include "raw_peer.hpp"
 
+#include <cm/ethernet.hpp>
 #include <engine/ethernet_paths.hpp>
 
 #include <support/both_machines.hpp>
+
+#include <numeric>
 
 namespace {
 
@@ -101,6 +104,26 @@ TEST_P(CmEthernetEnds, AddressOfAnotherKind_IsUnreachable) {
         EXPECT_STREQ(name_of(pending_resolution(ends.first, wanted).status()),
                      "STATUS_HOST_UNREACHABLE");
     }
+}
+
+TEST_P(CmEthernetEnds, QueriedPath_IsThatOfIpAddressing) {
+    const ib_gid_t address = second_address.gid();
+    sa_path_record_t path{};
+    EXPECT_EQ(CmQueryEthernetPath(ends.first, &address, &path), STATUS_SUCCESS);
+    EXPECT_EQ(path.SGID, first_address.gid());
+    EXPECT_EQ(path.DGID, address);
+    const ib_gid_t other{0xFD78ull << 48, 2};
+    EXPECT_EQ(CmQueryEthernetPath(ends.first, &other, &path), STATUS_HOST_UNREACHABLE);
+    EXPECT_EQ(CmQueryEthernetPath(nullptr, &address, &path), STATUS_INVALID_PARAMETER);
+    EXPECT_EQ(CmQueryEthernetPath(ends.first, nullptr, &path), STATUS_INVALID_PARAMETER);
+    EXPECT_EQ(CmQueryEthernetPath(ends.first, &address, nullptr), STATUS_INVALID_PARAMETER);
+
+    const ib_cm_ip_t ip = CmIpOfPath(&path, 4711);
+    EXPECT_EQ(ip.ip_version, 4);
+    EXPECT_EQ(ip.src_port, 4711);
+    EXPECT_EQ(std::accumulate(ip.dst, ip.dst + 12, 0), 0);
+    EXPECT_EQ(ip.dst[12], 127);
+    EXPECT_EQ(ip.src[15], first_address.gid().gid_guid & 0xFF);
 }
 
 TEST_P(CmEthernetEnds, AlternatePaths_AreNotSupported) {
@@ -239,6 +262,17 @@ TEST(EthernetPaths, SourceAddress_IsOfTheSameKindWithTheLongestPrefix) {
     EXPECT_EQ(from({0xFE80ull << 48, 7}), link_local);
     EXPECT_EQ(from({0x2001ull << 48, 7}), unique_local);
     EXPECT_EQ(from({}), ib_gid_t{});
+}
+
+TEST(EthernetPaths, AddressesOfIpv6_AreTheGids) {
+    sa_path_record_t path{};
+    path.SGID = {0xFD78ull << 48, 1};
+    path.DGID = {0xFD78ull << 48, 2};
+    const ib_cm_ip_t ip = cm::ip_of_path(path);
+    EXPECT_EQ(ip.ip_version, 6);
+    EXPECT_EQ(ip.src[0], 0xFD);
+    EXPECT_EQ(ip.src[15], 1);
+    EXPECT_EQ(ip.dst[15], 2);
 }
 
 } // namespace

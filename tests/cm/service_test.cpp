@@ -66,6 +66,12 @@ TEST_P(CmServices, IpAddresses_PrecedeThePrivateData) {
     EXPECT_EQ(connect.status(), STATUS_REQUEST_NOT_ACCEPTED);
 }
 
+TEST_P(CmServices, PathOverEthernet_IsNotSupportedOnInfiniBand) {
+    const ib_gid_t address = ends.two.gid();
+    sa_path_record_t path{};
+    EXPECT_EQ(CmQueryEthernetPath(ends.first, &address, &path), STATUS_NOT_SUPPORTED);
+}
+
 TEST_P(CmServices, PeerToPeer_BothEndsBecomeOneConnection) {
     connect_to other(ends.two.make_qp(), ends.two.path_to(ends.one));
     wanted.flags = other.flags = IB_CM_PEER_TO_PEER | IB_CM_ESTABLISH;

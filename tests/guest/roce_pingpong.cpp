@@ -1,11 +1,11 @@
 // The software HCA as the peer of rdma-core's ibv_rc_pingpong, ibv_uc_pingpong and ibv_ud_pingpong
 // on the kernel's soft-RoCE, in both roles. They send back the bytes that they have received last,
 // so each message that returns has passed both ends.
+#include "kernel_program.hpp"
 #include "roce_ends.hpp"
 
 #include <arpa/inet.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 
 #include <array>
 #include <cstdio>
@@ -109,29 +109,6 @@ private:
     int connection_ = -1;
 };
 
-/// A program on the kernel's end; `result` waits for its end.
-class program {
-public:
-    explicit program(const std::string& command)
-        : command_(command), output_(popen((command + " 2>&1").c_str(), "r")) {}
-    ~program() { expect_success(); }
-    program(const program&) = delete;
-    program& operator=(const program&) = delete;
-
-    void expect_success() {
-        if (output_ == nullptr) return;
-        std::string text;
-        for (int each = std::getc(output_); each != EOF; each = std::getc(output_))
-            text += static_cast<char>(each);
-        EXPECT_EQ(pclose(std::exchange(output_, nullptr)), 0) << command_ << '\n' << text;
-        EXPECT_EQ(text.find("invalid"), std::string::npos) << text;
-    }
-
-private:
-    std::string command_;
-    std::FILE* output_;
-};
-
 enum class role { client, server };
 
 using pingpong_case = std::tuple<bool, role, ULONG>; // IPv4, our role, bytes
@@ -178,7 +155,7 @@ protected:
     void run_connected(const char* name, ib_qp_type_t type) {
         connected_end end(ours.fdo, type);
         if (!is_client) wire.listen();
-        program other(command(name, " -m 1024"));
+        kernel_program other(command(name, " -m 1024"));
         const ULONG second_half = connected_end::size / 2;
         meet({end.qp->Num, connected_end::first_psn, ours.gid}, [&](const pingpong_address& peer) {
             end.connect(ours.way_to(peer.gid), peer.qp, IB_MTU_1024, peer.psn);
@@ -234,7 +211,7 @@ TEST_P(RoceDatagramPingpong, Ud_ReturnsTheBytes) {
     datagram_end end(ours.fdo);
     end.start();
     if (!is_client) wire.listen();
-    program other(command("ibv_ud_pingpong", ""));
+    kernel_program other(command("ibv_ud_pingpong", ""));
     EXPECT_EQ(end.post_receive(0), STATUS_SUCCESS);
     pingpong_address peer;
     meet({end.qp->Num, 0, ours.gid}, [&](const pingpong_address& there) { peer = there; });

@@ -267,3 +267,4 @@ auto listener::next(Token&& token) const {
 } // namespace irpverbs::cm
 
 #include <cm/datagram_services.hpp>
+#include <cm/ethernet.hpp>

@@ -47,7 +47,8 @@ typedef struct _IB_CM IB_CM;
 typedef struct _IB_CM_LISTENER IB_CM_LISTENER;
 typedef struct _IB_CM_CONNECTION IB_CM_CONNECTION;
 
-/* Flag of CmOpen: paths are given, never queried at the SA. */
+/* Flag of CmOpen: paths are given, never queried at the SA. A port of Ethernet has no SA, and needs
+   no flag. */
 #define IB_CM_OPEN_WITHOUT_SA 0x1u
 
 /* Opens the communication manager of a port. Any number may be open for a port of a machine; they
@@ -128,8 +129,8 @@ typedef struct _ib_cm_connect {
     ib_qp_type_t qp_type;
     BOOLEAN srq;
     ib_svc_id_t svc_id;
-    ib_gid_t dest_gid;                      /* the path is queried at the SA, unless it is given */
-    const sa_path_record_t* p_primary_path; /* NULL: queried */
+    ib_gid_t dest_gid; /* the path is queried at the SA, or on Ethernet made, unless it is given */
+    const sa_path_record_t* p_primary_path; /* NULL: queried, or made */
     const sa_path_record_t* p_alt_path;     /* NULL: none. Loaded if the peer accepts it */
     const ib_cm_ip_t* p_ip;                 /* NULL: no IP addressing */
     const VOID* p_pdata;
@@ -171,10 +172,11 @@ typedef struct _ib_cm_reply {
    earlier state, or in IB_QPS_INIT or IB_QPS_ERROR if the peer had replied. pReply may be NULL.
    STATUS_SUCCESS: Information is the IB_CM_CONNECTION*. STATUS_REQUEST_NOT_ACCEPTED: the peer
    rejected the request; pReply->rej_reason. STATUS_IO_TIMEOUT: no reply after max_cm_retries.
-   STATUS_HOST_UNREACHABLE: the SA knows no path, or does not respond.
-   STATUS_INVALID_PARAMETER: also a queue pair of another type or state, a value out of range, or an
-   alternate path that starts at no port of the HCA. STATUS_NOT_SUPPORTED: an alternate path, and
-   the HCA has no path migration.
+   STATUS_HOST_UNREACHABLE: the SA knows no path, or does not respond; no address of an Ethernet
+   port reaches dest_gid. STATUS_INVALID_PARAMETER: also a queue pair of another type or state, a
+   value out of range, or an alternate path that starts at no port of the HCA.
+   STATUS_NOT_SUPPORTED: an alternate path, and the HCA has no path migration, or the port is of
+   Ethernet.
    STATUS_INVALID_NETWORK_RESPONSE: the reply has impossible values.
    Cancellation: the peer gets a REJ, IB_CM_REJ_TIMEOUT. */
 NT_API NTSTATUS CmConnect(IB_CM* pCm, const ib_cm_connect_t* pConnect, ib_cm_reply_t* pReply,
@@ -337,5 +339,6 @@ NT_API void CmQueryCounters(IB_CM* pCm, ib_cm_counters_t* pCounters);
 NT_EXTERN_C_END
 
 #include <cm/datagram_services.h>
+#include <cm/ethernet.h>
 
 #endif

@@ -12,8 +12,8 @@ NT_EXTERN_C_BEGIN
 /* A resolution. CmInitializeResolveUd sets all members. */
 typedef struct _ib_cm_resolve_ud {
     ib_svc_id_t svc_id;
-    ib_gid_t dest_gid;              /* the path is queried at the SA, unless it is given */
-    const sa_path_record_t* p_path; /* NULL: queried */
+    ib_gid_t dest_gid; /* the path is queried at the SA, or on Ethernet made, unless it is given */
+    const sa_path_record_t* p_path; /* NULL: queried, or made */
     const ib_cm_ip_t* p_ip;         /* NULL: no IP addressing */
     const VOID* p_pdata;
     UCHAR pdata_length;   /* <= IB_CM_SIDR_REQ_PDATA_SIZE; IB_CM_SIDR_REQ_IP_PDATA_SIZE with p_ip */

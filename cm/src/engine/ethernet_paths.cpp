@@ -13,7 +13,7 @@ constexpr UCHAR packet_life_time = 16; // 0.27 s, as rdma_cm's
 enum class kind { ipv4, link_local, other };
 
 kind kind_of(const ib_gid_t& gid) {
-    if (gid.gid_prefix == 0 && gid.gid_guid >> 32 == 0xFFFF) return kind::ipv4;
+    if (is_ipv4(gid)) return kind::ipv4;
     return gid.gid_prefix >> 54 == 0xFE80u >> 6 ? kind::link_local : kind::other;
 }
 
@@ -23,6 +23,8 @@ int common_bits(const ib_gid_t& one, const ib_gid_t& other) {
 }
 
 } // namespace
+
+bool is_ipv4(const ib_gid_t& gid) { return gid.gid_prefix == 0 && gid.gid_guid >> 32 == 0xFFFF; }
 
 std::optional<ib_gid_t> source_address(std::span<const ib_gid_t> own, const ib_gid_t& to) {
     std::optional<ib_gid_t> best;

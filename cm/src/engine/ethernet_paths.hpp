@@ -10,6 +10,9 @@
 
 namespace irpverbs::cm::engine {
 
+/// True for an IPv4 address, which is mapped into IPv6.
+bool is_ipv4(const ib_gid_t& gid);
+
 /// The address among a port's own from which packets reach `to`: one of the same kind (IPv4,
 /// link-local or other IPv6), with the longest prefix in common. No value: there is none.
 std::optional<ib_gid_t> source_address(std::span<const ib_gid_t> own, const ib_gid_t& to);

@@ -1,0 +1,39 @@
+// A program of the guest on the kernel's end.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <string>
+#include <utility>
+
+namespace irpverbs::testing {
+
+/// A program that succeeds; its end is awaited by the destructor at the latest.
+class kernel_program {
+public:
+    explicit kernel_program(const std::string& command)
+        : command_(command), output_(popen((command + " 2>&1").c_str(), "r")) {}
+    ~kernel_program() { expect_success(); }
+    kernel_program(const kernel_program&) = delete;
+    kernel_program& operator=(const kernel_program&) = delete;
+
+    void expect_success() {
+        if (output_ == nullptr) return;
+        std::string text;
+        EXPECT_EQ(wait(text), 0) << command_ << '\n' << text;
+        EXPECT_EQ(text.find("invalid"), std::string::npos) << text;
+    }
+    /// The exit status.
+    int wait(std::string& output) {
+        for (int each = std::getc(output_); each != EOF; each = std::getc(output_))
+            output += static_cast<char>(each);
+        return pclose(std::exchange(output_, nullptr));
+    }
+
+private:
+    std::string command_;
+    std::FILE* output_;
+};
+
+} // namespace irpverbs::testing
