@@ -5,6 +5,8 @@
 #include "own_objects.hpp"
 #include "verb_call.hpp"
 
+#include <algorithm>
+#include <endian.h>
 #include <memory>
 #include <new>
 
@@ -41,8 +43,28 @@ ibv_ah_attr as_libibverbs(const ib_av_attr_t& from) noexcept {
 
 namespace {
 
+// The 40 bytes in front of a received datagram as a route: over IPv4 (RoCE) they end with its
+// header, whose addresses are mapped into GIDs. Source: IBA A17.4.5.
+ibv_grh route_in(const ibv_grh& received) {
+    constexpr std::size_t ipv4_at = sizeof(ibv_grh) - 20;
+    const auto* const header = reinterpret_cast<const std::uint8_t*>(&received) + ipv4_at;
+    if (received.version_tclass_flow != 0 || header[0] >> 4 != 4) return received;
+    const auto mapped = [&](std::size_t at) {
+        ibv_gid made{};
+        made.raw[10] = made.raw[11] = 0xFF;
+        std::copy_n(header + at, 4, made.raw + 12);
+        return made;
+    };
+    ibv_grh made{};
+    made.version_tclass_flow = htobe32(std::uint32_t{6} << 28 | std::uint32_t{header[1]} << 20);
+    made.hop_limit = header[8];
+    made.sgid = mapped(12);
+    made.dgid = mapped(16);
+    return made;
+}
+
 // The way back to the sender of a datagram. Source: ibv_create_ah_from_wc(3).
-ibv_ah_attr way_to_sender(std::uint8_t port, const ibv_wc& wc, const ibv_grh* grh,
+ibv_ah_attr way_to_sender(std::uint8_t port, const ibv_wc& wc, const ibv_grh& grh,
                           std::uint8_t sgid_index) {
     ibv_ah_attr made{};
     made.dlid = wc.slid;
@@ -50,9 +72,9 @@ ibv_ah_attr way_to_sender(std::uint8_t port, const ibv_wc& wc, const ibv_grh* gr
     made.src_path_bits = wc.dlid_path_bits;
     made.port_num = port;
     if ((wc.wc_flags & IBV_WC_GRH) == 0) return made;
-    const std::uint32_t first = be32toh(grh->version_tclass_flow);
+    const std::uint32_t first = be32toh(grh.version_tclass_flow);
     made.is_global = 1;
-    made.grh.dgid = grh->sgid;
+    made.grh.dgid = grh.sgid;
     made.grh.sgid_index = sgid_index;
     made.grh.flow_label = first & 0xFFFFF;
     made.grh.traffic_class = static_cast<std::uint8_t>(first >> 20);
@@ -103,9 +125,10 @@ int irpverbs_ibv_destroy_ah(ibv_ah* shown) {
 int irpverbs_ibv_init_ah_from_wc(ibv_context* of, std::uint8_t port, ibv_wc* wc, ibv_grh* grh,
                                  ibv_ah_attr* attr) {
     const bool is_global = (wc->wc_flags & IBV_WC_GRH) != 0;
-    const int index = is_global ? own_index(of, port, grh->dgid) : 0;
+    const ibv_grh route = is_global ? route_in(*grh) : ibv_grh{};
+    const int index = is_global ? own_index(of, port, route.dgid) : 0;
     if (index < 0) return -1;
-    *attr = way_to_sender(port, *wc, grh, static_cast<std::uint8_t>(index));
+    *attr = way_to_sender(port, *wc, route, static_cast<std::uint8_t>(index));
     return 0;
 }
 

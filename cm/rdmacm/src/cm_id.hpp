@@ -66,8 +66,11 @@ struct cm_id : rdma_cm_id {
     void set_destination(const ip_endpoint& address);
     ip_endpoint source() const { return *parse(&route.addr.src_addr); }
     ip_endpoint destination() const { return *parse(&route.addr.dst_addr); }
+    bool has_path() const { return path.Mtu != 0; }
     bool is_bound() const { return route.addr.src_addr.sa_family != AF_UNSPEC; }
 
+    /// The id has its path: reports RDMA_CM_EVENT_ADDR_RESOLVED.
+    void report_path();
     /// Reports an event to the program. `counted_by`: the id that waits for its acknowledgement.
     /// False: rdma_destroy_id of that is in progress, and nothing has changed. IRQL: <=
     /// DISPATCH_LEVEL.
@@ -93,7 +96,7 @@ struct cm_id : rdma_cm_id {
 
     saa::detail::access_request access; // of `resolve`
     event_ptr resolved;
-    sa_path_record_t path{}; // DLID 0: not resolved
+    sa_path_record_t path{};
     ib_cm_reply_t reply{};
     ib_cm_ud_reply_t ud_reply{};
     event_ptr requested;

@@ -170,7 +170,7 @@ extern "C" {
 int irpverbs_rdma_connect(rdma_cm_id* shown, rdma_conn_param* param) {
     return guarded([&] {
         cm_id& id = cm_id::of(shown);
-        if (id.path.DLID == 0 || id.is_passive || id.connection != nullptr) return EINVAL;
+        if (!id.has_path() || id.is_passive || id.connection != nullptr) return EINVAL;
         if (const int error = open_manager(*id.at); error != 0) return error;
         id.requested = std::make_unique<queued_event>();
         const rdma_conn_param wanted = param != nullptr ? *param : initial_parameters();

@@ -79,13 +79,26 @@ port_identity identity_of(const local_port& port) {
     return made;
 }
 
+bool is_ethernet(const local_port& port) {
+    return attributes_of(port).link_layer == IBV_LINK_LAYER_ETHERNET;
+}
+
 bool is_active(const local_port& port) { return attributes_of(port).state == IBV_PORT_ACTIVE; }
 
 local_port* find_port(const ip_endpoint& address) {
     return find_if([&](const local_port& port) { return identity_of(port).has(address); });
 }
 
-local_port* first_active_port() { return find_if(is_active); }
+local_port* find_port_to(const ip_endpoint& address) {
+    return find_if(
+        [&](const local_port& port) { return is_active(port) && may_reach(port, address); });
+}
+
+bool may_reach(const local_port& port, const ip_endpoint& address) {
+    if (address.is_loopback() || address.is_multicast()) return true;
+    if (is_ethernet(port)) return identity_of(port).own(address.family).has_value();
+    return address.lid() != 0 || (address.family == AF_INET6 && !address.is_any());
+}
 
 int open_manager(local_port& port) {
     const std::lock_guard guard(only().lock);

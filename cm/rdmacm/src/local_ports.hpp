@@ -39,10 +39,15 @@ std::deque<local_device>& local_devices();
 port_identity identity_of(const local_port& port);
 bool is_active(const local_port& port);
 
+/// True for a port of Ethernet, which has no SA.
+bool is_ethernet(const local_port& port);
+
 /// The port that has the address; null: none.
 local_port* find_port(const ip_endpoint& address);
-/// The first active port; null: none.
-local_port* first_active_port();
+/// The first active port that may reach the address; null: none.
+local_port* find_port_to(const ip_endpoint& address);
+/// Whether the port has addresses of the destination's kind.
+bool may_reach(const local_port& port, const ip_endpoint& address);
 
 /// Opens the port's communication manager, or its session with subnet administration, unless that
 /// is open. Returns an errno value.

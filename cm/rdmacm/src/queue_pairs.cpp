@@ -19,9 +19,9 @@ int modify(cm_id& id, ibv_qp_attr attr, int mask) {
 
 // The index of the path's P_Key, or of the first one.
 std::uint16_t pkey_index(const cm_id& id) {
-    const int found = id.path.DLID != 0 ? irpverbs_ibv_get_pkey_index(id.verbs, id.port_num,
-                                                                      htobe16(id.path.P_Key))
-                                        : 0;
+    const int found =
+        id.has_path() ? irpverbs_ibv_get_pkey_index(id.verbs, id.port_num, htobe16(id.path.P_Key))
+                      : 0;
     return static_cast<std::uint16_t>(std::max(found, 0));
 }
 

@@ -26,15 +26,11 @@ saa::query_template<sa_path_record_t> path_to(const ip_endpoint& to, const port_
     return wanted;
 }
 
-bool is_on_fabric(const ip_endpoint& to) {
-    return to.is_loopback() || to.is_multicast() || to.lid() != 0 ||
-           (to.family == AF_INET6 && !to.is_any());
-}
-
-// Binds an id without a device to the first active port, with an address of the family.
+// Binds an id without a device to the first port that may reach the destination, with an address of
+// its family.
 int bind_for(cm_id& id, const ip_endpoint& to) {
-    if (id.at != nullptr) return 0;
-    local_port* const port = first_active_port();
+    if (id.at != nullptr) return may_reach(*id.at, to) ? 0 : ENETUNREACH;
+    local_port* const port = find_port_to(to);
     if (port == nullptr) return ENETUNREACH;
     const auto own = identity_of(*port).own(to.family);
     if (!own) return EADDRNOTAVAIL;
@@ -56,10 +52,35 @@ int resolve_group(cm_id& id, const ip_endpoint& to) {
     return 0;
 }
 
+// A program's source keeps its address; another one is the path's.
+int resolve_on_ethernet(cm_id& id, const ip_endpoint& to, bool has_source) {
+    if (const int error = open_manager(*id.at); error != 0) return error;
+    const ib_gid_t address =
+        to.is_loopback() ? identity_of(*id.at).own(to.family)->gid() : to.gid();
+    id.set_destination(to);
+    id.resolved = std::make_unique<queued_event>();
+    if (!NT_SUCCESS(CmQueryEthernetPath(id.at->cm, &address, &id.path))) {
+        id.emit(std::move(id.resolved), RDMA_CM_EVENT_ADDR_ERROR, -EHOSTUNREACH);
+        return 0;
+    }
+    ip_endpoint source = id.source();
+    if (has_source && !source.is_any() && !source.is_loopback()) {
+        id.path.SGID = source.gid();
+    } else {
+        const std::uint16_t port = source.port;
+        source = from_gid(id.path.SGID);
+        source.port = port;
+        id.set_source(source);
+    }
+    id.report_path();
+    return 0;
+}
+
 int resolve(cm_id& id, const ip_endpoint& to) {
-    if (!is_on_fabric(to)) return ENETUNREACH;
+    const bool has_source = id.is_bound();
     if (const int error = bind_for(id, to); error != 0) return error;
     if (to.is_multicast()) return resolve_group(id, to);
+    if (is_ethernet(*id.at)) return resolve_on_ethernet(id, to, has_source);
     if (const int error = open_session(*id.at); error != 0) return error;
     const port_identity from = identity_of(*id.at);
     auto wanted = path_to(to, from);
@@ -104,7 +125,7 @@ ibv_sa_path_rec as_libibverbs(const sa_path_record_t& from) {
 }
 
 int show_route(cm_id& id) {
-    if (id.path.DLID == 0) return EINVAL;
+    if (!id.has_path()) return EINVAL;
     auto event = std::make_unique<queued_event>();
     auto* const shown = static_cast<ibv_sa_path_rec*>(std::malloc(sizeof(ibv_sa_path_rec)));
     if (shown == nullptr) return ENOMEM;
@@ -124,11 +145,15 @@ void cm_id::resolve_ended(void* context, NTSTATUS, ULONG_PTR) {
         self.access.status == IBMF_SUCCESS && records.length >= sizeof(sa_path_record_t);
     if (!found) return self.emit(std::move(self.resolved), RDMA_CM_EVENT_ADDR_ERROR, -EHOSTUNREACH);
     self.path = *static_cast<const sa_path_record_t*>(records.bytes.get());
-    rdma_ib_addr& way = self.route.addr.addr.ibaddr;
-    way.sgid = verbs::as_libibverbs(self.path.SGID);
-    way.dgid = verbs::as_libibverbs(self.path.DGID);
-    way.pkey = htobe16(self.path.P_Key);
-    self.emit(std::move(self.resolved), RDMA_CM_EVENT_ADDR_RESOLVED);
+    self.report_path();
+}
+
+void cm_id::report_path() {
+    rdma_ib_addr& way = route.addr.addr.ibaddr;
+    way.sgid = verbs::as_libibverbs(path.SGID);
+    way.dgid = verbs::as_libibverbs(path.DGID);
+    way.pkey = htobe16(path.P_Key);
+    emit(std::move(resolved), RDMA_CM_EVENT_ADDR_RESOLVED);
 }
 
 } // namespace irpverbs::rdmacm
@@ -141,7 +166,7 @@ int irpverbs_rdma_resolve_addr(rdma_cm_id* shown, sockaddr* from, sockaddr* to, 
     return guarded([&] {
         cm_id& id = cm_id::of(shown);
         const auto destination = parse(to);
-        if (!destination || id.path.DLID != 0) return destination ? EINVAL : EAFNOSUPPORT;
+        if (!destination || id.has_path()) return destination ? EINVAL : EAFNOSUPPORT;
         if (const auto source = parse(from); source && !id.is_bound()) {
             if (const int error = bind(id, *source); error != 0) return error;
         }
