@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+"""Programs over librdmacm, unmodified: one of each pair on the software HCA's port of Ethernet, by the drop-in
+libraries, and the other on the kernel's rdma_cm and soft-RoCE."""
+import os
+import pathlib
+import sys
+import unittest
+
+import guest_script
+
+HERE = pathlib.Path(__file__).resolve().parent
+CABLE = str(HERE / "roce_cable")
+IRPCTL = os.environ["IRPVERBS_IRPCTL"]
+LIBRARIES = [str(each) for each in pathlib.Path(os.environ["IRPVERBS_DROP_IN"]).glob("*.so*")]
+PROGRAMS = [f"/usr/bin/{name}" for name in ("rping", "ucmatose", "udaddy", "rdma_server", "rdma_client",
+                                            "ib_write_bw", "ib_send_bw")]
+# The kernel's end is 10.78.0.1, and the other one 10.78.0.2. Each word is a program in a shell of its own.
+FUNCTIONS = f"""
+kernels() {{ exec timeout 60 "$@"; }}
+ours() {{ exec /usr/sbin/ip netns exec there timeout 60 {IRPCTL} --hca roce:u0 run -- "$@"; }}
+# A client is started again until its server listens.
+pair() {{
+    $1 & server=$!
+    until ( $2 ); do
+        kill -0 $server && sleep 0.1 || return 1
+    done
+    wait $server
+}}
+# perftest connects twice and does not await that its server listens for the second connection: both start anew.
+anew() {{
+    for attempt in 1 2 3 4 5 6 7 8 9 10; do
+        $1 & server=$!
+        sleep 1
+        if ( $2 ); then
+            wait $server
+            return
+        fi
+        kill $server
+        wait $server
+    done
+    return 1
+}}
+lose() {{
+    tc qdisc replace dev k0 root netem loss $1
+    tc -n there qdisc replace dev u0 root netem loss $1
+}}
+"""
+RPING = "-C 5 -V -S 20000"
+KERNELS = {4: "10.78.0.1", 6: "fd78::1"}
+OURS = {4: "10.78.0.2", 6: "fd78::2"}
+
+
+def both_roles(function, server, client):
+    """Commands with either end as the server. {at} is replaced by the server's address."""
+    def command(servers, clients, address):
+        return " ".join([function, f"'{servers} {server.format(at=address)}'", f"'{clients} {client.format(at=address)}'"])
+    return {"kernel serves": command("kernels", "ours", KERNELS[4]), "we serve": command("ours", "kernels", OURS[4])}
+
+
+def named(name, commands):
+    return {f"{name}, {role}": command for role, command in commands.items()}
+
+
+COMMANDS = {
+    **named("rping", both_roles("pair", f"rping -s -a {{at}} {RPING}", f"rping -c -a {{at}} {RPING}")),
+    "rping over IPv6, kernel serves": f"pair 'kernels rping -s -a {KERNELS[6]} {RPING}'"
+                                      f" 'ours rping -c -a {KERNELS[6]} {RPING}'",
+    "rping over IPv6, we serve": f"pair 'ours rping -s -a {OURS[6]} {RPING}'"
+                                 f" 'kernels rping -c -a {OURS[6]} {RPING}'",
+    **named("ucmatose", both_roles("pair", "ucmatose -b {at} -c 4 -S 5000", "ucmatose -s {at} -c 4 -S 5000")),
+    **named("udaddy", both_roles("pair", "udaddy -b {at} -c 2", "udaddy -s {at} -c 2")),
+    **named("endpoints", both_roles("pair", "rdma_server -s {at}", "rdma_client -s {at}")),
+    **named("writes", both_roles("anew", "ib_write_bw -R -n 50", "ib_write_bw -R -n 50 {at}")),
+    **named("sends", both_roles("anew", "ib_send_bw -R -n 50", "ib_send_bw -R -n 50 {at}")),
+    "1 % loss": "lose 1%",
+    **named("rping with 1 % loss", both_roles("pair", f"rping -s -a {{at}} {RPING}", f"rping -c -a {{at}} {RPING}")),
+    "5 % loss": "lose 5%",
+    **named("rping with 5 % loss", both_roles("pair", f"rping -s -a {{at}} {RPING}", f"rping -c -a {{at}} {RPING}")),
+}
+
+
+class RoceProgramsTest(unittest.TestCase):
+    said = None
+
+    def test_programs_of_both_ends_succeed(self):
+        for name in COMMANDS:
+            with self.subTest(name):
+                status, output = self.said[name]
+                self.assertEqual(status, 0, output)
+                if name.startswith(("ucmatose", "udaddy")):
+                    self.assertEqual(output.count("return status 0"), 2, output)
+                if name.startswith(("writes", "sends")):
+                    self.assertRegex(output, r"(?m)^ *65536 +50 +[\d.]+ +[\d.]+")
+
+
+if __name__ == "__main__":
+    ended, RoceProgramsTest.said = guest_script.run(
+        "rxe", [CABLE, IRPCTL, *LIBRARIES, *PROGRAMS],
+        {name: f"{FUNCTIONS}{command}" for name, command in COMMANDS.items()}, ["--before", f". {CABLE}"])
+    if ended != 0:
+        sys.exit(ended)
+    unittest.main()
