@@ -1,6 +1,6 @@
 // irpctl cm: connects by service id, or listens; prints the steps of each connection.
 #include "as_result.hpp"
-#include "guid.hpp"
+#include "gid.hpp"
 #include "open_port.hpp"
 #include "output.hpp"
 #include "qp_end.hpp"
@@ -24,6 +24,19 @@ namespace json = boost::json;
 namespace {
 
 constexpr std::size_t message_size = 64;
+
+/// Whether an rdma_cm may listen for the service id: it has a port space and a port.
+bool is_of_port(std::uint64_t service) { return (service & ~0xFFFFFFull) == 0x1000000; }
+
+// As rdma_cm's requests: to a port of such a service, both addresses precede the private data.
+void add_addresses(cm::connect_options& wanted, IB_CM* at) {
+    sa_path_record_t path{};
+    if (!is_of_port(wanted.svc_id) ||
+        CmQueryEthernetPath(at, &wanted.dest_gid, &path) != STATUS_SUCCESS)
+        return;
+    wanted.path = path;
+    wanted.ip = cm::ip_of_path(path);
+}
 
 std::string_view state_name(ib_qp_state_t state) {
     switch (state) {
@@ -121,7 +134,11 @@ asio::awaitable<void> cm_end::record(const char* step) {
                                            static_cast<double>(frequency.QuadPart)}});
     if (attributes->state == IB_QPS_RTS) {
         output_["peer_qp"] = fmt::format("0x{:06x}", attributes->dest_num);
-        output_["peer_lid"] = attributes->primary_av.dlid;
+        const ib_av_attr_t& way = attributes->primary_av;
+        if (way.dlid != 0)
+            output_["peer_lid"] = way.dlid;
+        else
+            output_["peer_address"] = address_text(way.grh.dest_gid);
         output_["mtu"] = ci::bytes_of(static_cast<IB_MTU>(attributes->path_mtu));
     }
     begun_ = now();
@@ -132,6 +149,7 @@ asio::awaitable<void> cm_end::connect(ib_gid_t to) {
     cm::connect_options wanted(options_.service, to);
     wanted.flags = 0;
     wanted.data = std::string_view(options_.text);
+    add_addresses(wanted, manager_);
     auto [error, made] = co_await cm::connect(manager_, end_.queue_pair(), wanted,
                                               irpverbs::irp::within(time_limit(), as_result));
     if (made.reply.rej_reason != 0)
@@ -189,8 +207,10 @@ void cm_end::print(bool as_json) const {
     }
     const auto text = [&](const char* key) { return text_of(output_.at(key)); };
     const bool connects = text("role") == "connect";
-    print_line(fmt::format("{} {} LID {}: service {}, peer's queue pair {}, MTU {}, \"{}\"",
-                           text("device"), connects ? "connected to" : "accepted", text("peer_lid"),
+    const std::string peer =
+        output_.contains("peer_lid") ? "LID " + text("peer_lid") : text("peer_address");
+    print_line(fmt::format("{} {} {}: service {}, peer's queue pair {}, MTU {}, \"{}\"",
+                           text("device"), connects ? "connected to" : "accepted", peer,
                            guid_text(options_.service), text("peer_qp"), text("mtu"),
                            text(connects ? "reply" : "request")));
     for (const json::value& each : steps_)
@@ -226,16 +246,6 @@ asio::awaitable<void> connect_here(session& here, cm_end& client, const open_por
     });
 }
 
-// A GID is that of a port whose host listens.
-std::optional<ib_gid_t> gid_from(const std::string& text) {
-    const auto colon = text.find(':');
-    if (colon == text.npos) return std::nullopt;
-    const auto prefix = guid_from(text.substr(0, colon));
-    const auto guid = guid_from(text.substr(colon + 1));
-    if (!prefix || !guid) return std::nullopt;
-    return ib_gid_t{*prefix, *guid};
-}
-
 const device& peer_of(session& here, const cm_options& options, const device& from) {
     if (!options.to.empty()) return here.find(options.to);
     for (const device& each : here.devices())
@@ -246,14 +256,13 @@ const device& peer_of(session& here, const cm_options& options, const device& fr
 } // namespace
 
 std::string problem_of(const cm_options& options) {
-    if (options.text.size() > message_size)
-        return fmt::format("--text: at most {} bytes", message_size);
+    const std::size_t limit = is_of_port(options.service) ? IB_CM_REQ_IP_PDATA_SIZE : message_size;
+    if (options.text.size() > limit) return fmt::format("--text: at most {} bytes", limit);
     return {};
 }
 
 asio::awaitable<void> show_connection(session& here, cm_options options) {
     co_await with_port(here, options.from, [&](const open_port& from) -> asio::awaitable<void> {
-        expect_lids(from);
         cm_end client(from.which, from.attributes.PortNumber, options);
         const auto connect = [&]() -> asio::awaitable<void> {
             const std::optional<ib_gid_t> away = gid_from(options.to);
@@ -270,7 +279,6 @@ asio::awaitable<void> show_connection(session& here, cm_options options) {
 
 asio::awaitable<void> show_listener(session& here, cm_options options) {
     co_await with_port(here, options.from, [&](const open_port& from) -> asio::awaitable<void> {
-        expect_lids(from);
         for (std::uint64_t done = 0; options.count == 0 || done < options.count; ++done) {
             cm_end server(from.which, from.attributes.PortNumber, options);
             const auto serve = [&]() -> asio::awaitable<void> {

@@ -314,7 +314,7 @@ void add_cm(CLI::App& parent, program_options& chosen) {
     connect
         ->add_option("--to", to->options.to,
                      "name or node GUID of the peer, which this command lets listen (default: the "
-                     "second HCA); PREFIX:GUID: the GID of a port where a program listens")
+                     "second HCA); PREFIX:GUID or an IP address: a port where a program listens")
         ->type_name("DEVICE|GID");
     connect->add_option("--text", to->options.text, "private data of the request, and the message")
         ->capture_default_str();

@@ -86,7 +86,7 @@ struct qp_options {
 /// A connection by service id.
 struct cm_options {
     port_choice from;
-    std::string to; // name or node GUID: that host listens, too; PREFIX:GUID: a host elsewhere
+    std::string to; // name or node GUID: that host listens, too; a GID or address: one elsewhere
     std::uint64_t service = 0x1000000000000C3D;
     std::string text = "hello";          // of the request, and of the message
     std::uint64_t count = 0;             // connections of a listener; 0: unlimited

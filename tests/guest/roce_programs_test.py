@@ -18,6 +18,7 @@ PROGRAMS = [f"/usr/bin/{name}" for name in ("rping", "ucmatose", "udaddy", "rdma
 FUNCTIONS = f"""
 kernels() {{ exec timeout 60 "$@"; }}
 ours() {{ exec /usr/sbin/ip netns exec there timeout 60 {IRPCTL} --hca roce:u0 run -- "$@"; }}
+here() {{ exec /usr/sbin/ip netns exec there timeout 60 {IRPCTL} --hca roce:u0 "$@"; }}
 # A client is started again until its server listens.
 pair() {{
     $1 & server=$!
@@ -72,6 +73,8 @@ COMMANDS = {
     **named("endpoints", both_roles("pair", "rdma_server -s {at}", "rdma_client -s {at}")),
     **named("writes", both_roles("anew", "ib_write_bw -R -n 50", "ib_write_bw -R -n 50 {at}")),
     **named("sends", both_roles("anew", "ib_send_bw -R -n 50", "ib_send_bw -R -n 50 {at}")),
+    "irpctl cm connect": f"pair 'kernels ucmatose -b {KERNELS[4]} -C 1 -S 64'"
+                         f" 'here cm connect --to {KERNELS[4]} --service 0x1061d2f'",
     "1 % loss": "lose 1%",
     **named("rping with 1 % loss", both_roles("pair", f"rping -s -a {{at}} {RPING}", f"rping -c -a {{at}} {RPING}")),
     "5 % loss": "lose 5%",

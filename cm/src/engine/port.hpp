@@ -58,7 +58,7 @@ struct port_attributes {
     void adapt(sa_path_record_t& path) const {
         if (is_ethernet) remove_lids(path);
     }
-    /// Of a port of Ethernet. No value: none of its addresses reaches that one.
+    /// The path over Ethernet. No value: none of the port's addresses reaches that one.
     std::optional<sa_path_record_t> path_to(const ib_gid_t& address) const;
 };
 

@@ -1,6 +1,7 @@
 // HCAs of "roce:" on addresses of the loopback interface. Real sockets exist on the real machine
 // only.
 #include "connected_end.hpp"
+#include "connection_managers.hpp"
 #include "datagram_end.hpp"
 #include "loopback_hca.hpp"
 
@@ -166,6 +167,36 @@ TEST_P(Roce, ManagementDatagrams_ReachQp1OfThePeer) {
     EXPECT_EQ(got.data.status(), 0);
     EXPECT_EQ(got.from.Gid, second_address.gid());
     EXPECT_EQ(client.send(to_lid(1), mad(performance_class, 1, 1)), STATUS_INVALID_PARAMETER);
+}
+
+// As on a fabric, where LIDs distinguish the peers: the managers of one port share its messages.
+TEST_P(Roce, RequestsOfTwoAddresses_WithOneId_AreTwoOffers) {
+    using namespace connection_managers;
+    const loopback_address third(3);
+    const roce_hca c(third);
+    const open_hca here(HcaFromGuid(first_address.guid()));
+    const open_hca there(HcaFromGuid(second_address.guid()));
+    const open_hca elsewhere(HcaFromGuid(third.guid()));
+    mad_client peer(there, manager()), other(elsewhere, manager());
+    mad_client one_manager(here, manager()), next_manager(here, manager());
+    for (mad_client* const each : {&peer, &other}) {
+        each->send(to_gid(first_address.gid()), request(5));
+        EXPECT_EQ(one_manager.receive().data.get<4>(24), 5u);
+    }
+    one_manager.send(to_gid(third.gid()), rejection(5, unknown_service));
+    EXPECT_EQ(next_manager.receive().from.Gid, third.gid());
+    next_manager.send(to_gid(third.gid()), rejection(5, unknown_service));
+    EXPECT_EQ(other.receive().data.get<2>(34), unknown_service);
+}
+
+TEST_P(Roce, PortWithoutManager_RefusesRequests) {
+    using namespace connection_managers;
+    const open_hca here(first()), there(second());
+    mad_client peer(there, manager());
+    peer.send(to_gid(first_address.gid()), request(5));
+    const received_mad got = peer.receive();
+    EXPECT_EQ(got.from.Gid, first_address.gid());
+    EXPECT_EQ(got.data.get<2>(34), unknown_service);
 }
 
 // There is no QP0.
