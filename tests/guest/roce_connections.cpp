@@ -277,6 +277,14 @@ TEST_P(LossyRoceConnections, OnePercentLost_AllBytesReturn) {
     serve_the_kernel(5, 20'000);
 }
 
+TEST_P(LossyRoceConnections, DuplicatesAndOvertaking_AllBytesReturn) {
+    const disturbed_cable cable("delay 1ms reorder 10% duplicate 10%");
+    for (int i = 0; i < 3; ++i) {
+        ping_the_kernel(3, 5'000);
+        serve_the_kernel(3, 5'000);
+    }
+}
+
 TEST_P(LossyRoceConnections, FivePercentLost_AllBytesReturn) {
     const disturbed_cable cable("loss 5%");
     for (int i = 0; i < 3; ++i) {

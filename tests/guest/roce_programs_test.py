@@ -19,9 +19,14 @@ FUNCTIONS = f"""
 kernels() {{ exec timeout 60 "$@"; }}
 ours() {{ exec /usr/sbin/ip netns exec there timeout 60 {IRPCTL} --hca roce:u0 run -- "$@"; }}
 here() {{ exec /usr/sbin/ip netns exec there timeout 60 {IRPCTL} --hca roce:u0 "$@"; }}
+# A request to an address without a socket would be lost, and repeated after 4 s.
+await_socket() {{
+    case $1 in ours*) until /usr/sbin/ip netns exec there grep -q :12B7 /proc/net/udp; do sleep 0.1; done ;; esac
+}}
 # A client is started again until its server listens.
 pair() {{
     $1 & server=$!
+    await_socket "$1"
     until ( $2 ); do
         kill -0 $server && sleep 0.1 || return 1
     done
@@ -31,7 +36,8 @@ pair() {{
 anew() {{
     for attempt in 1 2 3 4 5 6 7 8 9 10; do
         $1 & server=$!
-        sleep 1
+        await_socket "$1"
+        sleep 0.5
         if ( $2 ); then
             wait $server
             return
@@ -71,12 +77,10 @@ COMMANDS = {
     **named("ucmatose", both_roles("pair", "ucmatose -b {at} -c 4 -S 5000", "ucmatose -s {at} -c 4 -S 5000")),
     **named("udaddy", both_roles("pair", "udaddy -b {at} -c 2", "udaddy -s {at} -c 2")),
     **named("endpoints", both_roles("pair", "rdma_server -s {at}", "rdma_client -s {at}")),
-    **named("writes", both_roles("anew", "ib_write_bw -R -n 50", "ib_write_bw -R -n 50 {at}")),
-    **named("sends", both_roles("anew", "ib_send_bw -R -n 50", "ib_send_bw -R -n 50 {at}")),
+    **named("perftest", both_roles("anew", "ib_write_bw -R -n 20", "ib_write_bw -R -n 20 {at}")),
+    "perftest, sends": f"anew 'kernels ib_send_bw -R -n 20' 'ours ib_send_bw -R -n 20 {KERNELS[4]}'",
     "irpctl cm connect": f"pair 'kernels ucmatose -b {KERNELS[4]} -C 1 -S 64'"
                          f" 'here cm connect --to {KERNELS[4]} --service 0x1061d2f'",
-    "1 % loss": "lose 1%",
-    **named("rping with 1 % loss", both_roles("pair", f"rping -s -a {{at}} {RPING}", f"rping -c -a {{at}} {RPING}")),
     "5 % loss": "lose 5%",
     **named("rping with 5 % loss", both_roles("pair", f"rping -s -a {{at}} {RPING}", f"rping -c -a {{at}} {RPING}")),
 }
@@ -92,8 +96,8 @@ class RoceProgramsTest(unittest.TestCase):
                 self.assertEqual(status, 0, output)
                 if name.startswith(("ucmatose", "udaddy")):
                     self.assertEqual(output.count("return status 0"), 2, output)
-                if name.startswith(("writes", "sends")):
-                    self.assertRegex(output, r"(?m)^ *65536 +50 +[\d.]+ +[\d.]+")
+                if name.startswith("perftest"):
+                    self.assertRegex(output, r"(?m)^ *65536 +20 +[\d.]+ +[\d.]+")
 
 
 if __name__ == "__main__":
