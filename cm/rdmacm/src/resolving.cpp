@@ -52,26 +52,35 @@ int resolve_group(cm_id& id, const ip_endpoint& to) {
     return 0;
 }
 
-// A program's source keeps its address; another one is the path's.
+// An address of loopback names the port itself, unless the port is on the loopback interface.
+bool names_itself(const ip_endpoint& address, const local_port& port) {
+    return address.is_loopback() && !identity_of(port).own(address.family)->is_loopback();
+}
+
+// The source is the path's, unless the program has chosen one.
+void choose_source(cm_id& id, bool is_chosen) {
+    ip_endpoint source = id.source();
+    if (is_chosen && !source.is_any() && !names_itself(source, *id.at)) {
+        id.path.SGID = source.gid();
+        return;
+    }
+    const std::uint16_t port = source.port;
+    source = from_gid(id.path.SGID);
+    source.port = port;
+    id.set_source(source);
+}
+
 int resolve_on_ethernet(cm_id& id, const ip_endpoint& to, bool has_source) {
     if (const int error = open_manager(*id.at); error != 0) return error;
-    const ib_gid_t address =
-        to.is_loopback() ? identity_of(*id.at).own(to.family)->gid() : to.gid();
     id.set_destination(to);
     id.resolved = std::make_unique<queued_event>();
+    const ib_gid_t address =
+        names_itself(to, *id.at) ? identity_of(*id.at).own(to.family)->gid() : to.gid();
     if (!NT_SUCCESS(CmQueryEthernetPath(id.at->cm, &address, &id.path))) {
         id.emit(std::move(id.resolved), RDMA_CM_EVENT_ADDR_ERROR, -EHOSTUNREACH);
         return 0;
     }
-    ip_endpoint source = id.source();
-    if (has_source && !source.is_any() && !source.is_loopback()) {
-        id.path.SGID = source.gid();
-    } else {
-        const std::uint16_t port = source.port;
-        source = from_gid(id.path.SGID);
-        source.port = port;
-        id.set_source(source);
-    }
+    choose_source(id, has_source);
     id.report_path();
     return 0;
 }
