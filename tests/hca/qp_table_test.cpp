@@ -49,6 +49,27 @@ TEST_P(QpTable, Numbers_AreUniqueAndFarFromThoseOfAgents) {
         EXPECT_TRUE(has(number));
 }
 
+// Slots go on with 0 behind the last one.
+TEST_P(QpTable, FirstNumber_MayBeAny) {
+    for (const ULONG place : {0u, 5u, 0x1FFFEu, 0x1FFFFu, 0x7FFFFEu, 0x7FFFFFu}) {
+        qp_table table;
+        table.begin_at(place);
+        std::set<ib_qpn_t> numbers;
+        for (int i = 0; i < 200; ++i)
+            numbers.insert(table.insert(qp_));
+        EXPECT_EQ(numbers.size(), 200u);
+        for (const ib_qpn_t number : numbers) {
+            EXPECT_GE(number, first_qp_number);
+            EXPECT_NE(number | 0x7E0000u, 0xFFFFFFu) << "multicast";
+            EXPECT_TRUE(table.with(number, [&](queue_pair* found) { return found == &qp_; }));
+            table.remove(number);
+            EXPECT_TRUE(table.with(number, [](queue_pair* found) { return found == nullptr; }));
+        }
+        const ib_qpn_t next = table.insert(qp_);
+        EXPECT_FALSE(numbers.contains(next));
+    }
+}
+
 TEST_P(QpTable, NumberThatNoQueuePairHas_IsNotFound) {
     const ib_qpn_t number = table_.insert(qp_);
     for (const ib_qpn_t other :

@@ -47,6 +47,9 @@ adapter::adapter(fabric& its_fabric, node& its_node)
       xrc_domains_(max_xrc_domains) {
     HcaInitializeCommandQueue(&dpc_commands_, HcaServeByDpc, nullptr);
     HcaInitializeCommandQueue(&worker_commands_, HcaServeByWorkItem, execute_blocking);
+    // Peers on Ethernet outlive the process: for them a number that was used a moment ago may still
+    // have a connection.
+    if (is_on_ethernet()) qps_.begin_at(dispatch::machine::current().random());
 }
 
 adapter::~adapter() {

@@ -17,6 +17,12 @@ inline constexpr ULONG first_number = 1u << 23;
 template <class Object>
 class number_table {
 public:
+    /// The first slot and its generation are these 23 bits of `place`. Called before any insert.
+    void begin_at(std::uint64_t place) {
+        first_slot_ = static_cast<ULONG>(place & slot_mask) % most_numbers;
+        first_generation_ = static_cast<ULONG>(place >> slot_bits) & generation_mask;
+    }
+
     /// Returns the number of the object; 0: most_numbers exist, or no memory.
     ULONG insert(Object& added) try {
         const dispatch::detail::spin_guard guard(lock_);
@@ -25,14 +31,14 @@ public:
         slot& into = slots_[index];
         into.object = &added;
         into.generation = (into.generation + 1) & generation_mask;
-        return number_of(index, into.generation);
+        return number_of(index);
     } catch (const std::bad_alloc&) {
         return 0;
     }
 
     void remove(ULONG number) {
         const dispatch::detail::spin_guard guard(lock_);
-        const ULONG index = number & slot_mask;
+        const ULONG index = index_of(number);
         slots_[index].object = nullptr;
         if (free_count_++ == 0)
             first_free_ = index;
@@ -61,21 +67,26 @@ private:
         ULONG next_free = 0;
     };
 
-    static ULONG number_of(ULONG index, ULONG generation) {
-        return first_number | generation << slot_bits | index;
+    ULONG number_of(ULONG index) const {
+        ULONG place = first_slot_ + index;
+        if (place >= most_numbers) place -= most_numbers;
+        return first_number | slots_[index].generation << slot_bits | place;
+    }
+    ULONG index_of(ULONG number) const {
+        const ULONG place = number & slot_mask;
+        return place >= first_slot_ ? place - first_slot_ : place + most_numbers - first_slot_;
     }
 
     Object* find(ULONG number) const {
-        const ULONG index = number & slot_mask;
-        if (index >= slots_.size() || number != number_of(index, slots_[index].generation))
-            return nullptr;
+        const ULONG index = index_of(number);
+        if (index >= slots_.size() || number != number_of(index)) return nullptr;
         return slots_[index].object;
     }
 
     // Slots that were freed are used again in their order.
     ULONG next_slot() {
         if (slots_.size() < most_numbers && free_count_ < least_free) {
-            slots_.emplace_back();
+            slots_.push_back({nullptr, first_generation_, 0});
             return static_cast<ULONG>(slots_.size() - 1);
         }
         const ULONG index = first_free_;
@@ -84,6 +95,8 @@ private:
         return index;
     }
 
+    ULONG first_slot_ = 0;
+    ULONG first_generation_ = 0;
     mutable KSPIN_LOCK lock_ = 0;
     std::vector<slot> slots_; // guarded by lock_, as the members below
     ULONG first_free_ = 0;

@@ -136,6 +136,16 @@ TEST_P(Roce, Datagram_ArrivesBehindItsIpHeader) {
     EXPECT_EQ(boost::endian::load_big_u32(&to.route()[32]), source);
 }
 
+TEST_P(Roce, NumbersOfQueuePairs_DifferFromThoseOfTheLastAttachment) {
+    std::vector<ib_qpn_t> numbers;
+    for (int i = 0; i < 2; ++i) {
+        const loopback_address third(3);
+        const roce_hca c(third);
+        numbers.push_back(connected_end(HcaFromGuid(third.guid())).qp->Num);
+    }
+    EXPECT_NE(numbers[0], numbers[1]);
+}
+
 TEST_P(Roce, WaysWithoutGids_AreRefused) {
     connected_end end(first());
     EXPECT_EQ(modify_qp(end.qp, ci::to_init(IB_QPT_RELIABLE_CONN, {.access = IB_AC_REMOTE})),
