@@ -193,9 +193,8 @@ void connection::connect_and_send(void* self) {
 }
 
 NTSTATUS connection::connect() {
-    int error = 0;
-    control_ = ci::detail::connect_to(adapter::of(ca_.Device).socket(), error);
-    if (!control_) return status_of(error);
+    if (const int error = control_.connect(adapter::of(ca_.Device).socket()); error != 0)
+        return status_of(error);
     if (!say_hello()) return STATUS_DEVICE_NOT_CONNECTED;
     watch_ = dispatch::watch_readable(dispatch::machine::current(), control_.get(), read, this);
     return watch_ != nullptr ? STATUS_SUCCESS : STATUS_INSUFFICIENT_RESOURCES;

@@ -2,6 +2,7 @@
 // machine's context receives; calls that must not pend use a second one, and wait for the reply.
 #pragma once
 
+#include "unforked_socket.hpp"
 #include "user_object.hpp"
 
 #include <ci/ib_uvp.h>
@@ -118,7 +119,7 @@ private:
     void fail_later();
 
     HCA_CA& ca_;
-    ci::detail::unique_descriptor control_;
+    unforked_socket control_;
     std::unique_ptr<dispatch::descriptor_watch> watch_;
     std::vector<std::byte> buffer_;  // of the message that is being handled
     ci::detail::descriptors passed_; // with that message

@@ -1,6 +1,6 @@
 #include "daemon_query.hpp"
 
-#include <ci/support/seq_socket.hpp>
+#include "unforked_socket.hpp"
 
 #include <algorithm>
 #include <array>
@@ -33,9 +33,10 @@ NTSTATUS not_ours(const std::string& path, std::string& problem) {
 /// One request and its reply at a time.
 class conversation {
 public:
-    explicit conversation(ci::detail::unique_descriptor socket)
-        : socket_(std::move(socket)), buffer_(wire::max_message) {}
+    conversation() : buffer_(wire::max_message) {}
 
+    /// Returns 0, or an errno.
+    int connect(const std::string& path) { return socket_.connect(path); }
     /// False: there was no reply.
     template <class Message>
     bool ask(Message sent) {
@@ -56,7 +57,7 @@ public:
     }
 
 private:
-    ci::detail::unique_descriptor socket_;
+    unforked_socket socket_;
     std::vector<std::byte> buffer_;
     std::size_t size_ = 0;
 };
@@ -85,10 +86,9 @@ bool is_good(const wire::hca& each) {
 
 NTSTATUS list_hcas(const std::string& socket, const std::string& host, std::vector<wire::hca>& made,
                    std::string& problem) {
-    int error = 0;
-    ci::detail::unique_descriptor connected = ci::detail::connect_to(socket, error);
-    if (!connected) return unreachable(socket, error, problem);
-    conversation with(std::move(connected));
+    conversation with;
+    if (const int error = with.connect(socket); error != 0)
+        return unreachable(socket, error, problem);
     if (const NTSTATUS status = greet(with, socket, problem); !NT_SUCCESS(status)) return status;
     wire::list asked{{wire::kind::list, 0, {}, 0}, {}, 0};
     if (host.size() >= asked.host.size()) return STATUS_SUCCESS; // no HCA has such a name
