@@ -5,6 +5,7 @@
 #include <ci/support/shared_memory.hpp>
 
 #include <support/explore_gtest.hpp>
+#include <support/findings.hpp>
 
 #include <array>
 #include <cstring>
@@ -111,6 +112,21 @@ TEST(PostRing, ContentOfAHostileClient_IsAViolation) {
     EXPECT_EQ(seen_with(16, post_ring::gap - 1), violation);
     EXPECT_EQ(seen_with(16, post_ring::gap | 16), violation); // a gap that is not at the end
     EXPECT_EQ(seen_with(post_ring::capacity, post_ring::gap | 8), violation);
+}
+
+// A client that changes a word between two loads of it would have one checked and the other used.
+TEST(PostRing, EachWordOfAMessage_IsLoadedOnce) {
+    const irpverbs::testing::findings seen{dispatch::detail::check::pool};
+    posts here;
+    for (std::uint64_t i = 0; i < 40; ++i) { // with gaps
+        here.post(i, 8 + (i * 997) % (post_ring::max_message - 8));
+        std::size_t size = 0;
+        EXPECT_EQ(here.daemon.look(here.copy, size), post_consumer::found::record);
+        std::uint64_t value = ~i; // of the message that stayed, as one does that a queue refuses
+        EXPECT_EQ(here.take(value), post_consumer::found::record);
+        EXPECT_EQ(value, i);
+    }
+    EXPECT_TRUE(irpverbs::testing::nothing_reported(seen));
 }
 
 // The daemon sleeps on an event, as it does on its sockets.

@@ -1,7 +1,9 @@
 #include "planted.hpp"
 
 #include <dispatch/pool.h>
+#include <dispatch/support/fetched_words.hpp>
 
+#include <cstdint>
 #include <cstring>
 
 namespace planted {
@@ -86,6 +88,15 @@ void use_lock() {
     ExFreePool(lock);
 }
 
+void load_shared_words() {
+    constexpr std::uint64_t shared[] = {8, 1}; // a length, and a message
+    irpverbs::dispatch::detail::fetched_words loaded;
+    loaded.begin();
+    for (const std::uint64_t& each : shared)
+        loaded.load(&each, sizeof(each));
+    if (planted("DoubleFetch")) loaded.load(&shared[0], sizeof(shared[0]));
+}
+
 } // namespace
 
 void uses_pool(sim_machine& sim) {
@@ -93,6 +104,7 @@ void uses_pool(sim_machine& sim) {
         use_blocks();
         use_timer();
         use_dpc();
+        load_shared_words();
     });
     sim.spawn("objects", [] {
         use_work_item();

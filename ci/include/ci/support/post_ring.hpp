@@ -5,7 +5,7 @@
 #ifndef IRPVERBS_CI_SUPPORT_POST_RING_HPP
 #define IRPVERBS_CI_SUPPORT_POST_RING_HPP
 
-#include <dispatch/support/processor.hpp>
+#include <dispatch/support/fetched_words.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -181,7 +181,8 @@ private:
     static constexpr std::size_t head_size = sizeof(post_ring::record_head);
 
     // Copies words of the client, which may be writing them.
-    void copy(std::size_t place, void* to, std::size_t size) const {
+    void copy(std::size_t place, void* to, std::size_t size) {
+        fetched_.load(&of_client_.bytes[place], size);
         auto* from = reinterpret_cast<const std::uint64_t*>(&of_client_.bytes[place]);
         auto* words = static_cast<std::byte*>(to);
         for (std::size_t i = 0; i < size; i += sizeof(*from)) {
@@ -193,7 +194,9 @@ private:
     // A gap returns `nothing`, and its size in record_.
     found look_at(std::span<std::byte> into, std::size_t& size) {
         record_ = 0;
+        fetched_.begin();
         if (!see()) return found::nothing;
+        fetched_.load(&of_client_.produced, sizeof(of_client_.produced));
         const std::uint64_t used = seen_ - consumed_;
         if (used > post_ring::capacity || used % 8 != 0) return found::violation;
         const std::size_t place = post_ring::place_of(consumed_);
@@ -222,6 +225,7 @@ private:
 
     const post_ring::client_part& of_client_;
     post_ring::daemon_part& own_;
+    dispatch::detail::fetched_words fetched_; // of the message that `look` looks at
     std::uint64_t consumed_ = 0;
     std::uint64_t seen_ = 0;   // the client's count, as it was seen last
     std::uint64_t record_ = 0; // bytes of what `look` has found
