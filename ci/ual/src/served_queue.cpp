@@ -68,6 +68,7 @@ NTSTATUS served_queue::prepare_resize(ULONG entries, descriptors& passed) {
     ring made = make_ring(memory_, entries, passed);
     if (!made.memory) return STATUS_INSUFFICIENT_RESOURCES;
     const spin_guard guard(lock_);
+    if (next_.memory) return STATUS_DEVICE_BUSY;
     next_ = std::move(made);
     return STATUS_SUCCESS;
 }

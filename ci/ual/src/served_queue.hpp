@@ -32,7 +32,7 @@ public:
     bool begin(IB_CQ* queue);
 
     /// Prepares a ring for the queue's new size, and makes it the one in use when the size has
-    /// changed. One resize is under way at a time.
+    /// changed. STATUS_DEVICE_BUSY: another resize is under way, as a client of ours lets none be.
     NTSTATUS prepare_resize(ULONG entries, ci::detail::descriptors& passed);
     void finish_resize(bool done);
 

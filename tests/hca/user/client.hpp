@@ -29,6 +29,14 @@ private:
     const dispatch::machine::scope inside_{machine_};
 };
 
+/// The first HCA of the machine.
+inline DEVICE_OBJECT* first_hca() {
+    ib_guid_t guid = 0;
+    ULONG count = 1;
+    HcaEnumerate(&guid, &count);
+    return HcaFromGuid(guid);
+}
+
 /// The first HCA of the client's machine, open.
 class opened_ca {
 public:

@@ -1,13 +1,9 @@
 // Messages that no client of ours sends: the daemon refuses them, and serves the others.
-#include "client.hpp"
+#include "raw_client.hpp"
 
-#include <ci/driver.h>
 #include <ci/support/post_ring.hpp>
-#include <ci/support/seq_socket.hpp>
 #include <ci/support/shared_memory.hpp>
-#include <ci/support/wire.hpp>
 
-#include <cstring>
 #include <unistd.h>
 
 namespace {
@@ -17,85 +13,6 @@ using namespace irpverbs::testing;
 namespace wire = ci::wire;
 
 constexpr UCHAR unknown_verb = 0xEE;
-
-/// A connection without the driver.
-class raw_client {
-public:
-    explicit raw_client(const std::string& path) {
-        int error = 0;
-        socket_ = ci::detail::connect_to(path, error);
-    }
-
-    template <class Message>
-    void send(const Message& message) {
-        std::array<iovec, 1> part{{{const_cast<Message*>(&message), sizeof(message)}}};
-        ci::detail::send_message(socket_.get(), part);
-    }
-    /// False: the daemon has closed the connection.
-    template <class Message>
-    bool receive(Message& message) {
-        std::vector<std::byte> buffer(wire::max_message);
-        auto got =
-            ci::detail::await_message(socket_.get(), buffer, -1, ci::detail::max_descriptors);
-        if (got.error != 0 || got.size < sizeof(message)) return false;
-        std::memcpy(&message, buffer.data(), sizeof(message));
-        if (got.with[0]) received_.push_back(std::move(got.with));
-        return true;
-    }
-    bool is_closed() {
-        wire::header any{};
-        return !receive(any);
-    }
-    NTSTATUS greet(const wire::hello& hello) {
-        wire::welcome made{};
-        send(hello);
-        return receive(made) ? made.status : STATUS_FILE_CLOSED;
-    }
-    NTSTATUS greet() { return greet(good_hello()); }
-    static wire::hello good_hello() {
-        return {{wire::kind::hello, 0, {}, 0}, wire::magic, wire::version, sizeof(void*)};
-    }
-    wire::reply ask(const wire::request& request) {
-        wire::reply made{};
-        send(request);
-        EXPECT_TRUE(receive(made));
-        EXPECT_EQ(made.head.id, request.head.id);
-        return made;
-    }
-    /// A descriptor of the last message that had some.
-    const ci::detail::unique_descriptor& received(wire::open_descriptor which) const {
-        return received_.back()[static_cast<std::size_t>(which)];
-    }
-    NTSTATUS status_of(const wire::request& request) { return ask(request).status; }
-
-private:
-    ci::detail::unique_descriptor socket_;
-    std::vector<ci::detail::descriptors> received_; // a client that closes them is gone
-};
-
-wire::request request_of(UCHAR verb, std::uint64_t object, std::uint64_t number = 0) {
-    return {{wire::kind::request, verb, {}, 5}, object, number, 0, 0, 0, 0};
-}
-
-ib_guid_t first_hca(test_daemon& serving) {
-    ib_guid_t guid = 0;
-    serving.run([&] {
-        ULONG count = 1;
-        HcaEnumerate(&guid, &count);
-    });
-    return guid;
-}
-
-/// A raw client with an open HCA.
-struct raw_ca : raw_client {
-    explicit raw_ca(test_daemon& serving) : raw_client(serving.socket()) {
-        EXPECT_EQ(greet(), STATUS_SUCCESS);
-        const wire::reply opened = ask(request_of(HCA_MN_OPEN_CA, first_hca(serving)));
-        EXPECT_EQ(opened.status, STATUS_SUCCESS);
-        handle = opened.information;
-    }
-    std::uint64_t handle = 0;
-};
 
 /// Maps the rings of a client and lets it write what no client writes.
 struct hostile_posts : raw_ca {

@@ -51,13 +51,6 @@ struct connected_pair {
         }
     }
 
-    static DEVICE_OBJECT* first_hca() {
-        ib_guid_t guid = 0;
-        ULONG count = 1;
-        HcaEnumerate(&guid, &count);
-        return HcaFromGuid(guid);
-    }
-
     test_daemon serving;
     std::optional<client> here;
     std::optional<connected_end> one;
@@ -228,7 +221,7 @@ TEST(Rings, WorkRequests_NeedNoSystemCallWhileTheDaemonIsAwake) {
     limits.IdleTurns = ~ULONG{0};
     connected_pair pair(&limits);
     pair.other.reset();
-    pair.one.emplace(connected_pair::first_hca());
+    pair.one.emplace(first_hca());
     pair.one->connect(*pair.one);
     for (ULONGLONG i = 0; i < 100; ++i)
         pair.send_to_itself(i); // the path without locks is prepared

@@ -129,13 +129,6 @@ inline daemon_share settled_share(test_daemon& serving) {
     return daemon_share::of(serving);
 }
 
-inline DEVICE_OBJECT* first_hca() {
-    ib_guid_t guid = 0;
-    ULONG count = 1;
-    HcaEnumerate(&guid, &count);
-    return HcaFromGuid(guid);
-}
-
 /// Two ends of one client that no process that dies concerns.
 class bystanders {
 public:

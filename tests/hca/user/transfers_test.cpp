@@ -17,12 +17,6 @@ protected:
         one.connect(other);
         other.connect(one);
     }
-    static DEVICE_OBJECT* first_hca() {
-        ib_guid_t guid = 0;
-        ULONG count = 1;
-        HcaEnumerate(&guid, &count);
-        return HcaFromGuid(guid);
-    }
 
     test_daemon serving;
     const client here{serving.uri()};

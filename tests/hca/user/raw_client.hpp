@@ -1,0 +1,119 @@
+// A client of the daemon without the driver, which may send what no client of ours sends.
+#pragma once
+
+#include "client.hpp"
+
+#include <ci/driver.h>
+#include <ci/support/seq_socket.hpp>
+#include <ci/support/wire.hpp>
+
+#include <cstring>
+#include <vector>
+
+namespace irpverbs::testing {
+
+namespace wire = ci::wire;
+
+/// A connection without the driver.
+class raw_client {
+public:
+    explicit raw_client(const std::string& path) {
+        int error = 0;
+        socket_ = ci::detail::connect_to(path, error);
+    }
+
+    template <class Message>
+    void send(const Message& message, const ci::detail::descriptors& passed = {}) {
+        std::array<iovec, 1> part{{{const_cast<Message*>(&message), sizeof(message)}}};
+        ci::detail::send_message(socket_.get(), part, passed);
+    }
+    /// Waits until the daemon reads.
+    template <class Message>
+    void send_all(const Message& message) {
+        std::array<iovec, 1> part{{{const_cast<Message*>(&message), sizeof(message)}}};
+        ci::detail::send_when_possible(socket_.get(), part);
+    }
+    /// False: the daemon has closed the connection.
+    template <class Message>
+    bool receive(Message& message) {
+        std::vector<std::byte> buffer(wire::max_message);
+        auto got =
+            ci::detail::await_message(socket_.get(), buffer, -1, ci::detail::max_descriptors);
+        if (got.error != 0 || got.size < sizeof(message)) return false;
+        std::memcpy(&message, buffer.data(), sizeof(message));
+        if (got.with[0]) received_.push_back(std::move(got.with));
+        return true;
+    }
+    bool is_closed() {
+        wire::header any{};
+        return !receive(any);
+    }
+    NTSTATUS greet(const wire::hello& hello) {
+        wire::welcome made{};
+        send(hello);
+        return receive(made) ? made.status : STATUS_FILE_CLOSED;
+    }
+    NTSTATUS greet() { return greet(good_hello()); }
+    static wire::hello good_hello() {
+        return {{wire::kind::hello, 0, {}, 0}, wire::magic, wire::version, sizeof(void*)};
+    }
+    wire::reply ask(const wire::request& request) {
+        wire::reply made{};
+        send(request);
+        EXPECT_TRUE(receive(made));
+        EXPECT_EQ(made.head.id, request.head.id);
+        return made;
+    }
+    /// With the value that the verb reads.
+    template <class Value>
+    wire::reply ask(const wire::request& request, const Value& value) {
+        struct {
+            wire::request head;
+            Value value;
+        } whole{request, value};
+        static_assert(sizeof(whole) == wire::padded(sizeof(request) + sizeof(value)));
+        wire::reply made{};
+        send(whole);
+        EXPECT_TRUE(receive(made));
+        return made;
+    }
+    /// A descriptor of the last message that had some.
+    const ci::detail::unique_descriptor& received(wire::open_descriptor which) const {
+        return received_.back()[static_cast<std::size_t>(which)];
+    }
+    template <class... Value>
+    NTSTATUS status_of(const wire::request& request, const Value&... value) {
+        return ask(request, value...).status;
+    }
+
+private:
+    ci::detail::unique_descriptor socket_;
+    std::vector<ci::detail::descriptors> received_; // a client that closes them is gone
+};
+
+inline wire::request request_of(UCHAR verb, std::uint64_t object, std::uint64_t number = 0) {
+    return {{wire::kind::request, verb, {}, 5}, object, number, 0, 0, 0, 0};
+}
+
+inline ib_guid_t first_hca(test_daemon& serving) {
+    ib_guid_t guid = 0;
+    serving.run([&] {
+        ULONG count = 1;
+        HcaEnumerate(&guid, &count);
+    });
+    return guid;
+}
+
+/// A raw client with an open HCA.
+struct raw_ca : raw_client {
+    explicit raw_ca(test_daemon& serving) : raw_ca(serving, first_hca(serving)) {}
+    raw_ca(test_daemon& serving, ib_guid_t hca) : raw_client(serving.socket()) {
+        EXPECT_EQ(greet(), STATUS_SUCCESS);
+        const wire::reply opened = ask(request_of(HCA_MN_OPEN_CA, hca));
+        EXPECT_EQ(opened.status, STATUS_SUCCESS);
+        handle = opened.information;
+    }
+    std::uint64_t handle = 0;
+};
+
+} // namespace irpverbs::testing
