@@ -1,6 +1,7 @@
 // Events between a daemon and its clients, and the end of either.
 #include "client.hpp"
 
+#include <csignal>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -82,6 +83,22 @@ TEST(Boundary, DaemonEnded_OpenFails) {
     verb_call open(
         [&](IRP* irp) { return CiOpenCa(HcaFromGuid(guid), nullptr, nullptr, nullptr, irp); });
     EXPECT_EQ(open.status(), STATUS_DEVICE_NOT_CONNECTED);
+}
+
+// The child has copies of all descriptors.
+TEST(Boundary, ChildOfFork_KeepsNoConnection) {
+    test_daemon serving;
+    const client here(serving.uri());
+    pid_t child = 0;
+    {
+        const opened_ca ca;
+        child = fork();
+        while (child == 0)
+            pause();
+    }
+    EXPECT_TRUE(serving.becomes_idle());
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
 }
 
 // ---- a client that is killed at each step of a script

@@ -1,106 +1,17 @@
 // Clients that use the daemon as no client of ours does: they get what is theirs, and harm no
 // other.
 #include "raw_client.hpp"
+#include "surviving_peer.hpp"
 
 #include <irp/verifier.hpp>
 #include <support/findings.hpp>
 
 #include <fcntl.h>
-#include <optional>
 
 namespace {
 
 using namespace irpverbs;
 using namespace irpverbs::testing;
-
-wire::request with_id(wire::request request, std::uint64_t id) {
-    request.head.id = id;
-    return request;
-}
-
-/// The replies by their ids, in the order of their arrival.
-std::vector<wire::reply> receive_all(raw_client& from, std::size_t count) {
-    std::vector<wire::reply> made(count);
-    for (wire::reply& each : made)
-        EXPECT_TRUE(from.receive(each));
-    return made;
-}
-
-// ---- a driver that takes its time
-
-/// An HCA of the daemon, whose resizes wait until the test lets them go on.
-class slow_hca {
-public:
-    static constexpr ib_guid_t guid = 0x51;
-
-    slow_hca() {
-        HCA_OPERATIONS given;
-        HCA_OPERATIONS_INIT(&given);
-        given.CreateCq = [](HCA_CQ*, CI_UDATA*, IRP*) { return STATUS_SUCCESS; };
-        given.ArmCq = [](HCA_CQ*, ULONG, IRP*) { return STATUS_SUCCESS; };
-        given.PollCq = [](HCA_CQ*, ULONG, IB_WC*, ULONG*) { return STATUS_SUCCESS; };
-        given.ResizeCq = [](HCA_CQ* cq, ULONG entries, CI_UDATA*, IRP* irp) {
-            cq->Cq.NumCqes = entries;
-            irp->IoStatus.Information = entries;
-            return STATUS_SUCCESS;
-        };
-        given.Submit = submit;
-        HCA_DEVICE description;
-        HCA_DEVICE_INIT(&description);
-        description.Operations = &given;
-        description.Name = "slow";
-        description.NodeGuid = guid;
-        description.PortCount = 1;
-        description.ExtensionSize = sizeof(slow_hca*);
-        EXPECT_EQ(HcaCreateDevice(&description, &device_), STATUS_SUCCESS);
-        *static_cast<slow_hca**>(HcaDeviceExtension(device_)) = this;
-    }
-    ~slow_hca() {
-        EXPECT_EQ(HcaRefuseOpen(device_), STATUS_SUCCESS);
-        HcaDeleteDevice(device_);
-    }
-    slow_hca(const slow_hca&) = delete;
-    slow_hca& operator=(const slow_hca&) = delete;
-
-    void go_on() {
-        while (IRP* const irp = held_.exchange(nullptr))
-            HcaExecute(irp);
-    }
-
-private:
-    static NTSTATUS submit(DEVICE_OBJECT* device, IRP* irp) {
-        if (IoGetCurrentIrpStackLocation(irp)->MinorFunction != HCA_MN_RESIZE_CQ)
-            return HcaExecute(irp);
-        IoMarkIrpPending(irp);
-        (*static_cast<slow_hca**>(HcaDeviceExtension(device)))->held_.store(irp);
-        return STATUS_PENDING;
-    }
-
-    DEVICE_OBJECT* device_ = nullptr;
-    std::atomic<IRP*> held_{nullptr};
-};
-
-TEST(HostileClient, ResizesAtATime_OneIsServed) {
-    test_daemon serving;
-    std::optional<slow_hca> slow;
-    serving.run([&] { slow.emplace(); });
-    {
-        raw_ca client(serving, slow_hca::guid);
-        const auto queue = client.ask(request_of(HCA_MN_CREATE_CQ, client.handle, 4)).information;
-        client.send(with_id(request_of(HCA_MN_RESIZE_CQ, queue, 64), 6));
-        client.send(with_id(request_of(HCA_MN_RESIZE_CQ, queue, 128), 7));
-        client.send(with_id(request_of(HCA_MN_QUERY_CA, client.handle, 65536), 8));
-        const wire::reply first = receive_all(client, 1)[0];
-        EXPECT_EQ(first.head.id, 7u);
-        EXPECT_EQ(first.status, STATUS_DEVICE_BUSY);
-        serving.run([&] { slow->go_on(); });
-        for (const wire::reply& each : receive_all(client, 2))
-            EXPECT_EQ(each.status, each.head.id == 6 ? STATUS_SUCCESS : STATUS_NOT_SUPPORTED);
-    }
-    EXPECT_TRUE(serving.becomes_idle());
-    serving.stop();
-    serving.run([&] { slow.reset(); });
-}
 
 // ---- replies, buffers and descriptors
 
@@ -124,6 +35,30 @@ TEST(HostileClient, RoomBeyondAllLimits_IsCut) {
     for (const std::uint64_t room : {~std::uint64_t{0}, std::uint64_t{1} << 60})
         EXPECT_EQ(client.status_of(request_of(HCA_MN_QUERY_CA, client.handle, room)),
                   STATUS_SUCCESS);
+}
+
+TEST(HostileClient, ValueOfAnotherSize_FailsAlone) {
+    test_daemon serving;
+    raw_ca client(serving);
+    wire::request query = request_of(HCA_MN_QUERY_CA, client.handle, 65536);
+    query.value_size = 8;
+    EXPECT_EQ(client.status_of(query, std::uint64_t{0}), STATUS_INFO_LENGTH_MISMATCH);
+    wire::request create = request_of(HCA_MN_REGISTER_MR, client.handle);
+    create.value_size = 8;
+    EXPECT_EQ(client.status_of(create, std::uint64_t{0}), STATUS_INFO_LENGTH_MISMATCH);
+}
+
+TEST(HostileClient, CreationsThatFail_KeepNothing) {
+    UAL_OPTIONS limits;
+    UAL_OPTIONS_INIT(&limits);
+    limits.MaxObjects = 3;
+    test_daemon serving(&limits);
+    raw_ca client(serving);
+    for (int i = 0; i < 5; ++i)
+        EXPECT_EQ(client.status_of(request_of(HCA_MN_CREATE_CQ, client.handle, 0)),
+                  STATUS_INVALID_PARAMETER);
+    EXPECT_EQ(client.status_of(request_of(HCA_MN_CREATE_CQ, client.handle, 4)), STATUS_SUCCESS);
+    EXPECT_EQ(serving.counters().Objects, 2u);
 }
 
 // A daemon that believed it would read a file that blocks, or one of its own.
@@ -170,13 +105,15 @@ TEST(HostileClient, QueriedObjects_AreHandles) {
 
 // ---- under the verifier
 
-TEST(HostileClient, CancelsAndEnds_BreakNoRule) {
+TEST(HostileClient, CancelsPostsAndEnds_BreakNoRule) {
     const irp::verifier_scope verified("default");
     const findings seen{dispatch::detail::enabled_checks.load()};
     {
         test_daemon serving;
         const client here(serving.uri());
+        bystanders others(first_hca());
         for (int i = 0; i < 10; ++i) {
+            others.transfer();
             const opened_ca ca;
             verb_call fatal([&](IRP* irp) { return CiGetCaFatalEvent(ca.get(), irp); });
             verb_call port([&](IRP* irp) { return CiGetCaPortEvent(ca.get(), 1, irp); });

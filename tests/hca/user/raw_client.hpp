@@ -33,12 +33,12 @@ public:
         std::array<iovec, 1> part{{{const_cast<Message*>(&message), sizeof(message)}}};
         ci::detail::send_when_possible(socket_.get(), part);
     }
-    /// False: the daemon has closed the connection.
+    /// False: the daemon has closed the connection, or sends nothing for long.
     template <class Message>
     bool receive(Message& message) {
         std::vector<std::byte> buffer(wire::max_message);
-        auto got =
-            ci::detail::await_message(socket_.get(), buffer, -1, ci::detail::max_descriptors);
+        auto got = ci::detail::await_message(socket_.get(), buffer, longest_wait,
+                                             ci::detail::max_descriptors);
         if (got.error != 0 || got.size < sizeof(message)) return false;
         std::memcpy(&message, buffer.data(), sizeof(message));
         if (got.with[0]) received_.push_back(std::move(got.with));
@@ -87,6 +87,8 @@ public:
     }
 
 private:
+    static constexpr int longest_wait = 20'000; // milliseconds
+
     ci::detail::unique_descriptor socket_;
     std::vector<ci::detail::descriptors> received_; // a client that closes them is gone
 };
@@ -115,5 +117,21 @@ struct raw_ca : raw_client {
     }
     std::uint64_t handle = 0;
 };
+
+inline wire::request with_id(wire::request request, std::uint64_t id) {
+    request.head.id = id;
+    return request;
+}
+
+/// So many replies, in the order of their arrival.
+inline std::vector<wire::reply> receive_all(raw_client& from, std::size_t count) {
+    std::vector<wire::reply> made(count);
+    for (wire::reply& each : made) {
+        if (from.receive(each)) continue;
+        ADD_FAILURE() << "no reply";
+        break;
+    }
+    return made;
+}
 
 } // namespace irpverbs::testing

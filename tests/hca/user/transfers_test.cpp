@@ -116,6 +116,41 @@ TEST_F(UserTransfers, PageOfTheReceiveIsNotMapped_BothEndsFail) {
     EXPECT_EQ(other.next().Status, ULONG{IB_WC_LOCAL_PROTECTION_ERROR});
 }
 
+TEST_F(UserTransfers, ListOfWorkRequests_EachHasItsOwnSegments) {
+    connect();
+    one.fill();
+    std::array<ib_local_ds_t, 2> segments{};
+    std::array<ib_send_wr_t, 2> list{one.remote(WR_RDMA_WRITE, 1, other, 0),
+                                     one.remote(WR_RDMA_WRITE, 2, other, 0)};
+    for (ULONG i = 0; i < segments.size(); ++i)
+        segments[i] = {one.address() + ULONGLONG{8} * i, 8, one.key()};
+    list[0].p_next = &list[1];
+    list[0].num_ds = list[1].num_ds = 1;
+    list[0].ds_array = &segments[0];
+    list[1].ds_array = &segments[1];
+    list[1].remote_ops.vaddr += 8;
+    EXPECT_EQ(CiPostSend(one.qp, list.data(), nullptr), STATUS_SUCCESS);
+    for (int i = 0; i < 2; ++i)
+        EXPECT_EQ(one.next().Status, ULONG{IB_WC_SUCCESS});
+    EXPECT_TRUE(other.has_bytes_of(one, 16));
+}
+
+TEST_F(UserTransfers, FullSharedReceiveQueue_RefusesTheNext) {
+    ib_srq_create_t wanted{};
+    wanted.max_wr = 4;
+    wanted.max_sge = 1;
+    IB_SRQ* const queue = create_srq(one.pd(), wanted);
+    ib_local_ds_t into{one.address(), 8, one.key()};
+    for (ULONG i = 0; i <= queue->MaxWr; ++i) {
+        ib_recv_wr_t what{nullptr, i, &into, 1};
+        ib_recv_wr_t* failed = nullptr;
+        EXPECT_EQ(CiPostSrqRecv(queue, &what, &failed),
+                  i < queue->MaxWr ? STATUS_SUCCESS : STATUS_INSUFFICIENT_RESOURCES);
+    }
+    verb_call destroy([&](IRP* irp) { return CiDestroySrq(queue, nullptr, irp); });
+    EXPECT_EQ(destroy.status(), STATUS_SUCCESS);
+}
+
 TEST_F(UserTransfers, PeersPageIsNotMapped_RemoteAccessError) {
     for (const ib_wr_type_t type : {WR_RDMA_WRITE, WR_RDMA_READ, WR_FETCH_ADD}) {
         connected_end from(first_hca());

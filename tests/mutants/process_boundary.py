@@ -1,0 +1,72 @@
+"""Mistakes at the boundary between processes, each of which the tests of "user:" must find.
+
+A name with a number behind "w" is that of a mistake with a counterpart in a historical user access layer;
+docs/decisions/process-boundary.md lists the mistakes without counterpart.
+"""
+TARGET = "hca_user_test"
+FOLDER = "tests/hca/user"
+LEAST = 100
+ADDRESSES = "ci/src/user/address_space.cpp"
+EVENTS = "hca/user/src/events.cpp"
+OBJECTS = "ci/ual/src/served_objects.cpp"
+POSTS = "ci/src/crossing/post_server.cpp"
+QUEUES = "ci/ual/src/served_queue.cpp"
+REQUESTS = "ci/ual/src/requests.cpp"
+RING = "ci/include/ci/support/post_ring.hpp"
+SERVING = "ci/src/crossing/serving_end.cpp"
+SOCKETS = "hca/user/src/unforked_socket.cpp"
+TEAR_DOWN = "ci/ual/src/tear_down.cpp"
+VERBS = "hca/user/src/verb_requests.cpp"
+
+# name, tests, mutated file, [(text, replacement)...], sources to compile (the file itself if absent)
+ROWS = [
+    ("w1_segments_of_the_first_request", "fast", POSTS,
+     [("    made = segments_.data() + first;\n", "    made = segments_.data() + first * 0;\n")]),
+    ("w2_handle_of_any_type", "fast", OBJECTS, [("found->handle == handle && found->type == type;", "found->handle == handle;")]),
+    ("w2_shared_queue_as_queue_pair", "fast", POSTS, [("shared ? HCA_MN_CREATE_SRQ : HCA_MN_CREATE_QP", "HCA_MN_CREATE_QP")]),
+    ("w3_any_file_is_memory", "fast", ADDRESSES, [("!memory || !is_memory_of(memory.get(), owner)", "!memory")]),
+    ("w4_objects_outlive_their_connection", "fast", TEAR_DOWN,
+     [("        release(unsent);\n    }\n    destroy_objects();\n", "        release(unsent);\n    }\n")]),
+    ("w5_cancel_without_a_reference", "verified", REQUESTS, [("        ++found->references;\n", "")]),
+    ("w7_cancel_under_the_lock", "verified", REQUESTS,
+     [("        ++found->references;\n    }\n    IoCancelIrp(found->irp);\n",
+       "        ++found->references;\n        IoCancelIrp(found->irp);\n    }\n")]),
+    ("w8_late_cancel_ignored", "cancelled", VERBS,
+     [("const bool late = __atomic_load_n(&request.irp->Cancel, __ATOMIC_SEQ_CST) != 0;", "const bool late = false;")]),
+    ("w10_reply_waits_for_its_client", "fast", REQUESTS,
+     [("    return error != EAGAIN && error != ENOBUFS;\n}\n\n// Replies",
+       "    return error != EAGAIN || ci::detail::send_when_possible(request.via, request.reply.message.list()) == 0;\n"
+       "}\n\n// Replies")]),
+    ("w11_reply_without_room_lost", "fast", REQUESTS,
+     [("    return error != EAGAIN && error != ENOBUFS;\n}\n\n// Replies", "    return error != -1;\n}\n\n// Replies")]),
+    ("w12_wait_not_sent_again", "fast", EVENTS, [("    if (!kind->is_last) from.send(*this);\n", "")]),
+    ("w15_room_believed", "fast", SERVING,
+     [("std::min<std::uint64_t>(number, wire::max_block / use.unit) * use.unit", "number * use.unit")]),
+    ("w15_user_data_of_any_size", "fast", SERVING,
+     [("head.user_in <= CI_UDATA_MAXIMUM_SIZE && head.user_out <= CI_UDATA_MAXIMUM_SIZE", "true")]),
+    ("w15_value_of_any_size", "fast", SERVING, [("head.value_size == (reads ? verb.value.size : 0)", "reads || true")]),
+    ("w16_addresses_in_attributes", "fast", SERVING, [("    hide_objects(verb, used.value, block, names);\n", "")]),
+    ("w17_object_outlives_its_post_function", "fast", VERBS,
+     [("    if (creates && existed && !good) return self.undo(request, request.result.status);\n", "")]),
+    ("w17_failed_creation_keeps_its_place", "fast", REQUESTS,
+     [("    } else if (request.verb->does == action::ends && !done) {", "    } else if (!done) {")]),
+    ("w19_handle_without_generation", "fast", OBJECTS, [("        ++leaving.generation;", "        ")]),
+    # ---- mistakes of our own kind
+    ("second_resize_begins", "fast", QUEUES, [("    if (next_.memory) return STATUS_DEVICE_BUSY;\n", "")]),
+    ("child_of_fork_keeps_the_connection", "ended", SOCKETS, [("dup3(dead[0], each.get(), O_CLOEXEC);", "continue;")]),
+    ("requests_not_cancelled", "ended", TEAR_DOWN, [("    cancel_all();\n    await_requests();\n", "    await_requests();\n")]),
+    ("size_loaded_twice", "verified", RING,
+     [("        const std::uint64_t whole =", "        copy(place, &head, sizeof(head));\n        const std::uint64_t whole =")],
+     ["ci/ual/src/served_posts.cpp"]),
+]
+
+FILTERS = {
+    "fast": "-Kill*:Soak*",
+    "verified": "HostileClient.CancelsPostsAndEnds*",
+    "cancelled": "SlowQueue.Cancel*",
+    "ended": "SlowQueue.ClientEnds*:Boundary.ChildOfFork*",
+}
+
+
+def runs_of(tests):
+    return [["--gtest_brief=1", "--gtest_fail_fast", f"--gtest_filter={FILTERS[tests]}"]]
