@@ -3,6 +3,8 @@
 #include "surviving_peer.hpp"
 #include "traced_program.hpp"
 
+#include <dispatch/support/sanitizers.hpp>
+
 namespace {
 
 using namespace irpverbs;
@@ -88,7 +90,7 @@ void expect_nothing_remains(traced_program::points which, long usual) {
     sweep here(which);
     const long all = here.count_points();
     const long count = sweep_points(all, usual, [&](long point) { here.kill_at(point); });
-    EXPECT_GT(here.killed(), count / 2); // the number of points differs from run to run
+    EXPECT_GT(here.killed(), count / 4); // the number of points differs from run to run
     EXPECT_GT(here.connected(), 1);
     ::testing::Test::RecordProperty("points", std::to_string(all));
 }
@@ -97,8 +99,10 @@ TEST(KillSweep, AtAnySystemCall_NothingRemainsAndThePeerFails) {
     expect_nothing_remains(traced_program::points::system_calls, 100);
 }
 
+// An instrumented program has many more instructions.
 TEST(KillSweep, BetweenAccessesToRings_NothingRemainsAndThePeerFails) {
-    expect_nothing_remains(traced_program::points::instructions, 40);
+    constexpr bool instrumented = IRPVERBS_ADDRESS_SANITIZER + IRPVERBS_THREAD_SANITIZER != 0;
+    expect_nothing_remains(traced_program::points::instructions, instrumented ? 10 : 40);
 }
 
 } // namespace

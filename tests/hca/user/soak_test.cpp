@@ -1,8 +1,6 @@
 // Clients that are killed, stopped and continued, fork, begin anew and end, at random.
 #include "surviving_peer.hpp"
 
-#include <dispatch/support/sanitizers.hpp>
-
 #include <cstdlib>
 #include <memory>
 #include <random>
