@@ -26,7 +26,7 @@ ROWS = [
     ("w2_shared_queue_as_queue_pair", "fast", POSTS, [("shared ? HCA_MN_CREATE_SRQ : HCA_MN_CREATE_QP", "HCA_MN_CREATE_QP")]),
     ("w3_any_file_is_memory", "fast", ADDRESSES, [("!memory || !is_memory_of(memory.get(), owner)", "!memory")]),
     ("w4_objects_outlive_their_connection", "fast", TEAR_DOWN,
-     [("        release(unsent);\n    }\n    destroy_objects();\n", "        release(unsent);\n    }\n")]),
+     [("    posts_.receives().close();\n    destroy_objects();\n", "    posts_.receives().close();\n")]),
     ("w5_cancel_without_a_reference", "verified", REQUESTS, [("        ++found->references;\n", "")]),
     ("w7_cancel_under_the_lock", "verified", REQUESTS,
      [("        ++found->references;\n    }\n    IoCancelIrp(found->irp);\n",
@@ -57,13 +57,23 @@ ROWS = [
     ("requests_not_cancelled", "ended", TEAR_DOWN, [("    cancel_all();\n    await_requests();\n", "    await_requests();\n")]),
     ("size_loaded_twice", "verified", RING,
      [("        const std::uint64_t whole =", "        copy(place, &head, sizeof(head));\n        const std::uint64_t whole =")],
-     ["ci/ual/src/served_posts.cpp"]),
+     ["ci/ual/src/served_ring.cpp"]),
+    ("send_overtakes_a_receive_of_another_client", "order", "ci/ual/src/served_posts.cpp",
+     [("    receives_.post_all();\n    others_.post_all();\n", "    receives_.post_all();\n")]),
+    ("receive_leaves_its_ring_before_it_is_posted", "order", "ci/ual/src/served_ring.cpp",
+     [("    wire::posted reply;\n    if (!is_kind_of_ring(size) ||", "    wire::posted reply;\n    ring_.remove();\n    if (!is_kind_of_ring(size) ||"),
+      ("    done_ = 0;\n    ring_.remove();\n", "    done_ = 0;\n")]),
+    ("queue_ends_while_another_thread_posts", "order", "ci/ual/src/served_receives.cpp",
+     [("void served_receives::await_others() { const spin_guard guard(lock_); }", "void served_receives::await_others() {}")]),
+    ("receives_of_a_client_that_ends", "order", "ci/ual/src/served_receives.cpp",
+     [("    open_.store(false, std::memory_order_relaxed);\n", "")]),
 ]
 
 FILTERS = {
     "fast": "-Kill*:Soak*",
     "verified": "HostileClient.CancelsPostsAndEnds*",
     "cancelled": "SlowQueue.Cancel*",
+    "order": "OrderOfPosts.*",
     "ended": "SlowQueue.ClientEnds*:Boundary.ChildOfFork*",
 }
 
