@@ -142,6 +142,8 @@ TEST_P(CmEthernetEnds, Resolution_ReturnsTheWayToTheAddress) {
     pending_resolution resolution(ends.first, wanted);
     pending_ud_request next(listener);
     const open_ud_request request = next.object();
+    EXPECT_EQ(next.request.src_lid, 0);
+    EXPECT_EQ(next.request.src_gid, first_address.gid());
     ib_cm_ud_response_t with{};
     with.qpn = 0x1234;
     EXPECT_EQ(request.respond(with), STATUS_SUCCESS);

@@ -53,7 +53,8 @@ typedef struct _IB_CM_UD_REQUEST IB_CM_UD_REQUEST;
 typedef struct _ib_cm_ud_request {
     ib_svc_id_t svc_id;
     ib_pkey_t p_key;
-    ib_lid_t src_lid;
+    ib_lid_t src_lid;   /* 0: of Ethernet */
+    ib_gid_t src_gid;   /* of a request with a global route, as on Ethernet; else 0 */
     ib_cm_ip_t ip;      /* ip_version 0: none */
     UCHAR pdata_length; /* of the field: the message has no length */
     UCHAR pdata[IB_CM_SIDR_REQ_PDATA_SIZE];

@@ -52,6 +52,7 @@ ib_cm_ud_request_t ud_request::describe() const {
     made.svc_id = key.service_id;
     made.p_key = p_key_;
     made.src_lid = key.lid;
+    if (peer_.has_global) made.src_gid = peer_.global.ig_sender_gid;
     std::span<const std::uint8_t> data(private_data_);
     if (const auto ip = load_ip(key.service_id, data.first<ip_header_size>())) {
         made.ip = *ip;
