@@ -44,13 +44,25 @@ ci::detail::verb_result must(const Verb& verb) {
     return made;
 }
 
-inline IB_CA* open_first() {
+inline DEVICE_OBJECT* first_hca() {
     ib_guid_t guid = 0;
     ULONG count = 1;
     HcaEnumerate(&guid, &count);
-    DEVICE_OBJECT* const hca = HcaFromGuid(guid);
-    return must([&](IRP* irp) { return CiOpenCa(hca, nullptr, nullptr, nullptr, irp); })
+    return HcaFromGuid(guid);
+}
+
+inline IB_CA* open_first() {
+    return must([](IRP* irp) { return CiOpenCa(first_hca(), nullptr, nullptr, nullptr, irp); })
         .object<IB_CA>();
+}
+
+/// An IRP that pends until its object ends.
+inline IRP* pended() {
+    IRP* const irp = IoAllocateIrp(1, FALSE);
+    IoSetCompletionRoutine(
+        irp, [](DEVICE_OBJECT*, IRP*, void*) { return STATUS_MORE_PROCESSING_REQUIRED; }, nullptr,
+        TRUE, TRUE, TRUE);
+    return irp;
 }
 
 inline ULONG lid_of(IB_CA* ca) {

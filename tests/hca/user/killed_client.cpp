@@ -1,17 +1,13 @@
 // killed_client URI STEP: a client of a daemon that kills itself before one step of a script, or
 // ends normally if the script has fewer steps.
-#include <ci/support/blocking_verb.hpp>
-#include <dispatch/machine.hpp>
-#include <hca/hca.h>
+#include "client_program.hpp"
 
-#include <array>
 #include <csignal>
-#include <cstdlib>
-#include <memory>
 
 namespace {
 
 using namespace irpverbs;
+using namespace irpverbs::testing;
 using ci::detail::call_verb;
 
 class script {
@@ -34,29 +30,12 @@ private:
     int left_;
 };
 
-/// An IRP that pends until the end of the process.
-IRP* pended() {
-    IRP* const irp = IoAllocateIrp(1, FALSE);
-    IoSetCompletionRoutine(
-        irp, [](DEVICE_OBJECT*, IRP*, void*) { return STATUS_MORE_PROCESSING_REQUIRED; }, nullptr,
-        TRUE, TRUE, TRUE);
-    return irp;
-}
-
-ib_guid_t first_hca() {
-    ib_guid_t guid = 0;
-    ULONG count = 1;
-    HcaEnumerate(&guid, &count);
-    return guid;
-}
-
 void play(const char* uri, script steps) {
     static std::array<char, 4096> memory;
     steps.step();
     if (!NT_SUCCESS(HcaAttach(uri, nullptr))) std::exit(2);
-    DEVICE_OBJECT* const hca = HcaFromGuid(first_hca());
-    auto* const ca =
-        steps.make<IB_CA>([&](IRP* irp) { return CiOpenCa(hca, nullptr, nullptr, nullptr, irp); });
+    auto* const ca = steps.make<IB_CA>(
+        [](IRP* irp) { return CiOpenCa(first_hca(), nullptr, nullptr, nullptr, irp); });
     auto* const cq = steps.make<IB_CQ>(
         [&](IRP* irp) { return CiCreateCq(ca, 16, nullptr, nullptr, nullptr, irp); });
     auto* const pd =
@@ -105,9 +84,7 @@ void play(const char* uri, script steps) {
 
 int main(int argc, char** argv) {
     if (argc != 3) return 2;
-    auto* const machine = new dispatch::asio_machine({.processors = 1}); // ends with the process
-    auto* const inside = new dispatch::machine::scope(*machine);
-    static_cast<void>(inside);
+    begin_machine();
     play(argv[1], script(std::atoi(argv[2])));
     std::_Exit(0);
 }

@@ -26,7 +26,10 @@ public:
     orphans(const orphans&) = delete;
     orphans& operator=(const orphans&) = delete;
 
-    void add(pid_t process) { all_.push_back(process); }
+    void add(pid_t process) {
+        EXPECT_GT(process, 0) << "the client has ended";
+        if (process > 0) all_.push_back(process);
+    }
 
 private:
     std::vector<pid_t> all_;
@@ -141,7 +144,7 @@ public:
     void act(std::minstd_rand& random) {
         soaked& chosen = *all_[random() % all_.size()];
         const auto what = static_cast<soaked::action>(random() % soaked::actions);
-        SCOPED_TRACE("action " + std::to_string(static_cast<int>(what)));
+        SCOPED_TRACE("kind " + std::to_string(static_cast<int>(what)));
         if (chosen.is_there())
             chosen.play(what);
         else

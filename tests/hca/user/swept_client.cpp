@@ -19,15 +19,6 @@ public:
     stepped& operator=(const stepped&) = delete;
 };
 
-/// An IRP that pends until its object ends.
-IRP* pended() {
-    IRP* const irp = IoAllocateIrp(1, FALSE);
-    IoSetCompletionRoutine(
-        irp, [](DEVICE_OBJECT*, IRP*, void*) { return STATUS_MORE_PROCESSING_REQUIRED; }, nullptr,
-        TRUE, TRUE, TRUE);
-    return irp;
-}
-
 /// Objects that take no part in the connection.
 struct other_objects {
     explicit other_objects(const client_end& of) : pd(of.pd) {
