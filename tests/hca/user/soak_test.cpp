@@ -2,6 +2,7 @@
 #include "surviving_peer.hpp"
 
 #include <cstdlib>
+#include <deque>
 #include <memory>
 #include <random>
 
@@ -15,13 +16,13 @@ unsigned long number_of(const char* variable, unsigned long otherwise) {
     return chosen != nullptr ? std::strtoul(chosen, nullptr, 10) : otherwise;
 }
 
-/// Processes that have outlived their parents.
+/// The last processes that have outlived their parents.
 class orphans {
 public:
     orphans() = default;
     ~orphans() {
-        for (const pid_t each : all_)
-            kill(each, SIGKILL);
+        while (!all_.empty())
+            end_oldest();
     }
     orphans(const orphans&) = delete;
     orphans& operator=(const orphans&) = delete;
@@ -29,10 +30,18 @@ public:
     void add(pid_t process) {
         EXPECT_GT(process, 0) << "the client has ended";
         if (process > 0) all_.push_back(process);
+        if (all_.size() > most) end_oldest();
     }
 
 private:
-    std::vector<pid_t> all_;
+    static constexpr std::size_t most = 4;
+
+    void end_oldest() {
+        kill(all_.front(), SIGKILL);
+        all_.pop_front();
+    }
+
+    std::deque<pid_t> all_;
 };
 
 /// A client process that comes and goes, and the end of its connection that stays.

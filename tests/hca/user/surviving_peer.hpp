@@ -44,7 +44,7 @@ inline void connect(const connected_end& own, const printed_end& peer) {
     path.dest_qp = peer.qpn;
     EXPECT_EQ(modify_qp(own.qp, ci::to_rtr(type, path)), STATUS_SUCCESS);
     ci::rts_attributes times;
-    times.local_ack_timeout = 8; // 1 ms, with all retries enough for a machine that is loaded
+    times.local_ack_timeout = 10; // 4 ms, with all retries enough for a machine that is loaded
     EXPECT_EQ(modify_qp(own.qp, ci::to_rts(type, times)), STATUS_SUCCESS);
 }
 
