@@ -96,6 +96,7 @@ TEST(Boundary, ChildOfFork_KeepsNoConnection) {
         while (child == 0)
             pause();
     }
+    ASSERT_GT(child, 0);
     EXPECT_TRUE(serving.becomes_idle());
     kill(child, SIGKILL);
     waitpid(child, nullptr, 0);

@@ -48,6 +48,10 @@ public:
         return pid_;
     }
     pid_t pid() const { return pid_; }
+    /// Without effect if it was never started: 0 and -1 are groups.
+    void send_signal(int number) const {
+        if (pid_ > 0) kill(pid_, number);
+    }
 
     /// Empty: it has ended.
     std::string read_line() const {

@@ -170,7 +170,7 @@ private:
             transferred_ += client.has_transferred() ? 1 : 0;
         }
         interrupted_ += daemon.has_ended() ? 1 : 0;
-        kill(daemon.program().pid(), SIGKILL);
+        daemon.program().send_signal(SIGKILL);
         EXPECT_TRUE(was_killed(daemon.wait()));
         return daemon.reached();
     }

@@ -71,10 +71,10 @@ public:
     void play(action what) {
         switch (what) {
         case action::kill:
-            kill(program_->pid(), SIGKILL);
+            program_->send_signal(SIGKILL);
             return expect_end(SIGKILL);
         case action::stop:
-            kill(program_->pid(), SIGSTOP);
+            program_->send_signal(SIGSTOP);
             return;
         case action::go_on:
             return go_on();
@@ -94,7 +94,7 @@ public:
     }
 
 private:
-    void go_on() const { kill(program_->pid(), SIGCONT); }
+    void go_on() const { program_->send_signal(SIGCONT); }
     void command(char what) const {
         go_on();
         program_->write_byte(what);

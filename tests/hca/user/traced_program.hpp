@@ -65,7 +65,7 @@ private:
         if (is_first && signal == SIGUSR2) steps_ = false;
         const bool is_step = signal == SIGTRAP && !is_event && is_first && steps_;
         if ((signal == of_system_call || is_step) && ++reached_ == at_) {
-            kill(program_.pid(), SIGKILL);
+            program_.send_signal(SIGKILL);
             return;
         }
         const bool is_own = signal == of_system_call || signal == SIGTRAP || signal == SIGUSR1 ||
