@@ -143,6 +143,12 @@ void* address_space::place_of(const void* address, std::uint64_t size) const {
     return reinterpret_cast<void*>(static_cast<std::uintptr_t>(foreign_bit | space | first));
 }
 
+// The kernel reads nothing of a process without memory, and fails at a page that is not mapped.
+bool address_space::has_ended() const {
+    std::byte any{};
+    return pread(memory_.get(), &any, 1, 0) == 0;
+}
+
 bool address_space::copy(void* to, const void* from, std::size_t size) {
     if (is_foreign(to) && is_foreign(from)) return copy_between(word_of(to), word_of(from), size);
     if (is_foreign(to)) return write_foreign(word_of(to), from, size);

@@ -3,6 +3,8 @@
 #include "memory_verbs.hpp"
 #include "memory_windows.hpp"
 
+#include <ci/support/requestor.hpp>
+
 namespace irpverbs::hca_software {
 
 // Windows give access to the peer only: their keys are no L_Keys.
@@ -13,6 +15,12 @@ UCHAR* registered_memory::find_window(ULONG key, ULONGLONG address, ULONGLONG si
     const bool found = keys_.find(key, window_owner(queue_pair_), address, size, rights, at) ||
                        keys_.find(key, window_owner(pd_), address, size, rights, at);
     return found ? static_cast<UCHAR*>(at) : nullptr;
+}
+
+bool registered_memory::is_gone() const {
+    if (pd_ == nullptr) return false; // of an XRC target, whose memory is that of receive queues
+    const ci::address_space* const client = ci::client_memory(pd_->Ca);
+    return client != nullptr && client->has_ended();
 }
 
 // A key of 0 is none: the binding fails. Objects of other domains may be those of another HCA.

@@ -55,6 +55,7 @@ public:
         __atomic_store_n(number_at(at), value, __ATOMIC_SEQ_CST);
         return true;
     }
+    bool is_gone() const override;
     transport::window_binding binding_of(const ib_send_bind_mw_t& what) override;
     bool bind(const transport::window_binding& what) override {
         return keys_.bind(what, pd_, queue_pair_);

@@ -80,6 +80,15 @@ TEST_F(TransportErrors, ReceiveOnUnmappedPage_LocalProtectionAndRemoteOperation)
     expect_first_failed(two.received, IB_WC_LOCAL_PROTECTION_ERROR);
 }
 
+TEST_F(TransportErrors, ReceiveOfAKilledProcess_RetryExceeded) {
+    post_receives(1000);
+    inbox.access = 0;
+    two.memory.gone = true;
+    send_with_followers(work_request(WR_SEND, part));
+    expect_first_failed(one.sent, IB_WC_RETRY_EXCEEDED);
+    expect_states(IB_QPS_ERROR, IB_QPS_ERROR);
+}
+
 TEST_F(TransportErrors, SendWithBadKey_LocalProtectionAndNothingSent) {
     part.lkey ^= 1;
     post_receives(1000);
@@ -189,6 +198,14 @@ TEST_P(RefusedOperation, StaleKey_RemoteAccess) {
     wr.remote_ops.rkey ^= 1;
     send_with_followers(wr);
     expect_refused(IB_WC_REMOTE_ACCESS_ERROR, IB_AE_WQ_ACCESS_ERROR);
+}
+
+// The queue pair of the process ends in silence.
+TEST_P(RefusedOperation, MemoryOfAKilledProcess_RetryExceeded) {
+    remote.access = 0;
+    two.memory.gone = true;
+    send_with_followers(request(remote));
+    expect_refused(IB_WC_RETRY_EXCEEDED, IB_AE_WQ_ACCESS_ERROR);
 }
 
 TEST_P(RefusedOperation, RangeBeyondRegion_RemoteAccess) {

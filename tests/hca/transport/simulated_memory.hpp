@@ -125,6 +125,10 @@ public:
     std::vector<transport::page_registration> registered;
     bool registers = true; // the result of register_pages
 
+    bool is_gone() const override { return gone; }
+
+    bool gone = false; // its process was killed
+
 private:
     struct window {
         ULONG key;

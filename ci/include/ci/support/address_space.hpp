@@ -32,6 +32,10 @@ public:
     /// The place of `size` bytes at `address`. Null: no process has such addresses.
     void* place_of(const void* address, std::uint64_t size) const;
 
+    /// Whether its process has ended, or has begun another program: it has no memory. IRQL: <=
+    /// DISPATCH_LEVEL; the caller may hold locks.
+    bool has_ended() const;
+
     static bool is_foreign(const void* place) { return reinterpret_cast<std::intptr_t>(place) < 0; }
     /// Copies in ascending order between two places. False: a page is not mapped, or its process
     /// has ended; a part may have been copied. IRQL: <= DISPATCH_LEVEL; the caller may hold locks.

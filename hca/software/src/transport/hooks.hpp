@@ -54,6 +54,8 @@ public:
     virtual bool fetch_add(UCHAR* at, ULONGLONG add, ULONGLONG& before) = 0;
     /// Writes 8 aligned bytes at once. False: the page is not mapped.
     virtual bool write_word(UCHAR* at, ULONGLONG value) = 0;
+    /// Whether the process of the memory was killed.
+    virtual bool is_gone() const { return false; }
     /// The binding that a work request with both objects describes.
     virtual window_binding binding_of(const ib_send_bind_mw_t& what) = 0;
     /// Binds a window; false: this queue pair may not bind it so.

@@ -203,12 +203,18 @@ void responder::send_rnr_nak() {
 }
 
 void responder::send_nak(UCHAR why, IB_WC_STATUS of_receive) {
-    send_nak(why, of_receive, why == no_access ? IB_AE_WQ_ACCESS_ERROR : IB_AE_WQ_REQUEST_ERROR);
+    send_nak(why, of_receive, expected_);
 }
 
-// The NAK is sent, after the responses in front of it, although the state is an error.
-void responder::send_nak(UCHAR why, IB_WC_STATUS of_receive, IB_ASYNC_EVENT event) {
-    reply_ = {expected_, why};
+void responder::send_nak(UCHAR why, IB_WC_STATUS of_receive, psn number) {
+    send_nak(why, of_receive, number,
+             why == no_access ? IB_AE_WQ_ACCESS_ERROR : IB_AE_WQ_REQUEST_ERROR);
+}
+
+// The NAK is sent, after the responses in front of it, although the state is an error. A process
+// that was killed has lost its memory before its queue pair ends: to its peer it is gone.
+void responder::send_nak(UCHAR why, IB_WC_STATUS of_receive, psn number, IB_ASYNC_EVENT event) {
+    if (why == invalid_request || !shared_.memory.is_gone()) reply_ = {number, why};
     if (has_receive_)
         complete_receive(of_receive);
     else
@@ -235,7 +241,7 @@ bool responder::check_receives(const packet& what) {
     const bool is_same = what.row().is_first() || message_.srq == named_srq_;
     if (is_same && is_of_domain()) return true;
     const bool is_foreign = is_same && shared_.shared_receives != nullptr;
-    send_nak(invalid_request, IB_WC_LOCAL_QP_OPERATION_ERROR,
+    send_nak(invalid_request, IB_WC_LOCAL_QP_OPERATION_ERROR, expected_,
              is_foreign ? IB_AE_XRC_DOMAIN_FATAL : IB_AE_INVALID_XRCETH);
     return false;
 }

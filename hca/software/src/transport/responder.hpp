@@ -88,7 +88,8 @@ private:
     bool is_granted(operation what) const;
     void send_rnr_nak();
     void send_nak(UCHAR why, IB_WC_STATUS of_receive);
-    void send_nak(UCHAR why, IB_WC_STATUS of_receive, IB_ASYNC_EVENT event);
+    void send_nak(UCHAR why, IB_WC_STATUS of_receive, psn number);
+    void send_nak(UCHAR why, IB_WC_STATUS of_receive, psn number, IB_ASYNC_EVENT event);
     void accept(const packet& what);
 
     // ---- XRC targets

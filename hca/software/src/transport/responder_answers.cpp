@@ -38,8 +38,7 @@ bool responder::send_read_packet(read_resource& from) {
     if (result == transmission::unmapped) {
         const psn where = from.next;
         resources_.clear();
-        send_nak(no_access, IB_WC_LOCAL_PROTECTION_ERROR);
-        reply_->number = where;
+        send_nak(no_access, IB_WC_LOCAL_PROTECTION_ERROR, where);
         return true;
     }
     from.pending = !is_last;
