@@ -37,8 +37,9 @@ public:
         EXPECT_TRUE(std::equal(&end_.bytes()[text_at], &end_.bytes()[text_at] + size,
                                &end_.bytes()[copy_at]));
     }
-    /// The server: the client's text is read, and written back.
-    void pong() {
+    /// The server: the client's text is read, and written back. The client disconnects when it has
+    /// the last message, whose acknowledgement may be lost or late.
+    void pong(bool is_last) {
         const rping_buffer text = receive();
         post_receive();
         transfer(WR_RDMA_READ, text);
@@ -46,7 +47,10 @@ public:
         const rping_buffer copy = receive();
         post_receive();
         transfer(WR_RDMA_WRITE, copy);
-        send({});
+        if (is_last)
+            EXPECT_EQ(end_.post(message({})), STATUS_SUCCESS);
+        else
+            send({});
     }
 
 private:
@@ -63,13 +67,14 @@ private:
     rping_buffer buffer(ULONG at, ULONG size) const {
         return {end_.address() + at, end_.key(), size};
     }
-    void send(const rping_buffer& what) {
+    ib_send_wr_t message(const rping_buffer& what) {
         UCHAR* const to = end_.bytes().data();
         boost::endian::store_big_u64(to, what.address);
         boost::endian::store_big_u32(to + 8, what.key);
         boost::endian::store_big_u32(to + 12, what.size);
-        execute(end_.send(1, rping_buffer::message_size));
+        return end_.send(1, rping_buffer::message_size);
     }
+    void send(const rping_buffer& what) { execute(message(what)); }
     rping_buffer receive() {
         while (received_ == 0 && !::testing::Test::HasFailure())
             note(end_.next());
