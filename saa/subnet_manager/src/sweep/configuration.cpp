@@ -25,7 +25,8 @@ std::uint32_t modifier_of(port_ref at, bool is_outer, std::size_t block) {
     return (is_outer ? std::uint32_t{at.port} << 16 : 0u) | static_cast<std::uint32_t>(block);
 }
 
-// Compares the settings that the manager has written.
+} // namespace
+
 bool same_settings(const sm_portinfo_t& a, const sm_portinfo_t& b) {
     const auto settings_of = [](const sm_portinfo_t& info) {
         return std::tuple(info.GidPrefix, info.LID, info.LMC, info.MasterSMLID, info.MasterSMSL,
@@ -34,8 +35,6 @@ bool same_settings(const sm_portinfo_t& a, const sm_portinfo_t& b) {
     };
     return settings_of(a) == settings_of(b);
 }
-
-} // namespace
 
 template <class Visit>
 void configuration::for_each_port(const Visit& visit) {
@@ -101,12 +100,14 @@ void configuration::write_switch(node_index at) {
         write_block({at, 0}, {node.ports[0].guid, sm_linear_table, number},
                     of_.tables.block(at, number));
     }
-    // The Set clears the change bit that was read before this manager was the master.
     sm_switchinfo_t info = node.switch_info;
     const ib_lid_t top = of_.lids.top();
     if (info.LinearFDBTop == top && info.LifeTimeValue == life_time) return;
     info.LinearFDBTop = top;
     info.LifeTimeValue = life_time;
+    // A bit that was set when this manager was not yet the master stays set: it may also stand for
+    // a change since, for which a light sweep looks.
+    info.PortStateChange = 0;
     batch_.send(set_smp(route, sm_switch_info, 0, info), [this, at](const smp_response& response) {
         const auto now = unpack<sm_switchinfo_t>(response.data);
         if (response.success() && now)

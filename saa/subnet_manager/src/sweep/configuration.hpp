@@ -10,6 +10,9 @@
 
 namespace irpverbs::subnet_manager {
 
+/// Whether the settings that a manager writes into a port are the same.
+bool same_settings(const sm_portinfo_t& a, const sm_portinfo_t& b);
+
 /// Runs in tasks of the channel's queue. Must live until its end.
 class configuration {
 public:

@@ -181,7 +181,9 @@ void sweeper::light_sweep() {
     light_batch_ = std::make_unique<smp_batch>(smps_);
     poll_switches();
     poll_master();
-    audit_.read_next(*light_batch_, *current_, [this] { change_seen_ = true; });
+    const auto differs = [this] { change_seen_ = true; };
+    table_audit_.read_next(*light_batch_, *current_, differs);
+    port_audit_.read_next(*light_batch_, *current_, differs);
     light_batch_->begin_one();
     query_remote_managers(smps_, *current_, rules_.own(), [this](const sm_discovery& seen) {
         rules_.evaluate(seen);

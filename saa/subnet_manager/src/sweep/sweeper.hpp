@@ -2,6 +2,7 @@
 #pragma once
 
 #include "heavy_sweep.hpp"
+#include "port_audit.hpp"
 #include "switch_poll.hpp"
 #include "table_audit.hpp"
 
@@ -89,7 +90,8 @@ private:
     const machine_time light_interval_;
     const observer observer_;
     programmed_state programmed_;
-    table_audit audit_{programmed_};
+    table_audit table_audit_{programmed_};
+    port_audit port_audit_;
     std::unique_ptr<heavy_sweep> running_;
     std::unique_ptr<switch_poll> switch_poll_;
     // Switches of current_:
