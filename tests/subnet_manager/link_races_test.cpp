@@ -56,6 +56,28 @@ TEST(LinkRaces, LinkFlapsDuringSweep_PortBecomesActive) {
     });
 }
 
+// The change bits of all switches are set when the first sweep begins, and no switch knows yet whom
+// to send a trap.
+TEST(LinkRaces, LinkComesUpDuringFirstSweep_PortBecomesActive) {
+    expect_explored(schedules(300), [](sim_machine& sim) {
+        const attached hcas(unmanaged());
+        HcaSoftwareSetLink(hcas.guid(coming), 1, FALSE);
+        std::optional<running_manager> manager;
+        sim.spawn("starts", [&] {
+            manager.emplace(irpverbs::subnet_manager::manager_options{.hca = hcas.guid(0)});
+        });
+        sim.spawn("comes", [&] {
+            constexpr unsigned us_of_a_sweep = 60;
+            delay(static_cast<LONGLONG>(sim.random() % us_of_a_sweep) * microsecond);
+            HcaSoftwareSetLink(hcas.guid(coming), 1, TRUE);
+        });
+        sim.run();
+        sim.end_delays();
+        delay(20 * second);
+        EXPECT_EQ(port_block(open_hca(hcas.fdo(coming)), 1)->State, IB_PORT_ACTIVE);
+    });
+}
+
 constexpr UCHAR cable = 7; // from the switch of the host `coming` to the other one
 
 // A port that knows no manager sends no traps.
