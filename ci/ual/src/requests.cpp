@@ -183,18 +183,24 @@ void add_filled(const served_request& request, const IO_STATUS_BLOCK& result) {
         static_cast<IB_CQ_ATTR*>(request.used.value)->Filled += request.queue->filled();
 }
 
-// A new queue that can't have a ring is left without one.
+// A new queue that the HCA can't arm is left without a ring.
 void begin_queue(served_request& request, const IO_STATUS_BLOCK& result) {
     if (!NT_SUCCESS(result.Status)) return;
     if (!request.queue->begin(reinterpret_cast<IB_CQ*>(result.Information))) request.passed = {};
 }
 
-void finish_queue(served_request& request, const IO_STATUS_BLOCK& result) {
+void finish_resize(served_request& request, IO_STATUS_BLOCK& result) {
+    const bool done = NT_SUCCESS(result.Status);
+    request.queue->finish_resize(done);
+    if (done) result.Information = request.queue->capacity();
+}
+
+void finish_queue(served_request& request, IO_STATUS_BLOCK& result) {
     switch (request.verb->code) {
     case HCA_MN_QUERY_CQ:
         return add_filled(request, result);
     case HCA_MN_RESIZE_CQ:
-        return request.queue->finish_resize(NT_SUCCESS(result.Status));
+        return finish_resize(request, result);
     default:
         return begin_queue(request, result);
     }

@@ -102,7 +102,7 @@ served_object* served_objects::find(ci::crossing::object_type type, std::uint64_
 served_queue* served_objects::queue_of(std::uint64_t handle) {
     const spin_guard guard(lock_);
     const served_object* const found = find(HCA_MN_CREATE_CQ, handle);
-    return found != nullptr ? found->queue.get() : nullptr;
+    return found != nullptr && found->queue && found->queue->begun() ? found->queue.get() : nullptr;
 }
 
 served_object* served_objects::begin_end(ci::crossing::object_type type, std::uint64_t handle) {

@@ -56,12 +56,15 @@ std::unique_ptr<served_queue> served_queue::make(served_connection& owner, ring_
         new (std::nothrow) served_queue(owner, memory, std::move(words), std::move(first)));
 }
 
-// A driver that grants more entries than the ring has would overrun it.
 bool served_queue::begin(IB_CQ* queue) {
     queue_ = queue;
-    capacity_ = queue->NumCqes;
-    return capacity_ <= now_.slots && NT_SUCCESS(CiArmCqNow(queue, IB_CQ_ARM_NEXT));
+    grant();
+    begun_ = NT_SUCCESS(CiArmCqNow(queue, IB_CQ_ARM_NEXT));
+    return begun_;
 }
+
+// A driver may grant more entries than the ring has; the client must not count on them.
+void served_queue::grant() { capacity_ = queue_->NumCqes = std::min(queue_->NumCqes, now_.slots); }
 
 NTSTATUS served_queue::prepare_resize(ULONG entries, descriptors& passed) {
     if (filled() > entries) return STATUS_INVALID_PARAMETER;
@@ -79,9 +82,14 @@ void served_queue::finish_resize(bool done) {
     if (done) {
         producer_.continue_in(next_.part(), next_.slots);
         std::swap(now_, next_);
-        capacity_ = std::min(queue_->NumCqes, now_.slots);
+        grant();
     }
     std::swap(unused, next_);
+}
+
+ULONG served_queue::capacity() {
+    const spin_guard guard(lock_);
+    return capacity_;
 }
 
 ULONG served_queue::filled() {

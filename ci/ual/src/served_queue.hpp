@@ -27,9 +27,13 @@ public:
     /// The context of the up-calls is the served_queue.
     static const IB_CQ_DISPATCH up_calls;
 
-    /// The queue exists. False: it can't have a ring, and no up-call is made. IRQL: <=
-    /// DISPATCH_LEVEL.
+    /// The queue exists. False: the HCA can't arm it, so its completions do not reach the ring.
+    /// IRQL:
+    /// <= DISPATCH_LEVEL.
     bool begin(IB_CQ* queue);
+    bool begun() const { return begun_; }
+    /// The entries that the client may count on. IRQL: <= DISPATCH_LEVEL.
+    ULONG capacity();
 
     /// Prepares a ring for the queue's new size, and makes it the one in use when the size has
     /// changed. STATUS_DEVICE_BUSY: another resize is under way, as a client of ours lets none be.
@@ -52,6 +56,7 @@ private:
     served_queue(served_connection& owner, ring_quota& memory, ring_memory client_part, ring first);
     static ring make_ring(ring_quota& memory, ULONG entries, ci::detail::descriptors& passed);
     static void on_completion(VOID* context);
+    void grant();
     bool move();
     bool append(const IB_WC* entries, ULONG count, bool& any_solicited);
     bool must_notify(bool any_solicited);
@@ -59,6 +64,7 @@ private:
     served_connection& owner_;
     ring_quota& memory_;
     IB_CQ* queue_ = nullptr;
+    bool begun_ = false;
     const ring_memory client_part_;
 
     KSPIN_LOCK lock_ = 0; // guards all below

@@ -17,8 +17,11 @@ public:
     slow_hca() {
         HCA_OPERATIONS given;
         HCA_OPERATIONS_INIT(&given);
-        given.CreateCq = [](HCA_CQ*, CI_UDATA*, IRP*) { return STATUS_SUCCESS; };
-        given.ArmCq = [](HCA_CQ*, ULONG, IRP*) { return STATUS_SUCCESS; };
+        given.CreateCq = [](HCA_CQ* cq, CI_UDATA*, IRP*) {
+            cq->Cq.NumCqes += of(cq->Ca->Device).granted_more;
+            return STATUS_SUCCESS;
+        };
+        given.ArmCq = [](HCA_CQ* cq, ULONG, IRP*) { return of(cq->Ca->Device).status_of_arm; };
         given.PollCq = [](HCA_CQ*, ULONG, IB_WC*, ULONG*) { return STATUS_SUCCESS; };
         given.QueryCa = [](HCA_CA*, IB_CA_ATTR* attr, SIZE_T size, IRP* irp) {
             IB_CA_ATTR seen{};
@@ -27,8 +30,8 @@ public:
             return HcaCopyAttributes(&seen, sizeof(seen), attr, size, irp);
         };
         given.ResizeCq = [](HCA_CQ* cq, ULONG entries, CI_UDATA*, IRP* irp) {
-            cq->Cq.NumCqes = entries;
-            irp->IoStatus.Information = entries;
+            cq->Cq.NumCqes = entries + of(cq->Ca->Device).granted_more;
+            irp->IoStatus.Information = cq->Cq.NumCqes;
             return STATUS_SUCCESS;
         };
         given.Submit = submit;
@@ -48,6 +51,9 @@ public:
     }
     slow_hca(const slow_hca&) = delete;
     slow_hca& operator=(const slow_hca&) = delete;
+
+    ULONG granted_more = 0; // entries beyond the requested ones
+    NTSTATUS status_of_arm = STATUS_SUCCESS;
 
     void go_on() {
         while (IRP* const irp = held_.exchange(nullptr)) {
@@ -132,6 +138,41 @@ protected:
     IB_CA* ca = nullptr;
     IB_CQ* queue = nullptr;
 };
+
+// A ring has the requested number, rounded up to a power of two.
+TEST_F(SlowQueue, DriverGrantsMoreThanARingHas_ClientIsGrantedTheRing) {
+    serving.run([&] { slow->granted_more = 1000; });
+    IB_CQ* const larger = create_cq(ca, 100);
+    EXPECT_EQ(larger->NumCqes, 128u);
+    IB_WC entry{};
+    ULONG taken = 1;
+    EXPECT_EQ(CiGetCqResults(larger, 1, &entry, &taken), STATUS_SUCCESS);
+    EXPECT_EQ(taken, 0u);
+    EXPECT_EQ(CiArmCqNow(larger, IB_CQ_ARM_NEXT), STATUS_SUCCESS);
+    verb_call verb;
+    verb.send([&](IRP* irp) { return CiResizeCq(larger, 200, nullptr, irp); });
+    EXPECT_TRUE(await([&] {
+        serving.run([&] { slow->go_on(); });
+        return verb.done();
+    }));
+    EXPECT_EQ(verb.status(), STATUS_SUCCESS);
+    EXPECT_EQ(verb.information(), 256u);
+    EXPECT_EQ(larger->NumCqes, 256u);
+    EXPECT_EQ(destroy_cq(larger), STATUS_SUCCESS);
+}
+
+// Its completions would not reach a ring, so its client polls and arms by requests.
+TEST_F(SlowQueue, QueueCanNotBeArmed_IsPolledAndArmedByRequests) {
+    serving.run([&] { slow->status_of_arm = STATUS_NOT_SUPPORTED; });
+    IB_CQ* const unarmed = create_cq(ca, 4);
+    std::array<IB_WC, 1> entries{};
+    verb_call poll([&](IRP* irp) { return CiPollCq(unarmed, 1, entries.data(), irp); });
+    EXPECT_EQ(poll.status(), STATUS_SUCCESS);
+    EXPECT_EQ(poll.information(), 0u);
+    verb_call arm([&](IRP* irp) { return CiArmCq(unarmed, IB_CQ_ARM_NEXT, irp); });
+    EXPECT_EQ(arm.status(), STATUS_NOT_SUPPORTED);
+    EXPECT_EQ(destroy_cq(unarmed), STATUS_SUCCESS);
+}
 
 TEST_F(SlowQueue, CancelOfAVerb_ReachesTheDriver) {
     verb_call verb;
