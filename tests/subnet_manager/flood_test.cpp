@@ -181,6 +181,7 @@ TEST(Flood, OfARunningManager_CostsAnotherClientLessThanHalfItsRate) {
     random_choices chance{1};
     sim_machine::options chosen;
     chosen.step_limit = 4'000'000'000;
+    chosen.delays = 0; // they would last longer than what is compared
     sim_machine sim(chance, chosen);
     const machine::scope inside(sim);
     flooded_fabric world(sim);

@@ -105,9 +105,6 @@ void configuration::write_switch(node_index at) {
     if (info.LinearFDBTop == top && info.LifeTimeValue == life_time) return;
     info.LinearFDBTop = top;
     info.LifeTimeValue = life_time;
-    // A bit that was set when this manager was not yet the master stays set: it may also stand for
-    // a change since, for which a light sweep looks.
-    info.PortStateChange = 0;
     batch_.send(set_smp(route, sm_switch_info, 0, info), [this, at](const smp_response& response) {
         const auto now = unpack<sm_switchinfo_t>(response.data);
         if (response.success() && now)

@@ -69,23 +69,40 @@ void discovery::query_node(const directed_route& route, node_index node) {
         route, sm_node_description, 0,
         [this, node](const sm_nodedesc_t& text) { into_.nodes.describe(node, text_of(text)); });
     if (!into_.nodes[node].is_switch()) return;
-    get_attribute<sm_switchinfo_t>(
-        route, sm_switch_info, 0, [this, route, node](sm_switchinfo_t info) {
-            if (clear_change_bits_ && info.PortStateChange != 0) {
-                clear_change_bit(route, info);
-                info.PortStateChange = 0;
-            }
-            into_.nodes.set_switch(node, info);
-            for (std::size_t port = 0; port < into_.nodes[node].ports.size(); ++port)
-                query_port(route, {node, static_cast<std::uint8_t>(port)});
-        });
+    get_attribute<sm_switchinfo_t>(route, sm_switch_info, 0,
+                                   [this, route, node](sm_switchinfo_t info) {
+                                       if (clear_change_bits_) clear_change_bit(route, info);
+                                       into_.nodes.set_switch(node, info);
+                                       query_ports(route, node);
+                                   });
 }
 
 // Clears the change bit before the ports are read: a later change sets it again.
-void discovery::clear_change_bit(const directed_route& route, const sm_switchinfo_t& info) {
+void discovery::clear_change_bit(const directed_route& route, sm_switchinfo_t& info) {
+    if (info.PortStateChange == 0) return;
     batch_.send(set_smp(route, sm_switch_info, 0, info), [this](const smp_response& response) {
         if (!response.success()) incomplete_ = true;
     });
+    info.PortStateChange = 0;
+}
+
+void discovery::query_ports(const directed_route& route, node_index of_switch) {
+    for (std::size_t port = 0; port < into_.nodes[of_switch].ports.size(); ++port)
+        query_port(route, {of_switch, static_cast<std::uint8_t>(port)});
+}
+
+void discovery::read_again(std::function<void()> done) {
+    clear_change_bits_ = true;
+    const std::size_t known = into_.nodes.nodes().size();
+    for (node_index node = 0; node < known; ++node) {
+        sm_switchinfo_t info = into_.nodes[node].switch_info;
+        if (!into_.nodes[node].is_switch() || info.PortStateChange == 0) continue;
+        const directed_route route = into_.route_to({node, 0});
+        clear_change_bit(route, info);
+        into_.nodes.set_switch(node, info);
+        query_ports(route, node);
+    }
+    batch_.when_done(std::move(done));
 }
 
 void discovery::query_port(const directed_route& route, port_ref port) {
@@ -98,6 +115,7 @@ void discovery::query_port(const directed_route& route, port_ref port) {
 void discovery::on_port_info(const directed_route& route, port_ref port,
                              const sm_portinfo_t& info) {
     into_.nodes.set_port(port, info);
+    if (!is_linked(info)) into_.nodes.disconnect(port);
     const bool leads_on = route.empty() || into_.nodes[port.node].is_switch();
     if (port.port == 0 || !leads_on || !is_linked(info)) return;
     if (!into_.nodes.at(port).peer.valid()) visit(longer(route, port.port), port);

@@ -18,6 +18,10 @@ public:
     /// Calls `done()` when all reachable nodes have responded or timed out.
     void run(std::function<void()> done);
 
+    /// For a manager that has become the master since: clears the change bits that run() has left,
+    /// reads those switches' ports again and follows their new links, then calls `done()`.
+    void read_again(std::function<void()> done);
+
     /// Whether a node did not respond, so that there may be more than was found.
     bool incomplete() const { return incomplete_; }
 
@@ -25,7 +29,8 @@ private:
     void visit(const directed_route& route, port_ref from);
     void on_node_info(const directed_route& route, port_ref from, const sm_nodeinfo_t& info);
     void query_node(const directed_route& route, node_index node);
-    void clear_change_bit(const directed_route& route, const sm_switchinfo_t& info);
+    void clear_change_bit(const directed_route& route, sm_switchinfo_t& info);
+    void query_ports(const directed_route& route, node_index of_switch);
     void query_port(const directed_route& route, port_ref port);
     void on_port_info(const directed_route& route, port_ref port, const sm_portinfo_t& info);
 
@@ -36,7 +41,7 @@ private:
 
     smp_batch batch_;
     subnet& into_;
-    const bool clear_change_bits_;
+    bool clear_change_bits_;
     bool incomplete_ = false;
 };
 

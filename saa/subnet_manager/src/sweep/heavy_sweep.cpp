@@ -24,8 +24,10 @@ void heavy_sweep::run(bool may_wait, std::function<void()> done) {
                                   [this, done](const sm_discovery& seen) {
                                       yielded_ = !rules_.evaluate(seen);
                                       if (yielded_) return done();
-                                      compute();
-                                      configure(done);
+                                      discovery_.read_again([this, done] {
+                                          compute();
+                                          configure(done);
+                                      });
                                   });
         });
     });
