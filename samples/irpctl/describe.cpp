@@ -145,7 +145,7 @@ void add_link(json::object& object, const IB_PORT_ATTR& port) {
     object["enabled_widths"] = list(ci::link_widths(port.EnabledWidths));
     object["supported_speeds"] = list(ci::link_speeds(port.SupportedSpeeds));
     object["enabled_speeds"] = list(ci::link_speeds(port.EnabledSpeeds));
-    object["link_layer"] = port.LinkLayer == 2 ? "Ethernet" : "InfiniBand";
+    object["link_layer"] = port.LinkLayer == IB_LINK_LAYER_ETHERNET ? "Ethernet" : "InfiniBand";
     object["max_mtu"] = ci::bytes_of(static_cast<IB_MTU>(port.MaxMtu));
     object["active_mtu"] = ci::bytes_of(static_cast<IB_MTU>(port.ActiveMtu));
     object["max_message_size"] = port.MaxMessageSize;

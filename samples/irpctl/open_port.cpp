@@ -7,7 +7,7 @@
 namespace irpctl {
 
 void expect_lids(const open_port& at) {
-    if (at.attributes.LinkLayer != 2) return;
+    if (at.attributes.LinkLayer != IB_LINK_LAYER_ETHERNET) return;
     throw failure(
         fmt::format("{} port {} is an Ethernet port, which has no LID; irpctl port shows the "
                     "link layer",

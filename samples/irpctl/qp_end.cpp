@@ -22,7 +22,7 @@ ib_av_attr_t way_to(const IB_PORT_ATTR& peer, std::uint8_t port) {
     ib_av_attr_t made{};
     made.port_num = port;
     made.dlid = peer.Lid;
-    if (peer.LinkLayer != 2) return made;
+    if (peer.LinkLayer != IB_LINK_LAYER_ETHERNET) return made;
     made.grh_valid = TRUE;
     made.grh.dest_gid = ci::gids(peer)[0];
     made.grh.hop_limit = 64;

@@ -82,7 +82,7 @@ TEST_F(RdmaGuest, QueryPort_MatchesSysfs) {
         const port_block port(ca, 1);
         EXPECT_EQ(port->State, IB_PORT_ACTIVE);
         EXPECT_EQ(file_of(name, "ports/1/state"), "4: ACTIVE");
-        EXPECT_EQ(port->LinkLayer, 2);
+        EXPECT_EQ(port->LinkLayer, IB_LINK_LAYER_ETHERNET);
         EXPECT_EQ(file_of(name, "ports/1/link_layer"), "Ethernet");
         EXPECT_EQ(port->Lid, 0);
         EXPECT_EQ(text_of(*IbPortGid(&*port, 0)), file_of(name, "ports/1/gids/0"));

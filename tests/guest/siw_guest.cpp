@@ -19,7 +19,7 @@ TEST_F(SiwGuest, QueryPort_ReturnsNoLidAndNoPKeys) {
     const open_hca ca(hca.fdo());
     const port_block port(ca, 1);
     EXPECT_EQ(port->State, IB_PORT_ACTIVE);
-    EXPECT_EQ(port->LinkLayer, 2);
+    EXPECT_EQ(port->LinkLayer, IB_LINK_LAYER_ETHERNET);
     EXPECT_EQ(port->Lid, 0);
     EXPECT_EQ(port->PKeyCount, 0);
     EXPECT_EQ(port->GidCount, 1);

@@ -125,7 +125,7 @@ TEST_F(RdmaLab, QueryPort_ReturnsHostAttributes) {
     EXPECT_EQ(hcas.count(), 1u);
     EXPECT_EQ(port->State, IB_PORT_ACTIVE);
     EXPECT_EQ(port->PhysicalState, IB_PORT_PHYS_LINK_UP);
-    EXPECT_EQ(port->LinkLayer, 1);
+    EXPECT_EQ(port->LinkLayer, IB_LINK_LAYER_INFINIBAND);
     EXPECT_NE(port->Lid, 0);
     EXPECT_NE(port->SmLid, 0);
     EXPECT_EQ(port->ActiveWidth, IB_LINK_WIDTH_4X);

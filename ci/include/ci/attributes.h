@@ -38,7 +38,7 @@ typedef struct _IB_PORT_ATTR {
     UCHAR MaxVls;
     UCHAR OperationalVls;
     UCHAR InitTypeReply;
-    UCHAR LinkLayer;  /* 1: InfiniBand, 2: Ethernet; ibv_query_port */
+    UCHAR LinkLayer;  /* IB_LINK_LAYER */
     USHORT GidCount;  /* entries of the GID table */
     USHORT PKeyCount; /* entries of the P_Key table */
     USHORT Flags;     /* IB_PORT_GRH_REQUIRED, IB_PORT_MAD_QPS */

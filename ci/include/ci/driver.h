@@ -437,7 +437,8 @@ NT_API BOOLEAN HcaIsCaptured(PDEVICE_OBJECT Device) NT_NOEXCEPT;
 
 /* Passes a packet of a queue pair that a port has sent or received to the capture of the device, if
    there is one. Packet: from the local route header to the variant CRC, or an Ethernet frame where
-   LinkLayer is 2; it is copied. The caller may hold spin locks. IRQL: <= DISPATCH_LEVEL. */
+   LinkLayer is IB_LINK_LAYER_ETHERNET; it is copied. The caller may hold spin locks. IRQL: <=
+   DISPATCH_LEVEL. */
 NT_API void HcaReportPacket(PDEVICE_OBJECT Device, UCHAR PortNumber, const VOID* Packet,
                             SIZE_T Length);
 

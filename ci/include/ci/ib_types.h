@@ -45,6 +45,12 @@ inline bool operator==(const ib_gid_t& left, const ib_gid_t& right) noexcept {
 /* Source: IBA 14.2.5.3 (NodeInfo). */
 typedef enum _IB_NODE_TYPE { IB_NODE_CA = 1, IB_NODE_SWITCH = 2, IB_NODE_ROUTER = 3 } IB_NODE_TYPE;
 
+/* Source: ibv_query_port(3). */
+typedef enum _IB_LINK_LAYER {
+    IB_LINK_LAYER_INFINIBAND = 1,
+    IB_LINK_LAYER_ETHERNET = 2
+} IB_LINK_LAYER;
+
 /* Source: IBA 14.2.5.6 (PortInfo). */
 typedef enum _IB_PORT_STATE {
     IB_PORT_NO_STATE_CHANGE = 0,

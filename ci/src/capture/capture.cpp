@@ -96,8 +96,8 @@ std::list<file_bytes> record_of(std::uint64_t time, record_source from, packet_b
 /// Attributes of an own port that a datagram's packet needs.
 struct own_port {
     explicit own_port(const IB_PORT_ATTR& of)
-        : lid(of.Lid), is_ethernet(of.LinkLayer == 2), keys(pkeys(of).begin(), pkeys(of).end()),
-          addresses(gids(of).begin(), gids(of).end()) {}
+        : lid(of.Lid), is_ethernet(of.LinkLayer == IB_LINK_LAYER_ETHERNET),
+          keys(pkeys(of).begin(), pkeys(of).end()), addresses(gids(of).begin(), gids(of).end()) {}
 
     wire_end end(const IB_MAD_ADDRESS& other, ib_qpn_t qp) const {
         wire_end made;

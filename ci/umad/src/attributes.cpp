@@ -60,7 +60,7 @@ void copy_port(const char* name, const IB_PORT_ATTR& from, umad_port_t& to) {
     if (from.GidCount != 0) to.gid_prefix = htobe64(IbPortGid(&from, 0)->gid_prefix);
     to.port_guid = htobe64(from.PortGuid);
     std::snprintf(to.link_layer, sizeof to.link_layer, "%s",
-                  from.LinkLayer == 2 ? "Ethernet" : "InfiniBand");
+                  from.LinkLayer == IB_LINK_LAYER_ETHERNET ? "Ethernet" : "InfiniBand");
 }
 
 int add_port(umad_ca_t& ca, const IB_PORT_ATTR& from) {

@@ -15,8 +15,6 @@ cm_port::lifecycle::lifecycle(cm_port& of) : lock_(of.table_.lifecycle()) {}
 
 namespace {
 
-constexpr UCHAR ethernet = 2; // IB_PORT_ATTR.LinkLayer
-
 port_attributes attributes_of(const IB_PORT_ATTR& from) {
     const auto gids = ci::gids(from);
     const auto pkeys = ci::pkeys(from);
@@ -26,7 +24,7 @@ port_attributes attributes_of(const IB_PORT_ATTR& from) {
             from.Lmc,
             from.ActiveMtu,
             from.State == IB_PORT_ACTIVE,
-            from.LinkLayer == ethernet,
+            from.LinkLayer == IB_LINK_LAYER_ETHERNET,
             {gids.begin(), gids.end()},
             {pkeys.begin(), pkeys.end()}};
 }

@@ -64,7 +64,7 @@ port_attributes attributes_of(const os_interface& os, const umad_port_t& port) {
     attr.SmLid = static_cast<ib_lid_t>(port.sm_lid);
     attr.SmSl = static_cast<UCHAR>(port.sm_sl);
     attr.CapabilityMask = be32toh(port.capmask);
-    attr.LinkLayer = is_infiniband(port) ? 1 : 2;
+    attr.LinkLayer = is_infiniband(port) ? IB_LINK_LAYER_INFINIBAND : IB_LINK_LAYER_ETHERNET;
     attr.GidCount = static_cast<USHORT>(made.gids.size());
     attr.PKeyCount = static_cast<USHORT>(made.pkeys.size());
     if (std::string text; os.read_file(folder_of_port(port) + SYS_PORT_RATE, text)) {

@@ -43,7 +43,7 @@ IB_PORT_ATTR attributes_of(const port& from) {
     attr.MaxVls = from.ethernet != nullptr ? 1 : 8;
     attr.OperationalVls = lanes_by_code[from.vls];
     attr.InitTypeReply = from.init_type_reply;
-    attr.LinkLayer = from.ethernet != nullptr ? 2 : 1;
+    attr.LinkLayer = from.ethernet != nullptr ? IB_LINK_LAYER_ETHERNET : IB_LINK_LAYER_INFINIBAND;
     attr.GidCount = static_cast<USHORT>(from.gids.size());
     attr.PKeyCount = static_cast<USHORT>(from.pkeys.size());
     attr.Flags = IB_PORT_MAD_QPS;

@@ -15,7 +15,7 @@ IB_MAD_ADDRESS address_of(const IB_PORT_ATTR& port) {
     to.Lid = port.Lid;
     to.Qp = 1;
     to.QKey = IB_QP1_QKEY;
-    if (port.LinkLayer != ethernet || port.GidCount == 0) return to;
+    if (port.LinkLayer != IB_LINK_LAYER_ETHERNET || port.GidCount == 0) return to;
     to.Flags = IB_MAD_GRH;
     to.Gid = *IbPortGid(&port, 0);
     to.HopLimit = 1;

@@ -73,7 +73,7 @@ inline ib_av_attr_t way_to_own_port(IB_CA* of) {
     ib_av_attr_t made{};
     made.port_num = 1;
     made.dlid = port.Lid;
-    if (port.LinkLayer != ethernet || port.GidCount == 0) return made;
+    if (port.LinkLayer != IB_LINK_LAYER_ETHERNET || port.GidCount == 0) return made;
     made.grh_valid = TRUE;
     made.grh.dest_gid = *IbPortGid(&port, 0);
     made.grh.hop_limit = 1;

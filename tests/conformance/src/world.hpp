@@ -15,9 +15,6 @@ using testing::at_dispatch_level;
 using testing::name_of;
 using testing::verb_call;
 
-/// IB_PORT_ATTR.LinkLayer of a port without LIDs: it is addressed by GID, with a GRH.
-inline constexpr UCHAR ethernet = 2;
-
 /// Thrown when the case cannot run here.
 struct skipped {
     std::string reason;

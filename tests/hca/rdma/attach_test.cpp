@@ -115,7 +115,7 @@ TEST_P(RdmaAttach, QueryPort_ReturnsLibibumadAttributes) {
     EXPECT_EQ(port->CapabilityMask, IB_PORT_CAP_TRAP_SUP);
     EXPECT_EQ(port->ActiveWidth, IB_LINK_WIDTH_4X);
     EXPECT_EQ(port->ActiveSpeed, IB_LINK_SPEED_EDR);
-    EXPECT_EQ(port->LinkLayer, 1);
+    EXPECT_EQ(port->LinkLayer, IB_LINK_LAYER_INFINIBAND);
     ASSERT_EQ(port->PKeyCount, 2);
     EXPECT_EQ(IbPortPKey(&*port, 1), 0x8001);
     ASSERT_EQ(port->GidCount, 2);

@@ -66,7 +66,7 @@ TEST_P(VerbsQuery, QueryPort_ReturnsLibibverbsAttributes) {
     EXPECT_EQ(seen->InitTypeReply, 1);
     EXPECT_EQ(seen->ActiveWidth, IB_LINK_WIDTH_4X);
     EXPECT_EQ(seen->ActiveSpeed, IB_LINK_SPEED_HDR);
-    EXPECT_EQ(seen->LinkLayer, 1);
+    EXPECT_EQ(seen->LinkLayer, IB_LINK_LAYER_INFINIBAND);
     EXPECT_EQ(seen->Flags, IB_PORT_GRH_REQUIRED);
     EXPECT_EQ(seen->PortGuid, 0x3001u);
 }
@@ -110,7 +110,7 @@ TEST_P(VerbsQuery, IwarpPort_HasNoPKeyAndNoLid) {
     const open_verbs hca;
     const port_block seen(hca.ca, 1);
     EXPECT_EQ(IbPortPKey(&*seen, 0), 0);
-    EXPECT_EQ(seen->LinkLayer, 2);
+    EXPECT_EQ(seen->LinkLayer, IB_LINK_LAYER_ETHERNET);
     EXPECT_EQ(seen->Lid, 0);
 }
 

@@ -51,7 +51,7 @@ ib_av_attr_t way_to(const datagram_end& peer) {
 TEST_P(Roce, Port_IsOneOfEthernet) {
     const open_hca ca(first());
     const auto port = port_block(ca, 1);
-    EXPECT_EQ(port->LinkLayer, 2);
+    EXPECT_EQ(port->LinkLayer, IB_LINK_LAYER_ETHERNET);
     EXPECT_EQ(port->State, IB_PORT_ACTIVE);
     EXPECT_EQ(port->Lid, 0);
     EXPECT_EQ(port->SmLid, 0);
