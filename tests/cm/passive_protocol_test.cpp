@@ -181,6 +181,25 @@ TEST_P(CmPassive, MessagesForNoConnection_EndThePeersConnection) {
     EXPECT_EQ(manager.counters().unexpected, 2u);
 }
 
+// The peer repeats its request until its last retry, also when several rejections are lost.
+TEST_P(CmPassive, RequestRepeatedLongAfterRejection_IsNoSecondRequest) {
+    cm::req_message req = peer.request();
+    req.max_cm_retries = 15; // 1.2 s
+    peer.send(req);
+    const open_connection link = next_request();
+    EXPECT_EQ(link.reject(), STATUS_SUCCESS);
+    const auto rej = peer.receive<cm::rej_message>();
+    pending_request second(listener);
+    for (int retry = 0; retry < 2; ++retry) {
+        let_pass_ms(150); // the wait for one response is 67 ms
+        peer.send(req);
+        EXPECT_EQ(peer.receive<cm::rej_message>(), rej);
+    }
+    EXPECT_FALSE(second.call.completes_within(20));
+    second.call.cancel();
+    EXPECT_EQ(second.call.status(), STATUS_CANCELLED);
+}
+
 TEST_P(CmPassive, RepeatedRequestAfterRejection_GetsTheSameRejection) {
     peer.send(peer.request());
     const open_connection link = next_request();

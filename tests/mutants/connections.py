@@ -34,6 +34,8 @@ MISTAKES = [
        "    wait_for(response_wait());\n")]),
     ("mra_names_the_wrong_message", WAITING,
      [("? message_kind::req", "? message_kind::rep")]),
+    ("rejection_forgotten_before_the_last_retry", ENGINE + "connection.cpp",
+     [("has_rejected() ? peers_retries_wait() : response_wait()", "response_wait()")]),
     # ---- connecting
     ("psn_of_the_wrong_end", CONNECTING,
      [("    terms.sq_psn = rep.starting_psn;\n", "    terms.sq_psn = terms.rq_psn;\n")]),

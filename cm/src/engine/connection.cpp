@@ -217,7 +217,7 @@ void connection::enter_timewait(effects& fx) {
     if (qp.connected() || qp.busy()) change_qp(qp_goal::stop, fx);
     if (was_connected_) return wait_for(chosen_by_peer(time_of(terms.ack_timeout)));
     at->remove_remote_qp(*this);
-    at->remember(*this, response_wait(), fx);
+    at->remember(*this, has_rejected() ? peers_retries_wait() : response_wait(), fx);
 }
 
 void connection::end(const cause& why) {

@@ -239,6 +239,9 @@ private:
     void enter_timewait(effects& fx);
     void wait_for(ticks time);
     ticks response_wait() const;
+    /// The time in which the peer repeats a message that this end has rejected.
+    ticks peers_retries_wait() const;
+    bool has_rejected() const; // by its last message
     /// Half of the time after which the peer sends its last message again.
     ticks half_of_peers_wait() const;
     bool has_retries() const;

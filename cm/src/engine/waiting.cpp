@@ -14,6 +14,10 @@ ticks connection::response_wait() const {
     return as == role::active ? time : chosen_by_peer(time);
 }
 
+ticks connection::peers_retries_wait() const {
+    return chosen_by_peer((terms.max_retries + 1u) * response_wait());
+}
+
 ticks connection::half_of_peers_wait() const {
     return chosen_by_peer(time_of(terms.local_response_timeout)) / 2;
 }
@@ -28,6 +32,11 @@ bool connection::has_retries() const {
 void connection::on_time(effects& fx) {
     const bool last = has_retries() && retries_left_ == 0;
     raise({last ? event::exhausted : event::timeout, fx});
+}
+
+bool connection::has_rejected() const {
+    const std::optional<any_message> last = decode(last_);
+    return last && std::holds_alternative<rej_message>(*last);
 }
 
 void connection::extend_wait(const cause& why) {
@@ -49,8 +58,7 @@ void connection::repeat(const cause& why) {
 }
 
 void connection::repeat_rejection(const cause& why) {
-    const std::optional<any_message> last = decode(last_);
-    if (last && std::holds_alternative<rej_message>(*last)) return repeat(why);
+    if (has_rejected()) return repeat(why);
     rej_message rej = rejection(IB_CM_REJ_STALE_CONN);
     why.fx.send(peer.address, rej, transaction_id_);
 }
