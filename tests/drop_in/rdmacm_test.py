@@ -29,6 +29,10 @@ class ConnectedPrograms(TwoProcesses):
         serving = self.start_server(*server)
         return self.output(self.start("host2", *client)), self.output(serving)
 
+    def sent_bytes(self, lid):
+        seen = run("perfquery", "-x", str(lid), "1", hca=self.daemon.host("host3")).stdout
+        return 4 * int(re.search(r"PortXmitData:\.*(\d+)", seen)[1])
+
 
 class RdmacmUtils(ConnectedPrograms):
     def test_rping_checks_its_data(self):
@@ -137,10 +141,6 @@ class PerftestWithConnections(ConnectedPrograms):
             out = self.output(client)
             self.assertRegex(out, r"(?m)^ *\d+ +\d+ +[\d.]+ +[\d.]+", program)
             self.assertIn("rdma_cm QPs\t : ON", out)
-
-    def sent_bytes(self, lid):
-        seen = run("perfquery", "-x", str(lid), "1", hca=self.daemon.host("host3")).stdout
-        return 4 * int(re.search(r"PortXmitData:\.*(\d+)", seen)[1])
 
     def test_writes_to_a_killed_server_end_in_error(self):
         server, client = self.start_both(("ib_write_bw", "-R", "-D", "60"),
