@@ -6,8 +6,8 @@
 
 #include <cm/cm_end.hpp>
 
+#include <fstream>
 #include <memory>
-#include <optional>
 
 namespace {
 
@@ -18,6 +18,17 @@ constexpr USHORT rping_port = 7174; // udaddy's, too
 constexpr USHORT ucmatose_port = 7471;
 constexpr ULONG ucmatose_messages = 10;
 constexpr ULONG ucmatose_size = 100;
+
+/// Faults of both ends of the cable, in the words of netem.
+struct faults {
+    const char* netem = "limit 1000"; // none
+    bool lose = false;
+};
+
+constexpr faults one_percent_lost{"loss 1%", true};
+constexpr faults five_percent_lost{"loss 5%", true};
+constexpr faults many_lost{"loss 30%", true};
+constexpr faults duplicates_and_overtaking{"delay 1ms reorder 10% duplicate 10%"};
 
 /// The parameters of CmConnect for an rdma_cm: its times, and IP addressing.
 struct connect_to_port : connect_to {
@@ -55,20 +66,25 @@ protected:
     std::string our_address() const { return text(GetParam(), 2); }
     std::string kernels_address() const { return text(GetParam(), 1); }
 
-    /// Repeats until the program listens.
+    /// Waits until a program of the kernel's end listens.
+    static void await_listener(USHORT port) {
+        const std::string command =
+            "until rdma resource show cm_id | grep -q 'LISTEN.*:" + std::to_string(port) +
+            " '; do sleep 0.01; done";
+        EXPECT_EQ(std::system(("timeout 60 sh -c \"" + command + "\"").c_str()), 0);
+    }
+    /// A counter of the kernel's communication management: of messages, or of those repeated.
+    static int kernels_count(const std::string& name) {
+        int count = -1;
+        std::ifstream("/sys/class/infiniband/rxek/ports/1/" + name) >> count;
+        EXPECT_GE(count, 0) << name;
+        return count;
+    }
+
     static open_connection connect(IB_CM* cm, const ib_cm_connect_t& wanted) {
-        for (int tries = 0; tries < 1000; ++tries) {
-            pending_connect call(cm, wanted);
-            const NTSTATUS status = call.status();
-            if (status != STATUS_REQUEST_NOT_ACCEPTED ||
-                call.reply.rej_reason != IB_CM_REJ_INVALID_SERVICE_ID) {
-                EXPECT_STREQ(name_of(status), "STATUS_SUCCESS") << call.reply.rej_reason;
-                return call.connection();
-            }
-            let_pass_ms(10);
-        }
-        ADD_FAILURE() << "the program does not listen";
-        return open_connection();
+        pending_connect call(cm, wanted);
+        EXPECT_STREQ(name_of(call.status()), "STATUS_SUCCESS") << call.reply.rej_reason;
+        return call.connection();
     }
     /// The next request is accepted, when the queue pair has a receive.
     template <class Prepare>
@@ -86,11 +102,21 @@ protected:
         EXPECT_EQ(link.next_event().type, ULONG{IB_CM_EVENT_DISCONNECTED});
     }
 
-    /// `faults`, of netem, begin when the connection is established: before, requests are repeated
-    /// until the program listens, and a duplicate of an earlier one would make the next one stale.
-    void ping_the_kernel(int count, ULONG size, const char* faults = nullptr) {
+    /// A client that destroys its id at once, as rping does, ends with the only request to
+    /// disconnect that rdma_cm sends: it repeats none for an id that is gone. If that one is lost,
+    /// the next message shows that the peer is gone.
+    static void expect_end_of_program(rping_end& server, const open_connection& link) {
+        if (server.failure_of_a_message() == ULONG{IB_WC_RETRY_EXCEEDED})
+            EXPECT_EQ(link.disconnect(), std::pair(STATUS_SUCCESS, ULONG_PTR{1}));
+        else
+            expect_end(link);
+    }
+
+    void ping_the_kernel(int count, ULONG size, const faults& on = {}) {
         kernel_program server("timeout 200 rping -s -a " + kernels_address() + " -S " +
                               std::to_string(size));
+        await_listener(rping_port);
+        const disturbed_cable cable(on.netem);
         rping_end client(ours().fdo);
         {
             const open_cm cm(client.ca(), 0);
@@ -98,8 +124,6 @@ protected:
                 connect(cm, connect_to_port(cm, client.qp(), kernels().gid, rping_port));
             client.post_receive();
             EXPECT_STREQ(name_of(link.complete()), "STATUS_SUCCESS");
-            std::optional<disturbed_cable> cable;
-            if (faults != nullptr) cable.emplace(faults);
             for (int i = 0; i < count && !HasFailure(); ++i) {
                 if (i != 0) client.post_receive();
                 client.ping(size, static_cast<char>(i));
@@ -108,37 +132,100 @@ protected:
         }
         server.expect_success();
     }
-    void serve_the_kernel(int count, ULONG size, const char* faults = nullptr) {
+    static void pong(rping_end& server, bool is_last) {
+        server.pong();
+        is_last ? server.report_written_last() : server.report_written();
+    }
+    std::string rping_to_us(int count, ULONG size) const {
+        return "timeout 200 rping -c -V -a " + our_address() + " -I " + kernels_address() + " -C " +
+               std::to_string(count) + " -S " + std::to_string(size);
+    }
+    void serve_the_kernel(int count, ULONG size, const faults& on = {}) {
         rping_end server(ours().fdo);
         const open_cm cm(server.ca(), 0);
         const open_listener listener(cm, service_of(IB_CM_PS_TCP, rping_port));
-        kernel_program client("timeout 200 rping -c -V -a " + our_address() + " -I " +
-                              kernels_address() + " -C " + std::to_string(count) + " -S " +
-                              std::to_string(size));
+        const disturbed_cable cable(on.netem);
+        kernel_program client(rping_to_us(count, size));
         const open_connection link = accept(listener, server.qp(), [&] { server.post_receive(); });
-        std::optional<disturbed_cable> cable;
-        if (faults != nullptr) cable.emplace(faults);
         for (int i = 0; i < count && !HasFailure(); ++i)
-            server.pong(i + 1 == count);
-        expect_end(link);
+            pong(server, i + 1 == count);
+        if (!on.lose) expect_end(link);
         client.expect_success();
+        if (on.lose) expect_end_of_program(server, link);
     }
 
     static void post_receives(connected_end& end) {
         for (ULONG i = 0; i < ucmatose_messages; ++i)
             EXPECT_EQ(end.post_receive(i, ucmatose_size, ucmatose_size * (i + 1)), STATUS_SUCCESS);
     }
-    static void take(connected_end& end, ULONG opcode) {
-        for (ULONG i = 0; i < ucmatose_messages; ++i) {
-            const IB_WC done = end.next();
-            EXPECT_EQ(done.Status, ULONG{IB_WC_SUCCESS});
-            EXPECT_EQ(done.Opcode, opcode);
-        }
-    }
     static void send(connected_end& end) {
         for (ULONG i = 0; i < ucmatose_messages; ++i)
             EXPECT_EQ(end.post(end.send(i, ucmatose_size)), STATUS_SUCCESS);
-        take(end, IB_WC_SEND);
+    }
+    /// Takes that many completions, in any order: a late acknowledgement comes behind the reply.
+    static void take(connected_end& end, ULONG sends, ULONG receives) {
+        while (sends + receives > 0 && !HasFailure()) {
+            const IB_WC done = end.next();
+            EXPECT_EQ(done.Status, ULONG{IB_WC_SUCCESS});
+            --(done.Opcode == ULONG{IB_WC_SEND} ? sends : receives);
+        }
+        EXPECT_EQ(std::pair(sends, receives), std::pair(ULONG{0}, ULONG{0}));
+    }
+
+    /// The server sends first, and disconnects when it has all messages, whose acknowledgements may
+    /// be lost.
+    void exchange_with_server(const faults& on = {}) {
+        kernel_program server("timeout 200 ucmatose -b " + kernels_address());
+        await_listener(ucmatose_port);
+        const disturbed_cable cable(on.netem);
+        connected_end client(ours().fdo);
+        const open_cm cm(client.ca(), 0);
+        const open_connection link =
+            connect(cm, connect_to_port(cm, client.qp, kernels().gid, ucmatose_port));
+        post_receives(client);
+        EXPECT_STREQ(name_of(link.complete()), "STATUS_SUCCESS");
+        take(client, 0, ucmatose_messages);
+        send(client);
+        if (!on.lose) take(client, ucmatose_messages, 0);
+        expect_end(link);
+        server.expect_success();
+    }
+    void exchange_with_client(const faults& on = {}) {
+        connected_end server(ours().fdo);
+        const open_cm cm(server.ca(), 0);
+        const open_listener listener(cm, service_of(IB_CM_PS_TCP, ucmatose_port));
+        const disturbed_cable cable(on.netem);
+        kernel_program client("timeout 200 ucmatose -s " + our_address() + " -b " +
+                              kernels_address());
+        const open_connection link = accept(listener, server.qp, [&] { post_receives(server); });
+        send(server);
+        take(server, ucmatose_messages, ucmatose_messages);
+        EXPECT_EQ(link.disconnect().first, STATUS_SUCCESS);
+        client.expect_success();
+    }
+
+    void call_unknown_service(const faults& on = {}) {
+        const disturbed_cable cable(on.netem);
+        connected_end client(ours().fdo);
+        const open_cm cm(client.ca(), 0);
+        pending_connect call(cm, connect_to_port(cm, client.qp, kernels().gid, rping_port));
+        EXPECT_STREQ(name_of(call.status()), "STATUS_REQUEST_NOT_ACCEPTED");
+        EXPECT_EQ(call.reply.rej_reason, IB_CM_REJ_INVALID_SERVICE_ID);
+    }
+    void reject_the_kernel(const faults& on = {}) {
+        const connected_end end(ours().fdo);
+        const open_cm cm(end.ca(), 0);
+        const open_listener listener(cm, service_of(IB_CM_PS_TCP, rping_port));
+        const disturbed_cable cable(on.netem);
+        kernel_program client("timeout 200 rping -c -a " + our_address() + " -C 1");
+        pending_request next(listener);
+        const open_connection link = next.connection();
+        EXPECT_EQ(next.request.ip.ip_version, GetParam() ? 4 : 6);
+        EXPECT_EQ(next.request.primary_path.DGID, kernels().gid);
+        EXPECT_EQ(link.reject(), STATUS_SUCCESS);
+        std::string output;
+        EXPECT_NE(client.wait(output), 0);
+        EXPECT_NE(output.find("RDMA_CM_EVENT_REJECTED, error 28"), std::string::npos) << output;
     }
 
     static inline std::unique_ptr<roce_ends> ends;
@@ -147,55 +234,10 @@ protected:
 TEST_P(RoceConnections, RpingServer_ReturnsTheBytes) { ping_the_kernel(5, 20'000); }
 TEST_P(RoceConnections, RpingClient_GetsItsBytesBack) { serve_the_kernel(5, 20'000); }
 
-// The server sends first, and disconnects.
-TEST_P(RoceConnections, UcmatoseServer_ExchangesMessages) {
-    kernel_program server("timeout 200 ucmatose -b " + kernels_address());
-    connected_end client(ours().fdo);
-    const open_cm cm(client.ca(), 0);
-    const open_connection link =
-        connect(cm, connect_to_port(cm, client.qp, kernels().gid, ucmatose_port));
-    post_receives(client);
-    EXPECT_STREQ(name_of(link.complete()), "STATUS_SUCCESS");
-    take(client, IB_WC_RECEIVE);
-    send(client);
-    expect_end(link);
-    server.expect_success();
-}
-
-TEST_P(RoceConnections, UcmatoseClient_ExchangesMessages) {
-    connected_end server(ours().fdo);
-    const open_cm cm(server.ca(), 0);
-    const open_listener listener(cm, service_of(IB_CM_PS_TCP, ucmatose_port));
-    kernel_program client("timeout 200 ucmatose -s " + our_address() + " -b " + kernels_address());
-    const open_connection link = accept(listener, server.qp, [&] { post_receives(server); });
-    send(server);
-    take(server, IB_WC_RECEIVE);
-    EXPECT_EQ(link.disconnect().first, STATUS_SUCCESS);
-    client.expect_success();
-}
-
-TEST_P(RoceConnections, NoListener_IsTheReasonOfTheRejection) {
-    connected_end client(ours().fdo);
-    const open_cm cm(client.ca(), 0);
-    pending_connect call(cm, connect_to_port(cm, client.qp, kernels().gid, rping_port));
-    EXPECT_STREQ(name_of(call.status()), "STATUS_REQUEST_NOT_ACCEPTED");
-    EXPECT_EQ(call.reply.rej_reason, IB_CM_REJ_INVALID_SERVICE_ID);
-}
-
-TEST_P(RoceConnections, RejectedProgram_GetsTheRejection) {
-    const connected_end end(ours().fdo);
-    const open_cm cm(end.ca(), 0);
-    const open_listener listener(cm, service_of(IB_CM_PS_TCP, rping_port));
-    kernel_program client("timeout 200 rping -c -a " + our_address() + " -C 1");
-    pending_request next(listener);
-    const open_connection link = next.connection();
-    EXPECT_EQ(next.request.ip.ip_version, GetParam() ? 4 : 6);
-    EXPECT_EQ(next.request.primary_path.DGID, kernels().gid);
-    EXPECT_EQ(link.reject(), STATUS_SUCCESS);
-    std::string output;
-    EXPECT_NE(client.wait(output), 0);
-    EXPECT_NE(output.find("RDMA_CM_EVENT_REJECTED, error 28"), std::string::npos) << output;
-}
+TEST_P(RoceConnections, UcmatoseServer_ExchangesMessages) { exchange_with_server(); }
+TEST_P(RoceConnections, UcmatoseClient_ExchangesMessages) { exchange_with_client(); }
+TEST_P(RoceConnections, NoListener_IsTheReasonOfTheRejection) { call_unknown_service(); }
+TEST_P(RoceConnections, RejectedProgram_GetsTheRejection) { reject_the_kernel(); }
 
 // ---- datagrams
 
@@ -239,21 +281,17 @@ public:
 
 TEST_P(RoceConnections, UdaddyServer_RepliesToTheResolvedQueuePair) {
     kernel_program server("timeout 200 udaddy -b " + kernels_address());
+    await_listener(rping_port);
     udaddy_end client(ours().fdo);
     const open_cm cm(client.ca(), 0);
     resolve_at wanted(connect_to_port::path_from(cm, kernels().gid),
                       IbCmServiceId(IB_CM_PS_UDP, rping_port));
     const ib_cm_ip_t ip = CmIpOfPath(&wanted.path, 49152);
     wanted.p_ip = &ip;
-    ib_cm_ud_reply_t reply{};
-    for (int tries = 0; tries < 1000 && reply.qpn == 0; ++tries) {
-        let_pass_ms(10); // the program may not listen yet
-        pending_resolution call(cm, wanted);
-        call.status();
-        reply = call.reply;
-    }
-    EXPECT_EQ(reply.q_key, IB_CM_UDP_QKEY);
-    client.send_all(client.vector(reply.av), reply.qpn, reply.q_key);
+    pending_resolution call(cm, wanted);
+    EXPECT_STREQ(name_of(call.status()), "STATUS_SUCCESS");
+    EXPECT_EQ(call.reply.q_key, IB_CM_UDP_QKEY);
+    client.send_all(client.vector(call.reply.av), call.reply.qpn, call.reply.q_key);
     client.receive_all();
     server.expect_success();
 }
@@ -279,22 +317,54 @@ TEST_P(RoceConnections, UdaddyClient_GetsReplies) {
 class LossyRoceConnections : public RoceConnections {};
 
 TEST_P(LossyRoceConnections, OnePercentLost_AllBytesReturn) {
-    ping_the_kernel(5, 20'000, "loss 1%");
-    serve_the_kernel(5, 20'000, "loss 1%");
-}
-
-TEST_P(LossyRoceConnections, DuplicatesAndOvertaking_AllBytesReturn) {
-    for (int i = 0; i < 3 && !HasFailure(); ++i) {
-        ping_the_kernel(3, 5'000, "delay 1ms reorder 10% duplicate 10%");
-        serve_the_kernel(3, 5'000, "delay 1ms reorder 10% duplicate 10%");
-    }
+    ping_the_kernel(5, 20'000, one_percent_lost);
+    serve_the_kernel(5, 20'000, one_percent_lost);
 }
 
 TEST_P(LossyRoceConnections, FivePercentLost_AllBytesReturn) {
     for (int i = 0; i < 3 && !HasFailure(); ++i) {
-        ping_the_kernel(3, 5'000, "loss 5%");
-        serve_the_kernel(3, 5'000, "loss 5%");
+        ping_the_kernel(3, 5'000, five_percent_lost);
+        serve_the_kernel(3, 5'000, five_percent_lost);
     }
+}
+
+TEST_P(LossyRoceConnections, DuplicatesAndOvertaking_AllBytesReturn) {
+    for (int i = 0; i < 3 && !HasFailure(); ++i) {
+        ping_the_kernel(3, 5'000, duplicates_and_overtaking);
+        serve_the_kernel(3, 5'000, duplicates_and_overtaking);
+    }
+}
+
+// rdma_cm repeats its request to disconnect as long as the id exists, which rping destroys at once.
+TEST_P(LossyRoceConnections, LostRequestOfADestroyedId_IsNotRepeated) {
+    rping_end server(ours().fdo);
+    const open_cm cm(server.ca(), 0);
+    const open_listener listener(cm, service_of(IB_CM_PS_TCP, rping_port));
+    const int sent = kernels_count("cm_tx_msgs/dreq");
+    const int repeated = kernels_count("cm_tx_retries/dreq");
+    kernel_program client(rping_to_us(1, 64));
+    const open_connection link = accept(listener, server.qp(), [&] { server.post_receive(); });
+    server.pong();
+    {
+        const disturbed_kernels_end silent("loss 100%");
+        server.report_written_last();
+        client.expect_success();
+    }
+    EXPECT_EQ(server.failure_of_a_message(), ULONG{IB_WC_RETRY_EXCEEDED});
+    EXPECT_EQ(kernels_count("cm_tx_msgs/dreq"), sent + 1);
+    EXPECT_EQ(kernels_count("cm_tx_retries/dreq"), repeated);
+    EXPECT_EQ(link.disconnect(), std::pair(STATUS_SUCCESS, ULONG_PTR{1}));
+}
+
+// ucmatose keeps its id until it is disconnected.
+TEST_P(LossyRoceConnections, FivePercentLost_BothEndsAreDisconnected) {
+    exchange_with_server(five_percent_lost);
+    exchange_with_client(five_percent_lost);
+}
+
+TEST_P(LossyRoceConnections, ManyLost_RejectionsArrive) {
+    call_unknown_service(many_lost);
+    reject_the_kernel(many_lost);
 }
 
 std::string ip_version(const ::testing::TestParamInfo<bool>& info) {

@@ -93,24 +93,40 @@ private:
     attached kernel_{"rdma:rxek"};
 };
 
-/// Both ends of the cable are disturbed by netem until the end of the scope.
-class disturbed_cable {
+/// One end sends through netem until the end of the scope.
+class disturbed_end {
 public:
-    explicit disturbed_cable(const std::string& how) {
-        run("tc qdisc add dev k0 root netem " + how);
-        run("tc -n there qdisc add dev u0 root netem " + how);
+    disturbed_end(std::string tc, std::string port, const std::string& how)
+        : tc_(std::move(tc)), port_(std::move(port)) {
+        run("add", "netem " + how);
     }
-    ~disturbed_cable() {
-        run("tc qdisc del dev k0 root");
-        run("tc -n there qdisc del dev u0 root");
-    }
-    disturbed_cable(const disturbed_cable&) = delete;
-    disturbed_cable& operator=(const disturbed_cable&) = delete;
+    ~disturbed_end() { run("del", ""); }
+    disturbed_end(const disturbed_end&) = delete;
+    disturbed_end& operator=(const disturbed_end&) = delete;
 
 private:
-    static void run(const std::string& command) {
+    void run(const std::string& change, const std::string& to) const {
+        const std::string command = tc_ + " qdisc " + change + " dev " + port_ + " root " + to;
         EXPECT_EQ(std::system(command.c_str()), 0) << command;
     }
+
+    std::string tc_;
+    std::string port_;
+};
+
+struct disturbed_kernels_end : disturbed_end {
+    explicit disturbed_kernels_end(const std::string& how) : disturbed_end("tc", "k0", how) {}
+};
+
+/// Both ends.
+class disturbed_cable {
+public:
+    explicit disturbed_cable(const std::string& how)
+        : kernels_(how), ours_("tc -n there", "u0", how) {}
+
+private:
+    disturbed_kernels_end kernels_;
+    disturbed_end ours_;
 };
 
 } // namespace irpverbs::testing

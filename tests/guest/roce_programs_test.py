@@ -12,8 +12,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 CABLE = str(HERE / "roce_cable")
 IRPCTL = os.environ["IRPVERBS_IRPCTL"]
 LIBRARIES = [str(each) for each in pathlib.Path(os.environ["IRPVERBS_DROP_IN"]).glob("*.so*")]
-PROGRAMS = [f"/usr/bin/{name}" for name in ("rping", "ucmatose", "udaddy", "rdma_server", "rdma_client",
-                                            "ib_write_bw", "ib_send_bw")]
+PROGRAMS = [f"/usr/bin/{name}" for name in ("rping", "ucmatose", "udaddy", "rdma_server", "rdma_client", "riostream",
+                                            "rstream", "ib_write_bw", "ib_send_bw")]
 # The kernel's end is 10.78.0.1, and the other one 10.78.0.2. Each word is a program in a shell of its own.
 FUNCTIONS = f"""
 kernels() {{ exec timeout 60 "$@"; }}
@@ -24,13 +24,19 @@ await_socket() {{
     case $1 in ours*) until /usr/sbin/ip netns exec there grep -q :12B7 /proc/net/udp; do sleep 0.1; done ;; esac
 }}
 # A client is started again until its server listens.
-pair() {{
+serve() {{
     $1 & server=$!
     await_socket "$1"
     until ( $2 ); do
         kill -0 $server && sleep 0.1 || return 1
     done
-    wait $server
+}}
+pair() {{ serve "$@" && wait $server; }}
+# The server of rping ends with its client's only request to disconnect, which may be lost.
+pair_with_loss() {{
+    serve "$@" || return 1
+    kill $server
+    wait $server || true
 }}
 # perftest connects twice and does not await that its server listens for the second connection: both start anew.
 anew() {{
@@ -68,6 +74,11 @@ def named(name, commands):
     return {f"{name}, {role}": command for role, command in commands.items()}
 
 
+def streams(program, how):
+    words = f"{program} -T {how} -T verify -I 5 -C 10 -S 20000"
+    return named(f"{program} {how}", both_roles("pair", f"{words} -b {{at}}", f"{words} -s {{at}}"))
+
+
 COMMANDS = {
     **named("rping", both_roles("pair", f"rping -s -a {{at}} {RPING}", f"rping -c -a {{at}} {RPING}")),
     "rping over IPv6, kernel serves": f"pair 'kernels rping -s -a {KERNELS[6]} {RPING}'"
@@ -77,12 +88,18 @@ COMMANDS = {
     **named("ucmatose", both_roles("pair", "ucmatose -b {at} -c 4 -S 5000", "ucmatose -s {at} -c 4 -S 5000")),
     **named("udaddy", both_roles("pair", "udaddy -b {at} -c 2", "udaddy -s {at} -c 2")),
     **named("endpoints", both_roles("pair", "rdma_server -s {at}", "rdma_client -s {at}")),
+    **streams("riostream", "blocking"),
+    **streams("riostream", "async"),
+    **streams("rstream", "nonblocking"),
     **named("perftest", both_roles("anew", "ib_write_bw -R -n 20", "ib_write_bw -R -n 20 {at}")),
     "perftest, sends": f"anew 'kernels ib_send_bw -R -n 20' 'ours ib_send_bw -R -n 20 {KERNELS[4]}'",
     "irpctl cm connect": f"pair 'kernels ucmatose -b {KERNELS[4]} -C 1 -S 64'"
                          f" 'here cm connect --to {KERNELS[4]} --service 0x1061d2f'",
     "5 % loss": "lose 5%",
-    **named("rping with 5 % loss", both_roles("pair", f"rping -s -a {{at}} {RPING}", f"rping -c -a {{at}} {RPING}")),
+    # In the other role the DREP of a program that has ended may be lost; its DREQ is repeated for 69 s.
+    "ucmatose with 5 % loss, we serve": f"pair 'ours ucmatose -b {OURS[4]} -c 4 -S 5000'"
+                                        f" 'kernels ucmatose -s {OURS[4]} -c 4 -S 5000'",
+    **named("rping with 5 % loss", both_roles("pair_with_loss", f"rping -s -a {{at}} {RPING}", f"rping -c -a {{at}} {RPING}")),
 }
 
 

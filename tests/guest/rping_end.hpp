@@ -37,9 +37,8 @@ public:
         EXPECT_TRUE(std::equal(&end_.bytes()[text_at], &end_.bytes()[text_at] + size,
                                &end_.bytes()[copy_at]));
     }
-    /// The server: the client's text is read, and written back. The client disconnects when it has
-    /// the last message, whose acknowledgement may be lost or late.
-    void pong(bool is_last) {
+    /// The server: the client's text is read, and written back.
+    void pong() {
         const rping_buffer text = receive();
         post_receive();
         transfer(WR_RDMA_READ, text);
@@ -47,13 +46,28 @@ public:
         const rping_buffer copy = receive();
         post_receive();
         transfer(WR_RDMA_WRITE, copy);
-        if (is_last)
-            EXPECT_EQ(end_.post(message({})), STATUS_SUCCESS);
-        else
-            send({});
+    }
+    void report_written() { send({}); }
+    /// The client disconnects when it has the last message, whose acknowledgement may be lost or
+    /// late.
+    void report_written_last() { EXPECT_EQ(end_.post(message({})), STATUS_SUCCESS); }
+    /// Sends one more message, which fails since the peer has ended: the status of the first work
+    /// request that failed.
+    ULONG failure_of_a_message() {
+        ib_send_wr_t one_more = message({});
+        one_more.wr_id = not_expected;
+        EXPECT_EQ(end_.post(one_more), STATUS_SUCCESS);
+        IB_WC done{};
+        do {
+            done = end_.next();
+        } while (done.Status == ULONG{IB_WC_SUCCESS} && done.WrId != not_expected &&
+                 !::testing::Test::HasFailure());
+        EXPECT_NE(done.Status, ULONG{IB_WC_SUCCESS});
+        return done.Status;
     }
 
 private:
+    static constexpr ULONGLONG not_expected = 2; // a wr_id
     static constexpr ULONG received_at = 64;
     static constexpr ULONG text_at = 1024;
     static constexpr ULONG copy_at = 50'000;
