@@ -37,9 +37,9 @@ dispatch::explore_options some_runs() {
 
 struct posts {
     posts() {
-        of_client->produced = 0;
-        of_daemon->consumed = 0;
-        of_daemon->sleeps = 0;
+        of_client->produced.store(0, std::memory_order_relaxed);
+        of_daemon->consumed.store(0, std::memory_order_relaxed);
+        of_daemon->sleeps.store(0, std::memory_order_relaxed);
     }
     void post(std::uint64_t value, std::size_t size = sizeof(value)) {
         const auto room = client.room();
@@ -91,7 +91,7 @@ TEST(PostRing, CountOfAHostileDaemon_IsNoRoom) {
     posts here;
     while (!here.client.room().empty())
         here.post(0, post_ring::max_message);
-    here.of_daemon->consumed = ~std::uint64_t{0};
+    here.of_daemon->consumed.store(~std::uint64_t{0}, std::memory_order_relaxed);
     EXPECT_TRUE(here.client.room().empty());
 }
 
@@ -99,7 +99,7 @@ TEST(PostRing, ContentOfAHostileClient_IsAViolation) {
     const auto seen_with = [](std::uint64_t produced, std::uint64_t head) {
         posts here;
         std::memcpy(here.of_client->bytes, &head, sizeof(head));
-        here.of_client->produced = produced;
+        here.of_client->produced.store(produced, std::memory_order_relaxed);
         std::uint64_t value = 0;
         return here.take(value);
     };
@@ -177,10 +177,9 @@ TEST(PostRing, WithoutTheSecondLook_AWakeUpIsLost) {
             std::uint64_t value = 0;
             while (here.take(value) == post_consumer::found::nothing) {
                 if (here.daemon.has_work()) continue; // looks before, and not behind
-                ci::crossing::before_shared_access(&here.of_daemon->sleeps);
-                here.of_daemon->sleeps = 1;
+                here.of_daemon->sleeps.store(1, std::memory_order_relaxed);
                 KeWaitForSingleObject(&bell, Executive, KernelMode, FALSE, nullptr);
-                here.of_daemon->sleeps = 0;
+                here.of_daemon->sleeps.store(0, std::memory_order_relaxed);
             }
         });
         machine.run();
@@ -219,9 +218,9 @@ TEST(CompletionRing, EntriesBeyondTheCapacity_AreRefused) {
         EXPECT_TRUE(daemon.append(entry_of(i), 3));
     EXPECT_FALSE(daemon.append(entry_of(3), 3));
     EXPECT_EQ(daemon.filled(), 3u);
-    of_client.consumed = 1;
+    of_client.consumed.store(1, std::memory_order_relaxed);
     EXPECT_TRUE(daemon.append(entry_of(3), 3));
-    of_client.consumed = 100; // a client that lies has no room
+    of_client.consumed.store(100, std::memory_order_relaxed); // a client that lies has no room
     EXPECT_FALSE(daemon.append(entry_of(4), 3));
     IB_WC seen{};
     EXPECT_TRUE(client.read(3, seen));
@@ -295,9 +294,8 @@ TEST(CompletionRing, ClientThatArmsAndLooks_MissesNoEvent) {
                     EXPECT_EQ(seen.WrId, done++);
                     continue;
                 }
-                ci::crossing::before_shared_access(&of_client.armed);
                 of_client.armed.store(2 * ++arming, std::memory_order_relaxed);
-                std::atomic_thread_fence(std::memory_order_seq_cst);
+                ci::crossing::shared_fence();
                 if (client.read(done, seen)) continue;
                 KeWaitForSingleObject(&reported, Executive, KernelMode, FALSE, nullptr);
             }
@@ -311,13 +309,13 @@ TEST(CompletionRing, SolicitedArming_IsNotifiedByASolicitedEntryOnly) {
     ring_of ring(8);
     completion_producer daemon(ring.part(), ring.slots, of_client);
     const completion_reader client(ring.part(), ring.slots);
-    of_client.armed = 2 * 1 + 1;
+    of_client.armed.store(2 * 1 + 1, std::memory_order_relaxed);
     EXPECT_TRUE(daemon.append(entry_of(1), 8));
     EXPECT_FALSE(daemon.must_notify(false));
     EXPECT_TRUE(daemon.must_notify(true));
     EXPECT_EQ(client.event(), 1u);
     EXPECT_FALSE(daemon.must_notify(true)); // once for each arming
-    of_client.armed = 2 * 2;
+    of_client.armed.store(2 * 2, std::memory_order_relaxed);
     EXPECT_TRUE(daemon.must_notify(false));
     EXPECT_EQ(client.event(), 2u);
 }

@@ -152,11 +152,10 @@ bool shared_queue::arm(ULONG flags) {
     if (armed_ != IB_CQ_ARM_NEXT) {
         armed_ = flags;
         ++armings_;
-        ci::crossing::before_shared_access(&words_.armed);
         words_.armed.store(2 * armings_ + (flags == IB_CQ_ARM_SOLICITED ? 1 : 0),
                            std::memory_order_relaxed);
     }
-    std::atomic_thread_fence(std::memory_order_seq_cst);
+    ci::crossing::shared_fence();
     if (!has_new_entry(armed_)) return due;
     disarm();
     words_.armed.store(0, std::memory_order_relaxed);

@@ -35,9 +35,10 @@ void consume_posts(input from) {
     while (!from.empty()) {
         const std::uint64_t more = take_word(from);
         const std::uint64_t head = take_word(from);
-        const std::uint64_t consumed = of_daemon->consumed;
+        const std::uint64_t consumed = of_daemon->consumed.load(std::memory_order_relaxed);
         std::memcpy(&of_client->bytes[post_ring::place_of(consumed) / 8 * 8], &head, sizeof(head));
-        of_client->produced = (more & 1) != 0 ? more : consumed + (more >> 1) % 0x4000 * 8;
+        of_client->produced.store((more & 1) != 0 ? more : consumed + (more >> 1) % 0x4000 * 8,
+                                  std::memory_order_relaxed);
         std::size_t size = 0;
         switch (daemon.look(copy, size)) {
         case post_consumer::found::violation:
@@ -59,8 +60,8 @@ void produce_posts(input from) {
     const auto of_daemon = std::make_unique<post_ring::daemon_part>();
     post_producer client(*of_client, *of_daemon);
     while (!from.empty()) {
-        of_daemon->consumed = take_word(from);
-        of_daemon->sleeps = take_word(from);
+        of_daemon->consumed.store(take_word(from), std::memory_order_relaxed);
+        of_daemon->sleeps.store(take_word(from), std::memory_order_relaxed);
         const std::span<std::byte> room = client.room();
         if (room.empty()) continue;
         std::memset(room.data(), 1, room.size());
@@ -93,8 +94,8 @@ void append_completions(input from) {
     completion_producer daemon(*reinterpret_cast<completion_ring::daemon_part*>(memory[0]), slots,
                                of_client);
     while (!from.empty()) {
-        of_client.consumed = take_word(from);
-        of_client.armed = take_word(from);
+        of_client.consumed.store(take_word(from), std::memory_order_relaxed);
+        of_client.armed.store(take_word(from), std::memory_order_relaxed);
         IB_WC entry{};
         entry.WrId = take_word(from);
         sum += daemon.append(entry, 1 + static_cast<std::uint32_t>(entry.WrId) % slots) ? 1 : 0;

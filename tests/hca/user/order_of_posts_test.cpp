@@ -22,6 +22,10 @@ using ci::wire::work;
 
 constexpr unsigned some_turn = 64;
 
+void step(const void* object) {
+    dispatch::detail::sched_point(dispatch::detail::point::interlocked, object);
+}
+
 /// A queue pair whose every post is a step of its own.
 struct counting_queue {
     counting_queue() {
@@ -30,7 +34,7 @@ struct counting_queue {
     }
     static NTSTATUS post_send(void* self, ib_send_wr_t* list, ib_send_wr_t**) {
         auto& own = *static_cast<counting_queue*>(self);
-        ci::crossing::before_shared_access(&own.sends);
+        step(&own.sends);
         for (; list != nullptr; list = list->p_next) {
             if (own.peer != nullptr && own.peer->receives <= own.sends) ++own.lost;
             ++own.sends;
@@ -40,7 +44,7 @@ struct counting_queue {
     static NTSTATUS post_receive(void* self, ib_recv_wr_t* list, ib_recv_wr_t**) {
         auto& own = *static_cast<counting_queue*>(self);
         EXPECT_TRUE(own.exists);
-        ci::crossing::before_shared_access(&own.receives);
+        step(&own.receives);
         EXPECT_TRUE(own.exists);
         for (; list != nullptr; list = list->p_next)
             ++own.receives;
@@ -207,7 +211,7 @@ TEST(OrderOfPosts, QueueThatEnds_IsNotUsedByOtherThreads) {
         both.other.post_send();
         machine.spawn("thread of the receiver", [&] {
             for (unsigned steps = 0; steps < 20; ++steps) // to begin amid the post
-                ci::crossing::before_shared_access(&both.one.named);
+                step(&both.one.named);
             both.one.named = false;
             both.one.served.receives().await_others();
             both.one.queue.exists = false;

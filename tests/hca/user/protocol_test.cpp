@@ -36,16 +36,16 @@ TEST(Protocol, RingWithoutMessages_ClosesTheConnection) {
     const client here(serving.uri());
     const opened_ca other;
     hostile_posts counts(serving);
-    counts.part().produced = ~std::uint64_t{0};
+    counts.part().produced.store(~std::uint64_t{0}, std::memory_order_relaxed);
     counts.wake();
     EXPECT_TRUE(counts.is_closed());
     hostile_posts sizes(serving);
     sizes.part().bytes[1] = std::byte{0xFF};
-    sizes.part().produced = 64;
+    sizes.part().produced.store(64, std::memory_order_relaxed);
     sizes.wake();
     EXPECT_TRUE(sizes.is_closed());
     hostile_posts empty(serving); // a message without a header
-    empty.part().produced = 8;
+    empty.part().produced.store(8, std::memory_order_relaxed);
     empty.wake();
     EXPECT_TRUE(empty.is_closed());
     EXPECT_EQ(serving.counters().Violations, 3u);

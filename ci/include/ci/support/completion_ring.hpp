@@ -9,31 +9,30 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <bit>
 
 namespace irpverbs::ci::crossing {
 
 struct completion_ring {
-    using word = std::atomic<std::uint64_t>;
-
     /// Written by the client. It stays when the ring is replaced, and so do the counts.
     struct client_part {
-        alignas(64) word consumed; // completions, since the queue was created
-        alignas(64) word armed;    // 0, or twice the number of the arming, and 1 if solicited
+        alignas(64) shared_word consumed; // completions, since the queue was created
+        alignas(64) shared_word armed; // 0, or twice the number of the arming, and 1 if solicited
     };
     /// A completion. Behind its words lies the count of completions up to and with it, by which the
     /// reader knows that it is there: an entry of an earlier lap has a smaller one.
     struct slot {
-        std::array<word, sizeof(IB_WC) / 8> words;
-        word count;
-        word zero;
+        std::array<std::atomic<std::uint64_t>, sizeof(IB_WC) / 8> words;
+        shared_word count;
+        std::uint64_t zero;
     };
     static_assert(sizeof(slot) == 64 && sizeof(IB_WC) % 8 == 0);
 
     /// Written by the daemon; behind it lie the slots.
     struct daemon_part {
-        alignas(64) word event; // the number of the arming that was reported last
-        word end;               // 0, or the count at which the next ring continues, plus 1
+        alignas(64) shared_word event; // the number of the arming that was reported last
+        shared_word end;               // 0, or the count at which the next ring continues, plus 1
 
         slot* slots() { return reinterpret_cast<slot*>(this + 1); }
         const slot* slots() const { return reinterpret_cast<const slot*>(this + 1); }
@@ -75,13 +74,11 @@ public:
         for (std::size_t i = 0; i < words.size(); ++i)
             to.words[i].store(words[i], std::memory_order_relaxed);
         ++produced_;
-        before_shared_access(&to.count);
         to.count.store(produced_, std::memory_order_release);
         return true;
     }
     /// Entries that the client has not removed.
     std::uint64_t filled() {
-        before_shared_access(&of_client_.consumed);
         consumed_ = of_client_.consumed.load(std::memory_order_acquire);
         return produced_ - consumed_;
     }
@@ -92,13 +89,11 @@ public:
     /// The fence stands between the entries and the look at the client's word; the client's stands
     /// between that word and its look at the entries. One of the two sees the other's store.
     bool must_notify(bool any_solicited) {
-        std::atomic_thread_fence(std::memory_order_seq_cst);
-        before_shared_access(&of_client_.armed);
+        shared_fence();
         const std::uint64_t armed = of_client_.armed.load(std::memory_order_relaxed);
         if (armed == 0 || armed / 2 == notified_ || ((armed & 1) != 0 && !any_solicited))
             return false;
         notified_ = armed / 2;
-        before_shared_access(&own_->event);
         own_->event.store(notified_, std::memory_order_release);
         return true;
     }
@@ -106,7 +101,6 @@ public:
     /// Later entries are those of another ring.
     void continue_in(completion_ring::daemon_part& next, std::uint32_t slots) {
         next.event.store(notified_, std::memory_order_relaxed);
-        before_shared_access(&own_->end);
         own_->end.store(produced_ + 1, std::memory_order_release);
         own_ = &next;
         mask_ = slots - 1;
@@ -136,7 +130,6 @@ public:
     /// Copies the entry behind `consumed` others. False: it is not there yet.
     bool read(std::uint64_t consumed, IB_WC& to) const {
         const completion_ring::slot& from = of_daemon_.slots()[consumed & mask_];
-        before_shared_access(&from.count);
         if (from.count.load(std::memory_order_acquire) != consumed + 1) return false;
         std::array<std::uint64_t, sizeof(IB_WC) / 8> words;
         for (std::size_t i = 0; i < words.size(); ++i)
@@ -146,20 +139,15 @@ public:
     }
     /// True: the entry behind `consumed` others is in the next ring.
     bool ends_at(std::uint64_t consumed) const {
-        before_shared_access(&of_daemon_.end);
         return of_daemon_.end.load(std::memory_order_acquire) == consumed + 1;
     }
     /// True: the entry behind `count` others is in a later ring.
     bool has_ended_at(std::uint64_t count) const {
-        before_shared_access(&of_daemon_.end);
         const std::uint64_t end = of_daemon_.end.load(std::memory_order_acquire);
         return end != 0 && end <= count + 1;
     }
     /// The number of the arming that was reported last.
-    std::uint64_t event() const {
-        before_shared_access(&of_daemon_.event);
-        return of_daemon_.event.load(std::memory_order_acquire);
-    }
+    std::uint64_t event() const { return of_daemon_.event.load(std::memory_order_acquire); }
 
 private:
     const completion_ring::daemon_part& of_daemon_;

@@ -6,8 +6,8 @@
 #define IRPVERBS_CI_SUPPORT_POST_RING_HPP
 
 #include <dispatch/support/fetched_words.hpp>
+#include <dispatch/support/shared_word.hpp>
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -15,10 +15,8 @@
 
 namespace irpverbs::ci::crossing {
 
-/// Other actors of a simulated machine may run before each access to shared words.
-inline void before_shared_access(const void* word) {
-    dispatch::detail::sched_point(dispatch::detail::point::interlocked, word);
-}
+using dispatch::detail::shared_fence;
+using dispatch::detail::shared_word;
 
 /// Counts are of bytes, and never wrap.
 struct post_ring {
@@ -27,13 +25,13 @@ struct post_ring {
 
     /// Written by the client.
     struct client_part {
-        alignas(64) std::atomic<std::uint64_t> produced;
+        alignas(64) shared_word produced;
         alignas(64) std::byte bytes[capacity];
     };
     /// Written by the daemon.
     struct daemon_part {
-        alignas(64) std::atomic<std::uint64_t> consumed;
-        alignas(64) std::atomic<std::uint64_t> sleeps; // odd while the daemon sleeps
+        alignas(64) shared_word consumed;
+        alignas(64) shared_word sleeps; // odd while the daemon sleeps
     };
 
     /// In front of each message: its size, or the size of the gap at the end of the ring.
@@ -42,7 +40,6 @@ struct post_ring {
 
     static constexpr std::size_t place_of(std::uint64_t count) { return count % capacity; }
 };
-static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
 /// The rings of a connection. Receives have one of their own, since the daemon posts those of all
 /// connections before it posts a send that was passed later.
@@ -79,7 +76,6 @@ public:
     void publish(std::size_t size) {
         write_head(post_ring::place_of(produced_), size);
         produced_ += head_size + padded(size);
-        before_shared_access(&own_.produced);
         own_.produced.store(produced_, std::memory_order_release);
     }
     /// True: the daemon sleeps, and has to be woken. True once for each time that it sleeps.
@@ -87,8 +83,7 @@ public:
     /// The fence stands between the count and the look at the sleeper's word; the sleeper's stands
     /// between that word and its look at the count. One of the two sees the other's store.
     bool must_wake() {
-        std::atomic_thread_fence(std::memory_order_seq_cst);
-        before_shared_access(&of_daemon_.sleeps);
+        shared_fence();
         const std::uint64_t sleeps = of_daemon_.sleeps.load(std::memory_order_relaxed);
         if ((sleeps & 1) == 0 || sleeps == woken_) return false;
         woken_ = sleeps;
@@ -103,7 +98,6 @@ private:
     // A count of the daemon that is none of a right one counts as no room.
     bool has_free(std::size_t size) {
         if (produced_ - consumed_ + size <= post_ring::capacity) return true;
-        before_shared_access(&of_daemon_.consumed);
         const std::uint64_t consumed = of_daemon_.consumed.load(std::memory_order_acquire);
         if (consumed < consumed_ || consumed > produced_) return false;
         consumed_ = consumed;
@@ -133,7 +127,6 @@ public:
     /// messages, and all that their client knew to be passed before them, in any ring, is visible.
     bool see() {
         if (has_seen()) return true;
-        before_shared_access(&of_client_.produced);
         seen_ = of_client_.produced.load(std::memory_order_acquire);
         return has_seen();
     }
@@ -154,22 +147,19 @@ public:
     void remove() {
         consumed_ += record_;
         record_ = 0;
-        before_shared_access(&own_.consumed);
         own_.consumed.store(consumed_, std::memory_order_release);
     }
 
     /// False: each message that the client had passed before the call was removed. Any thread may
     /// call this.
     bool has_work() const {
-        before_shared_access(&of_client_.produced);
         const std::uint64_t produced = of_client_.produced.load(std::memory_order_acquire);
-        before_shared_access(&own_.consumed);
         return produced != own_.consumed.load(std::memory_order_acquire);
     }
     /// True: the client wakes the daemon for what it posts from now on. False: there is work.
     bool begin_sleep() {
         set_sleeps((sleeps_ + 1) | 1);
-        std::atomic_thread_fence(std::memory_order_seq_cst);
+        shared_fence();
         if (!has_work()) return true;
         end_sleep();
         return false;
@@ -219,7 +209,6 @@ private:
 
     void set_sleeps(std::uint64_t count) {
         sleeps_ = count;
-        before_shared_access(&own_.sleeps);
         own_.sleeps.store(count, std::memory_order_relaxed);
     }
 
