@@ -64,8 +64,10 @@ struct queue_pair final : transport::queue_pair_owner, memory_accesses::accessor
     transport::shared_receive_queue* find_receives(ULONG number) override;
     machine_time now() override;
     void set_timer(machine_time due) override;
-    void complete_send(const IB_WC& entry) override;
-    void complete_receive(const IB_WC& entry) override;
+    void complete_send(const IB_WC& entry) override { complete(*sends_to, entry, of_sends); }
+    void complete_receive(const IB_WC& entry) override {
+        complete(*receives_to, entry, of_receives);
+    }
     void report(IB_ASYNC_EVENT event) override;
     void migration_changed() override;
     void state_changed(ib_qp_state_t to) override;
@@ -107,7 +109,10 @@ private:
 
     void receive(const packet& what);
     void receive_datagram(const packet& what, transport::packet& content);
-    void complete(completion_ring& to, const IB_WC& entry, cq_reports& reports);
+    void complete(completion_ring& to, const IB_WC& entry, cq_reports& reports) {
+        if (!to.try_add(entry)) [[unlikely]]
+            complete_and_report(to, entry, reports);
+    }
     void complete_and_report(completion_ring& to, const IB_WC& entry, cq_reports& reports);
     void fail_after_overrun();
     void request_reports() {

@@ -130,11 +130,6 @@ void queue_pair::set_timer(machine_time due) {
     hca.traffic().wake_at(*this, due);
 }
 
-inline void queue_pair::complete(completion_ring& to, const IB_WC& entry, cq_reports& reports) {
-    if (!to.try_add(entry)) [[unlikely]]
-        complete_and_report(to, entry, reports);
-}
-
 // A queue in error drops the completion.
 [[gnu::noinline]] void queue_pair::complete_and_report(completion_ring& to, const IB_WC& entry,
                                                        cq_reports& reports) {
@@ -152,12 +147,6 @@ void queue_pair::fail_after_overrun() {
     report(IB_AE_WQ_FATAL);
     state_changed(IB_QPS_ERROR);
     engine.enter(IB_QPS_ERROR);
-}
-
-void queue_pair::complete_send(const IB_WC& entry) { complete(*sends_to, entry, of_sends); }
-
-void queue_pair::complete_receive(const IB_WC& entry) {
-    complete(*receives_to, entry, of_receives);
 }
 
 void queue_pair::report(IB_ASYNC_EVENT event) {

@@ -77,7 +77,7 @@ bool queue_pair::joins(queue_pair& by) {
         port& own = own_port(*this);
         port& other = own_port(by);
         const datagram first = first_packet(own, *this);
-        if (!transport::straight_through::connects(by.engine, engine) ||
+        if (!by.engine.is_joined_to(engine) ||
             !is_end_of(*this, *by.straight.forth.end, first_packet(other, by)) ||
             !where.find_route(own, first, by.straight.back) || by.straight.back.is_sampled ||
             !is_end_of(by, *by.straight.back.end, first))

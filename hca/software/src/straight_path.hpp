@@ -2,6 +2,7 @@
 #pragma once
 
 #include "node.hpp"
+#include "registered_memory.hpp"
 
 #include "transport/straight_through.hpp"
 
@@ -46,8 +47,9 @@ public:
     straight_route forth;       // guarded by the fabric's lock, as the next
     straight_route back;
 
-    std::optional<transport::straight_through> way; // to the peer; guarded by its responder's lock
-    transport::straight_totals totals;              // for the counters of the ports
+    // To the peer; guarded by its responder's lock.
+    std::optional<transport::straight_through<registered_memory, queue_pair>> way;
+    transport::straight_totals totals; // for the counters of the ports
 
     /// Counts what has passed since the last call. The caller holds the fabric's lock.
     void count();

@@ -289,9 +289,7 @@ TEST_F(PathMigration, Drain_MigratesOnceToo) {
 
 // A rearmed end needs packets: they arm its peer.
 TEST_F(PathMigration, StraightPath_ExistsWhereNoPacketChangesTheState) {
-    const auto connects = [&] {
-        return transport::straight_through::connects(*one.engine, *two.engine);
-    };
+    const auto connects = [&] { return one.engine->is_joined_to(*two.engine); };
     EXPECT_TRUE(connects());
     one.engine->enter_migration(IB_APM_REARM);
     EXPECT_FALSE(connects());

@@ -240,7 +240,8 @@ inline simulated_end& simulated_end::peer() const { return *world.ends[1 - index
 
 inline bool simulated_end::pass_straight(ib_send_wr_t& what) {
     if (!world.chance.fires("straight", world.faults.straight)) return false;
-    transport::straight_through way(*engine, *peer().engine, totals);
+    transport::straight_through<transport::memory_access, transport::queue_pair_owner> way(
+        *engine, *peer().engine, totals);
     const bool passed = way.pass(&what) == nullptr;
     traffic = totals.read();
     return passed;

@@ -133,4 +133,14 @@ void queue_pair::settle() {
     }
 }
 
+// In other states of path migration packets change the state.
+bool queue_pair::is_joined_to(const queue_pair& peer) const {
+    const endpoint& one = shared_;
+    const endpoint& other = peer.shared_;
+    return !one.is_datagram() && one.attr.sq_depth != 0 && one.attr.qp_type == other.attr.qp_type &&
+           one.attr.apm_state == other.attr.apm_state && one.attr.apm_state != IB_APM_REARM &&
+           one.mtu() == other.mtu() && one.attr.dest_num == other.attr.num &&
+           other.attr.dest_num == one.attr.num;
+}
+
 } // namespace irpverbs::hca_software::transport

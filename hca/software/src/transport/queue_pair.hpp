@@ -40,6 +40,11 @@ public:
     /// A packet of which that is true has come on another path.
     void refuse_migration() { transport::refuse_migration(shared_); }
 
+    /// True if both belong to the same connection, and have the same path MTU: work requests to
+    /// `peer` may pass straight through. A difference is an error that packets report. The ends of
+    /// an XRC connection have different types: it has packets only.
+    bool is_joined_to(const queue_pair& peer) const;
+
     /// Posts a list, as CiPostSend does.
     NTSTATUS post_send(ib_send_wr_t* list, ib_send_wr_t** failed);
     /// Posts a binding, whose other members are not used.
@@ -59,6 +64,7 @@ public:
     psn expected_number() const { return responder_.expected(); }
 
 private:
+    template <class, class>
     friend class straight_through;
 
     NTSTATUS check_send(const ib_send_wr_t& what) const;

@@ -66,6 +66,7 @@ public:
     psn next_number() const { return next_number_; }
 
 private:
+    template <class, class>
     friend class straight_through;
 
     /// True if the next work request can be executed at once.
@@ -125,7 +126,8 @@ private:
     void complete_oldest(IB_WC_STATUS status);
     void complete(IB_WC_STATUS status, ULONGLONG wr_id, ib_wr_type_t type, ib_send_opt_t options,
                   ULONG length);
-    void report_completion(IB_WC_STATUS status, ULONGLONG wr_id, ib_wr_type_t type, ULONG length);
+    IB_WC completion_of(IB_WC_STATUS status, ULONGLONG wr_id, ib_wr_type_t type,
+                        ULONG length) const;
 
     endpoint& shared_;
     send_queue queue_;
@@ -147,22 +149,29 @@ private:
     machine_time timer_ = 0;     // the time for which the timer is set; 0: none
 };
 
+inline void requester::passed_straight(ULONG messages, ULONG packets, ULONG credit_limit) {
+    next_number_ = next_number_ + packets;
+    next_ = unacknowledged_ = sent_end_ = next_number_;
+    sequence_ = (sequence_ + messages) & psn::mask;
+    if (!unlimited_) credit_limit_ = credit_limit & psn::mask;
+}
+
 inline void requester::complete(IB_WC_STATUS status, ULONGLONG wr_id, ib_wr_type_t type,
                                 ib_send_opt_t options, ULONG length) {
     const bool is_signaled = shared_.attr.sq_signaled || (options & IB_SEND_OPT_SIGNALED) != 0;
     if (status == IB_WC_SUCCESS && !is_signaled) return;
-    report_completion(status, wr_id, type, length);
+    shared_.owner.complete_send(completion_of(status, wr_id, type, length));
 }
 
-inline void requester::report_completion(IB_WC_STATUS status, ULONGLONG wr_id, ib_wr_type_t type,
-                                         ULONG length) {
+inline IB_WC requester::completion_of(IB_WC_STATUS status, ULONGLONG wr_id, ib_wr_type_t type,
+                                      ULONG length) const {
     IB_WC entry{};
     entry.WrId = wr_id;
     entry.Status = status;
     entry.Opcode = opcode_of_completion(type);
     entry.ByteCount = length;
     entry.QpNumber = shared_.attr.num;
-    shared_.owner.complete_send(entry);
+    return entry;
 }
 
 } // namespace irpverbs::hca_software::transport

@@ -6,6 +6,7 @@
 #include "receive_queue.hpp"
 
 #include <optional>
+#include <utility>
 
 namespace irpverbs::hca_software::transport {
 
@@ -45,12 +46,15 @@ public:
     psn expected() const { return expected_; }
 
 private:
+    template <class, class>
     friend class straight_through;
 
     /// True if a request whose first packet has this number can be executed at once.
     bool is_idle_at(psn number) const;
-    /// Completes the receive of a message that was executed without packets.
-    void passed_straight(operation by, const ib_send_wr_t& what, ULONG length);
+    /// Counts messages that were executed without packets.
+    void passed_straight(ULONG messages, ULONG packets);
+    /// The number behind the last message that has a receive, without a wrap.
+    ULONG credit_limit() const { return messages_ + queue_.count(); }
     /// Returns the receive's number: of the one that is taken, or of the oldest.
     ULONGLONG finish_receive();
 
@@ -148,6 +152,24 @@ private:
     bool all_sent_ = true;       // no response has to be sent
     std::optional<reply> reply_; // to be sent, after the responses of reads and atomics
 };
+
+inline bool responder::is_idle_at(psn number) const {
+    const bool is_open = shared_.receives() && (shared_.state != IB_QPS_RTR || established_);
+    return is_open && number == expected_ && message_.what == operation::reserved &&
+           !message_.dropped && !has_receive_ && !nak_sent_ && all_sent_;
+}
+
+inline void responder::passed_straight(ULONG messages, ULONG packets) {
+    expected_ = expected_ + packets;
+    messages_ = (messages_ + messages) & psn::mask;
+}
+
+inline ULONGLONG responder::finish_receive() {
+    if (std::exchange(has_receive_, false)) return receive_.wr_id;
+    const ULONGLONG id = queue_.oldest_id();
+    queue_.drop_oldest();
+    return id;
+}
 
 inline bool responder::is_granted(operation what) const {
     const ib_access_t granted = shared_.attr.access_ctrl;

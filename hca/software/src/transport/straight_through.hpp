@@ -2,123 +2,294 @@
 #pragma once
 
 #include "queue_pair.hpp"
+#include "straight_message.hpp"
+#include "straight_traffic.hpp"
 
-#include <atomic>
+#include <bit>
+#include <utility>
 
 namespace irpverbs::hca_software::transport {
-
-/// The packets that work requests would have been, in words of 4 bytes from the base transport
-/// header up to the payload's end.
-struct straight_traffic {
-    ULONGLONG requests = 0;
-    ULONGLONG request_words = 0;
-    ULONGLONG responses = 0;
-    ULONGLONG response_words = 0;
-};
-
-/// The packets that were spared so far. One thread at a time adds, others may read.
-class straight_totals {
-public:
-    void add_requests(ULONGLONG packets, ULONGLONG words) {
-        add(requests_, packets);
-        add(request_words_, words);
-    }
-    void add_responses(ULONGLONG packets, ULONGLONG words) {
-        add(responses_, packets);
-        add(response_words_, words);
-    }
-    straight_traffic read() const {
-        constexpr auto relaxed = std::memory_order_relaxed;
-        return {requests_.load(relaxed), request_words_.load(relaxed), responses_.load(relaxed),
-                response_words_.load(relaxed)};
-    }
-
-private:
-    static void add(std::atomic<ULONGLONG>& to, ULONGLONG what) {
-        to.store(to.load(std::memory_order_relaxed) + what, std::memory_order_relaxed);
-    }
-
-    std::atomic<ULONGLONG> requests_{0};
-    std::atomic<ULONGLONG> request_words_{0};
-    std::atomic<ULONGLONG> responses_{0};
-    std::atomic<ULONGLONG> response_words_{0};
-};
 
 /// Executes what succeeds, and nothing else: all other work requests are posted, so packets alone
 /// decide on errors, waits and retries. Made anew after a change of the attributes of either queue
 /// pair, which it has examined. The caller holds the locks of the one's requester and of the
-/// other's responder.
+/// other's responder. Memory and Owner are the types of both queue pairs' surroundings, whose
+/// functions are called directly.
+template <class Memory, class Owner>
 class straight_through {
 public:
-    /// `connects(from, to)` is true. All three outlive it.
+    /// `from.is_joined_to(to)` is true. All three outlive it.
     straight_through(queue_pair& from, queue_pair& to, straight_totals& totals)
-        : from_(from.requester_), to_(to.responder_), memory_(from.shared_.memory),
-          remote_memory_(to.shared_.memory), totals_(totals), attr_(from.shared_.attr),
-          mtu_bits_(std::countr_zero(from.shared_.mtu())), max_segments_(attr_.sq_sge),
-          max_inline_(attr_.sq_max_inline), has_queue_(attr_.sq_depth != 0),
+        : from_(from.requester_), to_(to.responder_),
+          memory_(static_cast<Memory&>(from.shared_.memory)),
+          remote_memory_(static_cast<Memory&>(to.shared_.memory)),
+          owner_(static_cast<Owner&>(from.shared_.owner)),
+          remote_owner_(static_cast<Owner&>(to.shared_.owner)), totals_(totals),
+          attr_(from.shared_.attr), mtu_bits_(std::countr_zero(from.shared_.mtu())),
+          max_segments_(attr_.sq_sge), max_inline_(attr_.sq_max_inline),
           signals_all_(attr_.sq_signaled != FALSE), may_write_(to_.is_granted(operation::write)),
           is_acknowledged_(attr_.qp_type == IB_QPT_RELIABLE_CONN) {} // XRC has packets only
-
-    /// True if both belong to the same connection, and have the same path MTU: a difference is an
-    /// error that packets report. The ends of an XRC connection have different types: it has
-    /// packets only.
-    static bool connects(const queue_pair& from, const queue_pair& to);
 
     /// Executes and completes the first work requests of a list, as if their packets and responses
     /// had passed without loss, and returns the rest. The first one that is returned has changed no
     /// state; payload may have been copied, as its packets will again.
-    ib_send_wr_t* pass(ib_send_wr_t* list);
+    ib_send_wr_t* pass(ib_send_wr_t* list) {
+        if (!from_.is_idle() || !to_.is_idle_at(from_.next_number_)) return list;
+        passed_ = {};
+        while (list != nullptr && execute(*list))
+            list = list->p_next;
+        if (passed_.messages != 0) finish();
+        return list;
+    }
 
 private:
-    bool execute(const ib_send_wr_t& what);
-    bool has_room(const ib_send_wr_t& what, ULONGLONG length) const;
-    bool move(const ib_send_wr_t& what, ULONG length);
-    bool gather_local(const ib_send_wr_t& what, ULONG length, payload& content) const;
-    const UCHAR* only_source(const ib_send_wr_t& what) const;
-    bool copy_to_receive(const ib_send_wr_t& what, ULONG length);
-    bool copy_pieces_to_receive(const ib_send_wr_t& what, ULONG length);
-    bool copy_to_shared_receive(const ib_send_wr_t& what, ULONG length);
-    bool copy_to_region(const ib_send_wr_t& what, ULONG length);
-    bool copy_pieces_to(UCHAR* at, const ib_send_wr_t& what, ULONG length);
-    bool copy(const ib_send_wr_t& what, ULONG length);
-    bool send(const ib_send_wr_t& what, ULONG length);
-    bool send_key(const ib_send_wr_t& what, ULONG length);
-    bool write(const ib_send_wr_t& what, ULONG length);
-    bool write_immediate(const ib_send_wr_t& what, ULONG length);
-    bool read(const ib_send_wr_t& what, ULONG length);
-    bool reads() const;
-    bool execute_atomic(const ib_send_wr_t& what);
-    bool write_word(const ib_send_wr_t& what);
-    ULONG packets_of(ULONG length) const;
-    void count_message(ULONG length, ULONGLONG header_words);
-    void count_read(ULONG length);
-    void count_atomic();
-    void count_atomic_write();
-    void finish();
+    bool execute(const ib_send_wr_t& what) {
+        if (what.num_ds > max_segments_) return false;
+        const ULONGLONG length =
+            what.num_ds == 1 ? what.ds_array->length : total_length(list_of(what));
+        if (!has_room(what, length) || !move(what, static_cast<ULONG>(length))) return false;
+        ++passed_.messages;
+        if (signals_all_ || is_option(what, IB_SEND_OPT_SIGNALED))
+            owner_.complete_send(from_.completion_of(IB_WC_SUCCESS, what.wr_id, what.wr_type,
+                                                     static_cast<ULONG>(length)));
+        return true;
+    }
 
-    /// Counts of one list.
-    struct passed {
-        ULONG numbers = 0; // of packets
-        ULONG messages = 0;
-        ULONGLONG more_responses = 0; // of reads: those behind the first of each
-        ULONGLONG words = 0;          // of requests, without their base headers
-        ULONGLONG result_words = 0;   // of responses, without those and one acknowledgement each
-    };
+    // A message is acknowledged once, a read by its responses, whose packet numbers its only
+    // request has used. Source: IBA 9.7.5.1 (coalesced acknowledgements).
+    void finish() {
+        to_.passed_straight(passed_.messages, passed_.numbers);
+        if (to_.shares_receives()) from_.unlimited_ = true;
+        from_.passed_straight(passed_.messages, passed_.numbers, to_.credit_limit());
+        totals_.add(passed_, is_acknowledged_);
+    }
+
+    bool has_room(const ib_send_wr_t& what, ULONGLONG length) const {
+        if (length > max_straight) return false;
+        return !is_option(what, IB_SEND_OPT_INLINE) || length <= max_inline_;
+    }
+
+    bool move(const ib_send_wr_t& what, ULONG length) {
+        switch (what.wr_type) {
+        case WR_SEND:
+            return send(what, length);
+        case WR_RDMA_WRITE:
+            return write(what, length);
+        case WR_RDMA_READ:
+            return read(what, length);
+        case WR_COMPARE_SWAP:
+        case WR_FETCH_ADD:
+            return length == atomic_size && execute_atomic(what);
+        case WR_ATOMIC_WRITE:
+            return what.num_ds == 0 && write_word(what);
+        default:
+            return false;
+        }
+    }
+
+    // ---- the payload
+
+    bool gather_local(const ib_send_wr_t& what, ULONG length, payload& content) const {
+        if (what.num_ds > max_pieces) return false;
+        if (!is_option(what, IB_SEND_OPT_INLINE))
+            return gather(memory_, list_of(what), 0, length, content);
+        for (const ib_local_ds_t& each : list_of(what))
+            content.append({reinterpret_cast<const UCHAR*>(each.vaddr), each.length});
+        return true;
+    }
+
+    // Most work requests have one data segment. Null: this one has another number, or a wrong key.
+    const UCHAR* only_source(const ib_send_wr_t& what) const {
+        if (what.num_ds != 1) return nullptr;
+        const ib_local_ds_t& all = *what.ds_array;
+        if (is_option(what, IB_SEND_OPT_INLINE)) return reinterpret_cast<const UCHAR*>(all.vaddr);
+        return memory_.find(all.lkey, all.vaddr, all.length, 0);
+    }
+
+    bool copy_to_receive(const ib_send_wr_t& what, ULONG length) {
+        if (to_.queue_.count() == 0) return false;
+        const segments into = to_.queue_.oldest_segments();
+        if (into.size() == 1 && length != 0) {
+            if (length > into[0].length) return false;
+            const UCHAR* source = only_source(what);
+            UCHAR* at = remote_memory_.find(into[0].lkey, into[0].vaddr, length, IB_AC_LOCAL_WRITE);
+            if (source != nullptr && at != nullptr) return remote_memory_.copy(at, source, length);
+        }
+        return copy_pieces_to_receive(what, length);
+    }
+
+    [[gnu::noinline]] bool copy_pieces_to_receive(const ib_send_wr_t& what, ULONG length) {
+        const segments into = to_.queue_.oldest_segments();
+        payload content;
+        return total_length(into) >= length && gather_local(what, length, content) &&
+               scatter(remote_memory_, into, 0, content);
+    }
+
+    // The receive is taken when the message could be sent, as by its first packet: if the receive
+    // does not fit, it stays the message's.
+    [[gnu::noinline]] bool copy_to_shared_receive(const ib_send_wr_t& what, ULONG length) {
+        payload content;
+        if (!gather_local(what, length, content) || !to_.ensure_receive()) return false;
+        return to_.receive_.length >= length &&
+               scatter(to_.receive_memory(), to_.receive_.list(), 0, content);
+    }
+
+    bool copy(const ib_send_wr_t& what, ULONG length) {
+        return to_.shares_receives() ? copy_to_shared_receive(what, length)
+                                     : copy_to_receive(what, length);
+    }
+
+    bool copy_to_region(const ib_send_wr_t& what, ULONG length) {
+        const ib_send_remote_ops_t& remote = what.remote_ops;
+        UCHAR* at = remote_memory_.find(remote.rkey, remote.vaddr, length, IB_AC_RDMA_WRITE);
+        if (at == nullptr) return false;
+        if (const UCHAR* source = only_source(what)) return remote_memory_.copy(at, source, length);
+        return copy_pieces_to(at, what, length);
+    }
+
+    [[gnu::noinline]] bool copy_pieces_to(UCHAR* at, const ib_send_wr_t& what, ULONG length) {
+        payload content;
+        return gather_local(what, length, content) && copy_payload(remote_memory_, at, content);
+    }
+
+    // ---- the operations
+
+    bool send(const ib_send_wr_t& what, ULONG length) {
+        if (brings_key(what)) [[unlikely]]
+            return send_key(what, length);
+        if (!copy(what, length)) return false;
+        count_message(length, brings_immediate(what) ? immediate_words : 0);
+        complete_receive(operation::send, what, length);
+        return true;
+    }
+
+    // A key that the peer does not invalidate is an error that packets report.
+    [[gnu::noinline]] bool send_key(const ib_send_wr_t& what, ULONG length) {
+        if (!from_.shared_.is_reliable() || !copy(what, length) ||
+            !remote_memory_.invalidate(what.invalidate_rkey))
+            return false;
+        count_message(length, invalidate_words);
+        complete_receive(operation::send, what, length);
+        return true;
+    }
+
+    bool write(const ib_send_wr_t& what, ULONG length) {
+        if (!may_write_) return false;
+        if (brings_immediate(what)) [[unlikely]]
+            return write_immediate(what, length);
+        if (length != 0 && !copy_to_region(what, length)) return false;
+        count_message(length, rdma_words);
+        return true;
+    }
+
+    [[gnu::noinline]] bool write_immediate(const ib_send_wr_t& what, ULONG length) {
+        if (!to_.has_receive()) return false;
+        if (length != 0 && !copy_to_region(what, length)) return false;
+        if (to_.shares_receives() && !to_.ensure_receive()) return false;
+        count_message(length, rdma_words + immediate_words);
+        complete_receive(operation::write, what, length);
+        return true;
+    }
+
+    void complete_receive(operation by, const ib_send_wr_t& what, ULONG length) {
+        IB_WC entry = to_.completion_of(to_.finish_receive(), by, length);
+        if ((what.send_opt & options_of_receive) != 0) [[unlikely]]
+            add_options(entry, what);
+        remote_owner_.complete_receive(entry);
+    }
+
+    // True if both ends have a place for a read or an atomic operation.
+    bool reads() const { return to_.shared_.attr.resp_res != 0 && attr_.init_depth != 0; }
+
+    [[gnu::noinline]] bool read(const ib_send_wr_t& what, ULONG length) {
+        const ib_send_remote_ops_t& remote = what.remote_ops;
+        if (!to_.is_granted(operation::read) || !reads()) return false;
+        payload content;
+        if (length != 0) {
+            const UCHAR* at =
+                remote_memory_.find(remote.rkey, remote.vaddr, length, IB_AC_RDMA_READ);
+            if (at == nullptr) return false;
+            content.append({at, length});
+        }
+        if (!scatter(memory_, list_of(what), 0, content)) return false;
+        count_read(length);
+        return true;
+    }
+
+    // An atomic operation can't be repeated, so the place of its result is written before it.
+    [[gnu::noinline]] bool execute_atomic(const ib_send_wr_t& what) {
+        const ib_send_remote_ops_t& remote = what.remote_ops;
+        const bool swaps = what.wr_type == WR_COMPARE_SWAP;
+        const operation which = swaps ? operation::compare_swap : operation::fetch_add;
+        if (!to_.is_granted(which) || !reads() || remote.vaddr % atomic_size != 0) return false;
+        UCHAR* at = remote_memory_.find(remote.rkey, remote.vaddr, atomic_size, IB_AC_ATOMIC);
+        ULONGLONG before = 0;
+        payload result;
+        result.append({reinterpret_cast<const UCHAR*>(&before), atomic_size});
+        if (at == nullptr || !scatter(memory_, list_of(what), 0, result)) return false;
+        const atomic_header on{remote.vaddr, remote.rkey, swaps ? remote.atomic2 : remote.atomic1,
+                               swaps ? remote.atomic1 : 0};
+        if (!responder::perform(remote_memory_, on, which, at, before)) return false;
+        scatter(memory_, list_of(what), 0, result);
+        count_atomic();
+        return true;
+    }
+
+    [[gnu::noinline]] bool write_word(const ib_send_wr_t& what) {
+        const ib_send_remote_ops_t& remote = what.remote_ops;
+        if (!to_.is_granted(operation::atomic_write) || !reads() || remote.vaddr % atomic_size != 0)
+            return false;
+        UCHAR* at = remote_memory_.find(remote.rkey, remote.vaddr, atomic_size, IB_AC_RDMA_WRITE);
+        if (at == nullptr || !responder::write_word(remote_memory_, at, remote.atomic1))
+            return false;
+        count_atomic_write();
+        return true;
+    }
+
+    // ---- the packets that were spared
+
+    ULONG packets_of(ULONG length) const {
+        return length == 0 ? 1 : ((length - 1) >> mtu_bits_) + 1;
+    }
+    void count_message(ULONG length, ULONGLONG header_words) {
+        passed_.numbers += packets_of(length);
+        passed_.words += header_words + words_of(length);
+    }
+    // The first response and the last one have an acknowledgement.
+    void count_read(ULONG length) {
+        const ULONG responses = packets_of(length);
+        passed_.numbers += responses;
+        passed_.words += rdma_words;
+        passed_.more_responses += responses - 1;
+        passed_.result_words += words_of(length) + (responses > 1 ? acknowledge_words : 0);
+    }
+    void count_atomic() {
+        ++passed_.numbers;
+        passed_.words += atomic_words;
+        passed_.result_words += atomic_result_words;
+    }
+    void count_atomic_write() {
+        ++passed_.numbers;
+        passed_.words += rdma_words + words_of(atomic_size);
+    }
 
     requester& from_;
     responder& to_;
-    memory_access& memory_;
-    memory_access& remote_memory_;
+    Memory& memory_;
+    Memory& remote_memory_;
+    Owner& owner_;
+    Owner& remote_owner_;
     straight_totals& totals_;
     const ib_qp_attr_t& attr_; // of the requester's queue pair
     const int mtu_bits_;
     const ULONG max_segments_;
     const ULONG max_inline_; // bytes
-    const bool has_queue_;
     const bool signals_all_;
     const bool may_write_;
     const bool is_acknowledged_;
-    passed passed_;
+    straight_list passed_; // of the list that is executed
 };
+
+extern template class straight_through<memory_access, queue_pair_owner>;
 
 } // namespace irpverbs::hca_software::transport
