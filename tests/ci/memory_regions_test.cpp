@@ -1,18 +1,23 @@
-// The common half's part of CiModifyMr: the checks, the domain that counts the region, and turns;
-// and of the regions of pages and of shared pages.
+// The common half's part of CiModifyMr and CiModifyPmr: the checks, the domain that counts the
+// region, and turns; and of the regions of pages and of shared pages.
 #include "qp_hca.hpp"
 
 #include <support/both_machines.hpp>
 
+#include <verbs/verb.hpp>
+
 namespace {
 
 using namespace irpverbs::testing;
+
+void* pointer(ULONG_PTR address) { return reinterpret_cast<void*>(address); }
 
 struct mr_hca : qp_hca {
     NTSTATUS end_of_change = STATUS_SUCCESS;
     bool pends = false;
     std::vector<IRP*> changes; // pended
     std::vector<ULONG> seen;
+    ib_phys_create_t wanted{}; // by the last change of pages
 
     mr_hca() {
         operations.AllocateFrmr = [](HCA_MR* mr, CI_UDATA*, IRP*) {
@@ -37,6 +42,12 @@ struct mr_hca : qp_hca {
             IoMarkIrpPending(irp);
             self.changes.push_back(irp);
             return STATUS_PENDING;
+        };
+        operations.ModifyPmr = [](HCA_MR* mr, const ib_phys_mod_t* modify, CI_UDATA*, IRP*) {
+            mr_hca& self = of(mr->Pd);
+            self.seen.push_back(modify->opts);
+            self.wanted = HcaModifiedPmr(mr, modify);
+            return self.end_of_change;
         };
     }
     static mr_hca& of(const HCA_PD* pd) { return static_cast<mr_hca&>(qp_hca::of(pd)); }
@@ -159,17 +170,20 @@ TEST_P(MemoryRegions, RegionOfPages_HasItsAddressesAndRights) {
     IB_MR* const paged = created<IB_MR>(registering(three_pages));
     EXPECT_EQ(paged->LKey, 0x5000u);
     const auto& seen = *reinterpret_cast<const HCA_MR*>(paged);
-    EXPECT_EQ(seen.Create.vaddr, reinterpret_cast<void*>(ULONG_PTR{0x70010}));
+    EXPECT_EQ(seen.Create.vaddr, pointer(0x70010));
     EXPECT_EQ(seen.Create.length, three_pages.length);
     EXPECT_EQ(modify_mr(paged, to_rights), STATUS_INVALID_DEVICE_REQUEST);
     EXPECT_EQ(deregister_mr(paged), STATUS_SUCCESS);
 }
 
 TEST_P(MemoryRegions, WrongPages_DoNotReachTheDriver) {
+    IB_MR* const paged = created<IB_MR>(registering(three_pages));
     const auto refuses = [&](const char* what, auto&& change) {
         ib_phys_create_t wrong = three_pages;
         change(wrong);
         EXPECT_EQ(verb_call(registering(wrong)).status(), STATUS_INVALID_PARAMETER) << what;
+        EXPECT_EQ(modify_pmr(paged, {IB_MR_MOD_ADDR, nullptr, wrong}), STATUS_INVALID_PARAMETER)
+            << what;
     };
     refuses("no ranges", [](auto& of) { of.num_ranges = 0; });
     refuses("no array", [](auto& of) { of.range_array = nullptr; });
@@ -195,7 +209,80 @@ TEST_P(MemoryRegions, WrongPages_DoNotReachTheDriver) {
     denied.range_array =
         reinterpret_cast<const ib_phys_range_t*>(ULONG_PTR{16}); // of another process
     EXPECT_EQ(verb_call(registering(denied, UserMode)).status(), STATUS_NOT_SUPPORTED);
+    EXPECT_TRUE(hca.seen.empty());
+    EXPECT_EQ(deregister_mr(paged), STATUS_SUCCESS);
     EXPECT_EQ(hca.regions, 1);
+}
+
+constexpr ib_phys_range_t one_range[] = {{0xB000, 0x1000}};
+constexpr ib_phys_create_t one_page{0xFE0, 1, 32, one_range, 0x90020, 0x1000, IB_AC_RDMA_READ};
+
+TEST_P(MemoryRegions, ChangeOfPages_ReplacesWhatItNames) {
+    IB_MR* const paged = created<IB_MR>(registering(three_pages));
+    const auto& now = *reinterpret_cast<const HCA_MR*>(paged);
+    EXPECT_EQ(modify_pmr(paged, {IB_MR_MOD_ADDR, nullptr, one_page}), STATUS_SUCCESS);
+    EXPECT_EQ(hca.wanted.range_array, one_range);
+    EXPECT_EQ(hca.wanted.access_ctrl, three_pages.access_ctrl);
+    EXPECT_EQ(now.Create.vaddr, pointer(0x90020));
+    EXPECT_EQ(now.Create.length, one_page.length);
+    EXPECT_EQ(modify_pmr(paged, {IB_MR_MOD_ACCESS, nullptr, one_page}), STATUS_SUCCESS);
+    EXPECT_EQ(now.Create.access_ctrl, ib_access_t{IB_AC_RDMA_READ});
+    EXPECT_EQ(now.Physical.access_ctrl, ib_access_t{IB_AC_RDMA_READ});
+    EXPECT_EQ(modify_pmr(paged, {IB_MR_MOD_PD, other, three_pages}), STATUS_SUCCESS);
+    EXPECT_EQ(hca.wanted.length, one_page.length);
+    EXPECT_EQ(now.Pd, reinterpret_cast<HCA_PD*>(other));
+    EXPECT_EQ(deallocate_pd(other), STATUS_DEVICE_BUSY);
+    EXPECT_EQ(hca.seen, (std::vector<ULONG>{IB_MR_MOD_ADDR, IB_MR_MOD_ACCESS, IB_MR_MOD_PD}));
+    EXPECT_EQ(deregister_mr(paged), STATUS_SUCCESS);
+}
+
+TEST_P(MemoryRegions, FailedChangeOfPages_LeavesRegionAndDomains) {
+    IB_MR* const paged = created<IB_MR>(registering(three_pages));
+    const auto& now = *reinterpret_cast<const HCA_MR*>(paged);
+    hca.end_of_change = STATUS_INSUFFICIENT_RESOURCES;
+    EXPECT_EQ(
+        modify_pmr(paged, {IB_MR_MOD_PD | IB_MR_MOD_ADDR | IB_MR_MOD_ACCESS, other, one_page}),
+        STATUS_INSUFFICIENT_RESOURCES);
+    EXPECT_EQ(now.Pd, reinterpret_cast<HCA_PD*>(opened.pd));
+    EXPECT_EQ(now.Create.length, three_pages.length);
+    EXPECT_EQ(now.Physical.vaddr, three_pages.vaddr);
+    EXPECT_EQ(now.Physical.access_ctrl, three_pages.access_ctrl);
+    EXPECT_EQ(deregister_mr(paged), STATUS_SUCCESS);
+}
+
+TEST_P(MemoryRegions, WrongChangeOfPages_DoesNotReachTheDriver) {
+    IB_MR* const paged = created<IB_MR>(registering(three_pages));
+    const ib_phys_mod_t good{IB_MR_MOD_ADDR, nullptr, one_page};
+    EXPECT_EQ(modify_pmr(mr, good), STATUS_INVALID_DEVICE_REQUEST);
+    for (const ib_phys_mod_t& wrong :
+         {ib_phys_mod_t{0, nullptr, one_page}, ib_phys_mod_t{8, nullptr, one_page},
+          ib_phys_mod_t{IB_MR_MOD_PD, nullptr, one_page}})
+        EXPECT_EQ(modify_pmr(paged, wrong), STATUS_INVALID_PARAMETER) << wrong.opts;
+    ib_phys_mod_t denied{IB_MR_MOD_ACCESS, nullptr, one_page};
+    denied.create.access_ctrl = IB_AC_RDMA_WRITE;
+    EXPECT_EQ(modify_pmr(paged, denied), STATUS_ACCESS_DENIED);
+    denied.create.access_ctrl = 0x800;
+    EXPECT_EQ(modify_pmr(paged, denied), STATUS_INVALID_PARAMETER);
+    verb_call of_a_user([&](IRP* irp) {
+        irp->RequestorMode = UserMode;
+        return CiModifyPmr(paged, &good, nullptr, irp);
+    });
+    EXPECT_EQ(of_a_user.status(), STATUS_NOT_SUPPORTED);
+    IB_MR* const sharing = register_smr(opened.pd, paged, pointer(0x40010), 0);
+    EXPECT_EQ(modify_pmr(sharing, good), STATUS_INVALID_DEVICE_REQUEST);
+    EXPECT_EQ(modify_pmr(paged, good), STATUS_DEVICE_BUSY);
+    EXPECT_EQ(deregister_mr(sharing), STATUS_SUCCESS);
+    EXPECT_TRUE(hca.seen.empty());
+    EXPECT_EQ(modify_pmr(paged, good), STATUS_SUCCESS);
+    EXPECT_EQ(deregister_mr(paged), STATUS_SUCCESS);
+}
+
+TEST_P(MemoryRegions, ChangeOfPages_WithoutTheOperationIsNotSupported) {
+    IB_MR* const paged = created<IB_MR>(registering(three_pages));
+    hca.operations.ModifyPmr = nullptr;
+    irpverbs::ci::complete_operations(hca.operations);
+    EXPECT_EQ(modify_pmr(paged, {IB_MR_MOD_ADDR, nullptr, one_page}), STATUS_NOT_SUPPORTED);
+    EXPECT_EQ(deregister_mr(paged), STATUS_SUCCESS);
 }
 
 TEST_P(MemoryRegions, SharedRegion_HoldsTheOther) {
@@ -218,7 +305,7 @@ TEST_P(MemoryRegions, WrongSharing_DoesNotReachTheDriver) {
     EXPECT_EQ(share(nullptr, bytes, 0), STATUS_INVALID_PARAMETER);
     EXPECT_EQ(share(paged, bytes, 0), STATUS_INVALID_DEVICE_REQUEST);
     EXPECT_EQ(share(mr, nullptr, 0), STATUS_INVALID_PARAMETER);
-    EXPECT_EQ(share(mr, reinterpret_cast<void*>(~ULONG_PTR{0}), 0), STATUS_INVALID_PARAMETER);
+    EXPECT_EQ(share(mr, pointer(~ULONG_PTR{0}), 0), STATUS_INVALID_PARAMETER);
     EXPECT_EQ(share(mr, bytes, 0x800), STATUS_INVALID_PARAMETER);
     EXPECT_EQ(share(mr, bytes, IB_AC_ATOMIC), STATUS_ACCESS_DENIED);
     EXPECT_EQ(hca.regions, 2);

@@ -121,6 +121,9 @@ asio::awaitable<void> use_queue_pair(ib_guid_t guid) {
     const ib_phys_range_t range{static_cast<ULONGLONG>(ULONG_PTR{page}) * 16, page};
     paged = co_await ci::register_pmr(pd, {page, 1, 0, &range, page, page, IB_AC_LOCAL_WRITE});
     EXPECT_EQ((co_await ci::query_mr(paged))->local_ub, 2 * page);
+    co_await ci::modify_pmr(
+        paged, {IB_MR_MOD_ADDR, nullptr, {page, 1, 0, &range, ULONGLONG{2} * page, page, 0}});
+    EXPECT_EQ((co_await ci::query_mr(paged))->local_ub, 3 * page);
     ci::memory_region sharing =
         co_await ci::register_smr(pd, paged, reinterpret_cast<void*>(ULONG_PTR{4 * page}), 0);
     EXPECT_EQ((co_await ci::query_mr(sharing))->local_ub, 5 * page);

@@ -8,6 +8,7 @@
 #include <hca/software.h>
 
 #include <optional>
+#include <vector>
 
 namespace {
 
@@ -71,6 +72,35 @@ TEST_P(FabricMemory, PortEventCannotBeQueued_Arrives) {
         change_link(turns, true, IB_AE_PORT_ACTIVE);
     });
     EXPECT_GE(summary.stacks, 2u);
+}
+
+// The list of the new pages is the only allocation.
+TEST_P(FabricMemory, PagesCannotBeListed_RegionStays) {
+    const open_hca ca(hcas.fdo(0));
+    IB_PD* const pd = allocate_pd(ca);
+    const ib_phys_range_t ranges[] = {{0x5000, 0x1000}, {0x9000, 0x2000}};
+    const ib_phys_create_t one_page{0x1000, 1, 0, ranges, 0x70000, 0x1000, 0};
+    IB_MR* const mr =
+        created<IB_MR>([&](IRP* irp) { return CiRegisterPmr(pd, &one_page, nullptr, irp); });
+    const ib_phys_mod_t change{IB_MR_MOD_ADDR, nullptr, {0x3000, 2, 0, ranges, 0x90000, 0x1000, 0}};
+    std::vector<NTSTATUS> seen;
+    const auto summary = dispatch::fault_sweep([&](dispatch::sweep& turns) {
+        EXPECT_EQ(modify_pmr(mr, {IB_MR_MOD_ADDR, nullptr, one_page}), STATUS_SUCCESS);
+        verb_call changes;
+        {
+            const dispatch::fault_plan plan(machine(), turns);
+            changes.send([&](IRP* irp) { return CiModifyPmr(mr, &change, nullptr, irp); });
+        }
+        seen.push_back(changes.status());
+        ib_mr_attr_t attr{};
+        verb_call query([&](IRP* irp) { return CiQueryMr(mr, sizeof(attr), &attr, nullptr, irp); });
+        EXPECT_EQ(query.status(), STATUS_SUCCESS);
+        EXPECT_EQ(attr.local_ub, NT_SUCCESS(seen.back()) ? 0x93000u : 0x71000u);
+    });
+    EXPECT_EQ(seen, (std::vector<NTSTATUS>{STATUS_SUCCESS, STATUS_INSUFFICIENT_RESOURCES}));
+    EXPECT_EQ(summary.stacks, 1u);
+    EXPECT_EQ(deregister_mr(mr), STATUS_SUCCESS);
+    EXPECT_EQ(deallocate_pd(pd), STATUS_SUCCESS);
 }
 
 IRPVERBS_ON_THE_SIMULATED_MACHINE(FabricMemory);

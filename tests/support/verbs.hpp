@@ -181,6 +181,9 @@ inline IB_MR* register_smr(IB_PD* pd, IB_MR* other, void* at, ib_access_t access
 inline NTSTATUS modify_mr(IB_MR* mr, const ib_mr_mod_t& change) {
     return verb_call([&](IRP* irp) { return CiModifyMr(mr, &change, nullptr, irp); }).status();
 }
+inline NTSTATUS modify_pmr(IB_MR* mr, const ib_phys_mod_t& change) {
+    return verb_call([&](IRP* irp) { return CiModifyPmr(mr, &change, nullptr, irp); }).status();
+}
 inline NTSTATUS deregister_mr(IB_MR* mr) {
     return verb_call([&](IRP* irp) { return CiDeregisterMr(mr, nullptr, irp); }).status();
 }

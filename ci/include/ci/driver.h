@@ -60,14 +60,15 @@ typedef struct _HCA_PD {
 
 /* A memory region, as its driver sees it. Ownership: the common half's. */
 typedef struct _HCA_MR {
-    IB_MR Mr;              /* the verb that creates it sets the keys, and ModifyMr */
-    HCA_PD* Pd;            /* of the verb that creates it, or the last ModifyMr */
+    IB_MR Mr;              /* the verb that creates it sets the keys, and a change */
+    HCA_PD* Pd;            /* of the verb that creates it, or the last change */
     DEVICE_OBJECT* Device; /* the FDO */
     ib_mr_create_t Create; /* address, length and rights, unless it is of AllocateFrmr */
     ULONG MaxPages;        /* of AllocateFrmr; 0: of another verb */
     VOID* Extension;       /* MrExtensionSize bytes, zeroed */
     VOID* Reserved;
-    /* Of RegisterPmr, until whose end range_array exists; num_ranges is 0: of another verb. */
+    /* Of RegisterPmr, or the last ModifyPmr, until whose end range_array exists; num_ranges is 0:
+       of another verb. */
     ib_phys_create_t Physical;
     /* Of RegisterSmr; h_mr outlives the region, and is NULL: of another verb. */
     ib_smr_create_t Sharing;
@@ -224,9 +225,9 @@ typedef struct _HCA_OPERATIONS {
        everything but current_rkey and the state of the queue pair. *RKey: the new key. */
     NTSTATUS (*BindMw)(HCA_MW* Mw, HCA_QP* Qp, const ib_bind_wr_t* Bind, ULONG* RKey);
 
-    /* ModifyMr and QueryMr of a region are called one at a time. HcaModifiedMr returns the whole
-       region that is wanted, whose values have been checked. Mr->Create and Mr->Pd are still those
-       of before; the common half replaces them when this has succeeded. */
+    /* ModifyMr, ModifyPmr and QueryMr of a region are called one at a time. HcaModifiedMr returns
+       the whole region that is wanted, whose values have been checked. Mr->Create and Mr->Pd are
+       still those of before; the common half replaces them when this has succeeded. */
     NTSTATUS (*ModifyMr)(HCA_MR* Mr, const ib_mr_mod_t* Modify, CI_UDATA* UserData, PIRP Irp);
     /* DeregisterMr ends the region, too. */
     NTSTATUS (*AllocateFrmr)(HCA_MR* Mr, CI_UDATA* UserData, PIRP Irp);
@@ -236,10 +237,14 @@ typedef struct _HCA_OPERATIONS {
     NTSTATUS (*AllocateXrcd)(HCA_XRCD* Xrcd, CI_UDATA* UserData, PIRP Irp);
     NTSTATUS (*DeallocateXrcd)(HCA_XRCD* Xrcd, CI_UDATA* UserData, PIRP Irp);
 
-    /* DeregisterMr ends the regions of these, too. ModifyMr is not called for them, nor for a
-       region whose pages another one shares. */
+    /* DeregisterMr ends the regions of these, too. ModifyMr is not called for them, nor, like
+       ModifyPmr, for a region whose pages another one shares. */
     NTSTATUS (*RegisterPmr)(HCA_MR* Mr, CI_UDATA* UserData, PIRP Irp);
     NTSTATUS (*RegisterSmr)(HCA_MR* Mr, CI_UDATA* UserData, PIRP Irp);
+    /* Called for regions of RegisterPmr. HcaModifiedPmr returns the whole region that is wanted, as
+       HcaModifiedMr for ModifyMr; its range_array exists with IB_MR_MOD_ADDR alone. Mr->Physical,
+       too, is replaced when this has succeeded. */
+    NTSTATUS (*ModifyPmr)(HCA_MR* Mr, const ib_phys_mod_t* Modify, CI_UDATA* UserData, PIRP Irp);
 } HCA_OPERATIONS;
 
 /* Initialises a table without operations. IRQL: any. */
@@ -409,6 +414,18 @@ static inline ib_mr_create_t HcaModifiedMr(const HCA_MR* Mr, const ib_mr_mod_t* 
 
 /* The protection domain of a region after a change. IRQL: any. */
 static inline HCA_PD* HcaModifiedPd(const HCA_MR* Mr, const ib_mr_mod_t* Modify) {
+    return (Modify->opts & IB_MR_MOD_PD) != 0 ? (HCA_PD*)(VOID*)Modify->h_pd : Mr->Pd;
+}
+
+/* As the two above, of a region of RegisterPmr. IRQL: any. */
+static inline ib_phys_create_t HcaModifiedPmr(const HCA_MR* Mr, const ib_phys_mod_t* Modify) {
+    const BOOLEAN Pages = (Modify->opts & IB_MR_MOD_ADDR) != 0;
+    const BOOLEAN Rights = (Modify->opts & IB_MR_MOD_ACCESS) != 0;
+    ib_phys_create_t Made = Pages ? Modify->create : Mr->Physical;
+    Made.access_ctrl = Rights ? Modify->create.access_ctrl : Mr->Physical.access_ctrl;
+    return Made;
+}
+static inline HCA_PD* HcaModifiedPmrPd(const HCA_MR* Mr, const ib_phys_mod_t* Modify) {
     return (Modify->opts & IB_MR_MOD_PD) != 0 ? (HCA_PD*)(VOID*)Modify->h_pd : Mr->Pd;
 }
 

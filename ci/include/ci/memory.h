@@ -68,8 +68,9 @@ typedef struct _ib_smr_create {
     ib_access_t access_ctrl;
 } ib_smr_create_t;
 
-/* ib_mr_mod_t.opts: the members that are valid. Values of ibv_rereg_mr(3). */
-#define IB_MR_MOD_ADDR 0x1u   /* create.vaddr and create.length */
+/* ib_mr_mod_t.opts and ib_phys_mod_t.opts: the members that are valid. Values of
+   ibv_rereg_mr(3). */
+#define IB_MR_MOD_ADDR 0x1u   /* the members of create, except access_ctrl */
 #define IB_MR_MOD_PD 0x2u     /* h_pd */
 #define IB_MR_MOD_ACCESS 0x4u /* create.access_ctrl */
 
@@ -79,6 +80,13 @@ typedef struct _ib_mr_mod {
     struct _IB_PD* h_pd;
     ib_mr_create_t create;
 } ib_mr_mod_t;
+
+/* A change of a memory region of physical pages. */
+typedef struct _ib_phys_mod {
+    ULONG opts; /* IB_MR_MOD_* */
+    struct _IB_PD* h_pd;
+    ib_phys_create_t create;
+} ib_phys_mod_t;
 
 /* Attributes of a memory region. */
 typedef struct _ib_mr_attr {
@@ -158,9 +166,9 @@ NT_API NTSTATUS CiRegisterMr(IB_PD* pPd, const ib_mr_create_t* pCreate, struct _
    nothing changed. */
 NT_API NTSTATUS CiDeregisterMr(IB_MR* pMr, struct _CI_UDATA* pUserData, IRP* pIrp);
 
-/* Attributes of a memory region; sizes and statuses as CiQueryCa. CiQueryMr and CiModifyMr of a
-   region execute one after the other, in the order of their calls; one that waits for its turn
-   is cancellable. */
+/* Attributes of a memory region; sizes and statuses as CiQueryCa. CiQueryMr, CiModifyMr and
+   CiModifyPmr of a region execute one after the other, in the order of their calls; one that waits
+   for its turn is cancellable. */
 NT_API NTSTATUS CiQueryMr(IB_MR* pMr, SIZE_T AttrSize, ib_mr_attr_t* pAttr,
                           struct _CI_UDATA* pUserData, IRP* pIrp);
 
@@ -209,10 +217,26 @@ NT_API NTSTATUS CiAllocateFrmr(IB_PD* pPd, ULONG MaxPages, struct _CI_UDATA* pUs
 NT_API NTSTATUS CiRegisterPmr(IB_PD* pPd, const ib_phys_create_t* pCreate,
                               struct _CI_UDATA* pUserData, IRP* pIrp);
 
+/* Changes the protection domain of a memory region of CiRegisterPmr, its pages with their address,
+   its rights, or several of these; otherwise as CiModifyMr. A failure changes nothing, except where
+   its status says so.
+   Ownership: pModify->create.range_array is the driver's until completion; the former pages are the
+   caller's alone from a successful completion on. Until then the caller posts no work requests that
+   use the region, and registers no region that shares its pages; outstanding work requests see it
+   as before or as after the change. The region counts as created with the new domain.
+   STATUS_SUCCESS. STATUS_DEVICE_BUSY: a memory window is bound to it, or a region shares its pages.
+   STATUS_INVALID_PARAMETER: also opts that are 0 or unknown, a domain of another channel adapter,
+   and pages that CiRegisterPmr refuses. STATUS_INVALID_DEVICE_REQUEST: the region is not one of
+   CiRegisterPmr. STATUS_ACCESS_DENIED, STATUS_NOT_SUPPORTED, STATUS_INSUFFICIENT_RESOURCES: as
+   CiRegisterPmr. STATUS_IO_DEVICE_ERROR: as CiModifyMr. Source: IBA 11.2.8 (Reregister Physical
+   Memory Region); ci_modify_pmr of WinOF and of seed 004. */
+NT_API NTSTATUS CiModifyPmr(IB_MR* pMr, const ib_phys_mod_t* pModify, struct _CI_UDATA* pUserData,
+                            IRP* pIrp);
+
 /* Registers a memory region that shares the pages of another region of the same channel adapter,
    with keys, rights, an address and a protection domain of its own.
    Ownership: the IB_MR is the caller's until CiDeregisterMr completes. It holds the other region:
-   CiDeregisterMr and CiModifyMr of that one complete STATUS_DEVICE_BUSY.
+   CiDeregisterMr, CiModifyMr and CiModifyPmr of that one complete STATUS_DEVICE_BUSY.
    STATUS_SUCCESS: Information is the IB_MR*. STATUS_INVALID_DEVICE_REQUEST: the other region is one
    of CiAllocateFrmr. STATUS_FILE_CLOSED: also it is being deregistered. STATUS_ACCESS_DENIED,
    STATUS_INSUFFICIENT_RESOURCES: as CiRegisterMr. STATUS_INVALID_PARAMETER: also a region that is

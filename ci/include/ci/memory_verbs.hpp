@@ -66,6 +66,14 @@ auto register_pmr(const protection_domain& pd, const ib_phys_create_t& wanted, T
         std::forward<Token>(token));
 }
 
+/// CiModifyPmr: void(error_code). The ranges of `change` exist at least until completion; domains
+/// as of modify_mr.
+template <class Token = boost::asio::deferred_t>
+auto modify_pmr(IB_MR* mr, const ib_phys_mod_t& change, Token&& token = {}) {
+    return detail::call<void>([=](IRP* irp) { CiModifyPmr(mr, &change, nullptr, irp); },
+                              std::forward<Token>(token));
+}
+
 /// CiRegisterSmr: void(error_code, memory_region). `pd` and `other` stay at least until completion;
 /// the region keeps the other one, so both handles may be dropped in any order.
 template <class Token = boost::asio::deferred_t>

@@ -27,9 +27,10 @@ struct mr_object final : child_object<mr_object, HCA_MR, pd_object> {
     explicit mr_object(event_channel* channels) : child_object(channels) {}
     void set_up(const create_parameters& wanted, event_channel*);
 
-    turn_queue* turns() override { return &turns_; } // of CiModifyMr and CiQueryMr
+    turn_queue* turns() override { return &turns_; } // of changes and queries
     /// Checks a change, just before the driver executes it. A new domain then counts the region.
-    NTSTATUS begin_change(const ib_mr_mod_t* wanted);
+    template <class Change>
+    NTSTATUS begin_change(const Change* wanted);
     void on_changed(const parameters& with, NTSTATUS status) override;
 
 private:

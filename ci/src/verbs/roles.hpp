@@ -233,13 +233,15 @@ struct av_change : input<ib_av_attr_t> {
 
 /// A change of a region, checked when it executes: an earlier change may still be under way when
 /// the verb is called.
-struct mr_change : input<ib_mr_mod_t> {
+template <class Change>
+struct region_change : input<Change> {
     static constexpr bool in_turn = true;
     static NTSTATUS before_call(hca_device&, const parameters& with) {
-        return mr_object::of(with.object)
-            .begin_change(static_cast<const ib_mr_mod_t*>(with.buffer));
+        return mr_object::of(with.object).begin_change(static_cast<const Change*>(with.buffer));
     }
 };
+using mr_change = region_change<ib_mr_mod_t>;
+using pmr_change = region_change<ib_phys_mod_t>;
 
 struct srq_change : input<ib_srq_mod_t> {
     static constexpr bool in_turn = true;

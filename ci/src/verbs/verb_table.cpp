@@ -37,6 +37,13 @@ bool has_user_pointers(const IRP* irp) {
     return irp->RequestorMode == UserMode && (irp->Flags & IRP_BUFFERED_IO) == 0;
 }
 
+// True if the verb is not for users. Parameters of the kernel may point at more of it, so those of
+// a user are not looked at.
+template <class... Roles>
+bool is_refused(const IRP* irp) {
+    return (Roles::of_kernel || ...) && irp->RequestorMode == UserMode;
+}
+
 // Runs before the checks of the verb's buffer.
 NTSTATUS bounce_for_user(IRP* irp, IO_STACK_LOCATION* location) {
     return has_user_pointers(irp) ? bounce_user_buffer(location) : STATUS_SUCCESS;
@@ -54,6 +61,7 @@ NTSTATUS begin_request(hca_device& device, IRP* irp, IO_STACK_LOCATION* location
     Object& target = Object::of(with.object);
     if (!target.try_reference()) return finish(irp, STATUS_FILE_CLOSED, 0);
     if (device.failed.load()) return complete(irp, STATUS_FILE_FORCED_CLOSED, 0);
+    if (is_refused<Roles...>(irp)) return complete(irp, STATUS_NOT_SUPPORTED, 0);
     if (const NTSTATUS status = bounce_for_user(irp, location); !NT_SUCCESS(status))
         return complete(irp, status, 0);
     if (const NTSTATUS status = check_all<Roles...>(device, with); !NT_SUCCESS(status))
@@ -144,10 +152,8 @@ template <class Object, class... Roles>
     const bool readable =
         !has_user_pointers(irp) ||
         capture_all<Roles...>(wanted, copies, std::index_sequence_for<Roles...>());
-    // Parameters of the kernel may point at more of it, so those of a user are not looked at.
-    constexpr bool of_kernel = (Roles::of_kernel || ...);
     NTSTATUS status = STATUS_NOT_SUPPORTED;
-    if (!of_kernel || irp->RequestorMode == KernelMode)
+    if (!is_refused<Roles...>(irp))
         status =
             readable ? check_all<Roles...>(device, std::as_const(wanted)) : STATUS_ACCESS_VIOLATION;
     if (device.failed.load()) status = STATUS_FILE_FORCED_CLOSED;

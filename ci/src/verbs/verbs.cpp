@@ -196,6 +196,10 @@ NTSTATUS CiRegisterPmr(IB_PD* pPd, const ib_phys_create_t* pCreate, CI_UDATA* pU
     return send_create(pPd, pIrp, HCA_MN_REGISTER_PMR, pCreate, nullptr, pUserData);
 }
 
+NTSTATUS CiModifyPmr(IB_MR* pMr, const ib_phys_mod_t* pModify, CI_UDATA* pUserData, IRP* pIrp) {
+    return send(pMr, pIrp, HCA_MN_MODIFY_PMR, pModify, 0, word_of(pUserData));
+}
+
 NTSTATUS CiRegisterSmr(IB_PD* pPd, const ib_smr_create_t* pCreate, CI_UDATA* pUserData, IRP* pIrp) {
     return send_create(pPd, pIrp, HCA_MN_REGISTER_SMR, pCreate, nullptr, pUserData);
 }

@@ -189,6 +189,7 @@ const HCA_OPERATIONS operations = {
     .DeallocateXrcd = nullptr,
     .RegisterPmr = nullptr, // libibverbs has no physical addresses
     .RegisterSmr = nullptr, // a second registration has the pages that are mapped then
+    .ModifyPmr = nullptr,   // as RegisterPmr
 };
 
 } // namespace irpverbs::hca_rdma

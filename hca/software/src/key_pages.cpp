@@ -2,6 +2,7 @@
 #include "key_table.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace irpverbs::hca_software {
 
@@ -56,6 +57,16 @@ ULONG key_table::insert_physical(const key_range& range, page_address* pages, ke
     holder.key = take_key(&holder);
     if (holder.key != 0) change(holder.key, holder.range, paged_owner(range.pd));
     return holder.key;
+}
+
+page_address* key_table::change_physical(const key_range& range, page_address* pages,
+                                         key_holder& region) {
+    const spin_guard guard(lock_);
+    page_address* former = pages != nullptr ? std::exchange(region.pages, pages) : nullptr;
+    region.range = range;
+    region.range.memory = region.pages;
+    change(region.key, region.range, paged_owner(range.pd));
+    return former;
 }
 
 ULONG key_table::insert_shared(const key_holder& other, const key_range& range,

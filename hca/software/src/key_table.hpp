@@ -80,6 +80,10 @@ public:
     ULONG insert_paged(const HCA_PD* pd, page_address* pages, ULONG most, key_holder& holder);
     /// Inserts a region of pages, for which `range.memory` is `pages`, the caller's as above.
     ULONG insert_physical(const key_range& range, page_address* pages, key_holder& holder);
+    /// Changes such a region, whose key stays. `pages`: as above; null: the region keeps its own.
+    /// Returns the list that was replaced, which is the caller's again when the accesses by the key
+    /// have ended; null: none.
+    page_address* change_physical(const key_range& range, page_address* pages, key_holder& region);
     /// Inserts a region with the memory of another one, which outlives it; `range` has no memory.
     ULONG insert_shared(const key_holder& other, const key_range& range, key_holder& holder);
     /// Makes the key invalid. It is valid before.

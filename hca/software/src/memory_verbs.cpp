@@ -21,8 +21,6 @@ ULONGLONG base_of(const ib_mr_create_t& region) {
                : static_cast<ULONGLONG>(reinterpret_cast<ULONG_PTR>(region.vaddr));
 }
 
-bool is_remote(const ib_mr_create_t& region) { return (region.access_ctrl & IB_AC_REMOTE) != 0; }
-
 // Finds the memory of a region, which may be that of another process. `range` is that of its keys.
 NTSTATUS find_range(const HCA_PD* pd, const ib_mr_create_t& region, const IRP* irp,
                     key_range& range) {
@@ -34,23 +32,38 @@ NTSTATUS find_range(const HCA_PD* pd, const ib_mr_create_t& region, const IRP* i
     return client == nullptr || memory != nullptr ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER;
 }
 
-void set_keys(HCA_MR* mr, ULONG key, const ib_mr_create_t& region) {
+void set_keys(HCA_MR* mr, ULONG key, ib_access_t access) {
     mr->Mr.LKey = key;
-    mr->Mr.RKey = is_remote(region) ? key : 0;
+    mr->Mr.RKey = (access & IB_AC_REMOTE) != 0 ? key : 0;
 }
 
 // Rights for pages. Windows are not bound to these, and nothing is paged.
 constexpr ib_access_t rights_of_pages = IB_AC_REMOTE | IB_AC_LOCAL_WRITE;
 
+struct free_pages {
+    void operator()(page_address* pages) const { ExFreePoolWithTag(pages, page_tag); }
+};
+using page_list = std::unique_ptr<page_address[], free_pages>;
+
 // Null without memory.
-page_address* allocate_pages(ULONGLONG count) {
-    auto* made = static_cast<page_address*>(
-        ExAllocatePool2(POOL_FLAG_NON_PAGED, count * sizeof(page_address), page_tag));
-    if (made != nullptr) std::uninitialized_value_construct_n(made, count);
+page_list allocate_pages(ULONGLONG count) {
+    page_list made(static_cast<page_address*>(
+        ExAllocatePool2(POOL_FLAG_NON_PAGED, count * sizeof(page_address), page_tag)));
+    if (made != nullptr) std::uninitialized_value_construct_n(made.get(), count);
     return made;
 }
 
-void list_pages(const ib_phys_create_t& region, page_address* pages, ULONGLONG count) {
+NTSTATUS check_limits(const ib_phys_create_t& region) {
+    if (region.length > max_mr_size || region.hca_page_size != page_size)
+        return STATUS_INVALID_PARAMETER;
+    return (region.access_ctrl & ~rights_of_pages) != 0 ? STATUS_NOT_SUPPORTED : STATUS_SUCCESS;
+}
+
+// Null without memory.
+page_list list_pages(const ib_phys_create_t& region) {
+    const ULONGLONG count = (region.buf_offset + region.length + page_size - 1) / page_size;
+    page_list pages = allocate_pages(count);
+    if (pages == nullptr) return pages;
     const ib_phys_range_t* range = region.range_array;
     ULONGLONG offset = 0;
     for (ULONGLONG i = 0; i < count; ++i, offset += page_size) {
@@ -60,6 +73,7 @@ void list_pages(const ib_phys_create_t& region, page_address* pages, ULONGLONG c
         }
         pages[i].store(range->base_addr + offset, std::memory_order_relaxed);
     }
+    return pages;
 }
 
 } // namespace
@@ -84,7 +98,7 @@ NTSTATUS register_mr(HCA_MR* mr, CI_UDATA* user, PIRP irp) {
         return status;
     const ULONG key = adapter_of(mr->Pd).keys().insert(range, &holder_of(mr));
     if (key == 0) return STATUS_INSUFFICIENT_RESOURCES;
-    set_keys(mr, key, region);
+    set_keys(mr, key, region.access_ctrl);
     return STATUS_SUCCESS;
 }
 
@@ -92,14 +106,12 @@ NTSTATUS register_mr(HCA_MR* mr, CI_UDATA* user, PIRP irp) {
 NTSTATUS allocate_frmr(HCA_MR* mr, CI_UDATA* user, PIRP) {
     HcaCopyUserData(user, nullptr, 0);
     if (mr->MaxPages > max_fast_pages) return STATUS_INVALID_PARAMETER;
-    page_address* pages = allocate_pages(mr->MaxPages);
+    page_list pages = allocate_pages(mr->MaxPages);
     if (pages == nullptr) return STATUS_INSUFFICIENT_RESOURCES;
     const ULONG key =
-        adapter_of(mr->Pd).keys().insert_paged(mr->Pd, pages, mr->MaxPages, holder_of(mr));
-    if (key == 0) {
-        ExFreePoolWithTag(pages, page_tag);
-        return STATUS_INSUFFICIENT_RESOURCES;
-    }
+        adapter_of(mr->Pd).keys().insert_paged(mr->Pd, pages.get(), mr->MaxPages, holder_of(mr));
+    if (key == 0) return STATUS_INSUFFICIENT_RESOURCES;
+    static_cast<void>(pages.release()); // until deregister_mr
     mr->Mr.LKey = mr->Mr.RKey = key;
     return STATUS_SUCCESS;
 }
@@ -107,20 +119,14 @@ NTSTATUS allocate_frmr(HCA_MR* mr, CI_UDATA* user, PIRP) {
 NTSTATUS register_pmr(HCA_MR* mr, CI_UDATA* user, PIRP) {
     HcaCopyUserData(user, nullptr, 0);
     const ib_phys_create_t& region = mr->Physical;
-    if (region.length > max_mr_size || region.hca_page_size != page_size)
-        return STATUS_INVALID_PARAMETER;
-    if ((region.access_ctrl & ~rights_of_pages) != 0) return STATUS_NOT_SUPPORTED;
-    const ULONGLONG count = (region.buf_offset + region.length + page_size - 1) / page_size;
-    page_address* pages = allocate_pages(count);
+    if (const NTSTATUS status = check_limits(region); !NT_SUCCESS(status)) return status;
+    page_list pages = list_pages(region);
     if (pages == nullptr) return STATUS_INSUFFICIENT_RESOURCES;
-    list_pages(region, pages, count);
     const key_range range{mr->Pd, region.vaddr, region.length, nullptr, region.access_ctrl};
-    const ULONG key = adapter_of(mr->Pd).keys().insert_physical(range, pages, holder_of(mr));
-    if (key == 0) {
-        ExFreePoolWithTag(pages, page_tag);
-        return STATUS_INSUFFICIENT_RESOURCES;
-    }
-    set_keys(mr, key, mr->Create);
+    const ULONG key = adapter_of(mr->Pd).keys().insert_physical(range, pages.get(), holder_of(mr));
+    if (key == 0) return STATUS_INSUFFICIENT_RESOURCES;
+    static_cast<void>(pages.release()); // until deregister_mr
+    set_keys(mr, key, mr->Create.access_ctrl);
     return STATUS_SUCCESS;
 }
 
@@ -136,7 +142,7 @@ NTSTATUS register_smr(HCA_MR* mr, CI_UDATA* user, PIRP) {
     const key_range range{mr->Pd, base, 0, nullptr, mr->Create.access_ctrl};
     const ULONG key = adapter_of(mr->Pd).keys().insert_shared(other, range, holder_of(mr));
     if (key == 0) return STATUS_INSUFFICIENT_RESOURCES;
-    set_keys(mr, key, mr->Create);
+    set_keys(mr, key, mr->Create.access_ctrl);
     return STATUS_SUCCESS;
 }
 
@@ -151,7 +157,26 @@ NTSTATUS modify_mr(HCA_MR* mr, const ib_mr_mod_t* modify, CI_UDATA* user, PIRP i
     key_holder& holder = holder_of(mr);
     if (!self.keys().try_change(holder, range)) return STATUS_DEVICE_BUSY;
     self.accesses().wait();
-    set_keys(mr, self.keys().key_of(holder), region);
+    set_keys(mr, self.keys().key_of(holder), region.access_ctrl);
+    return STATUS_SUCCESS;
+}
+
+// The key stays, too. No window is bound to pages. The former list is freed when the accesses that
+// may have found it have ended.
+NTSTATUS modify_pmr(HCA_MR* mr, const ib_phys_mod_t* modify, CI_UDATA* user, PIRP) {
+    HcaCopyUserData(user, nullptr, 0);
+    const ib_phys_create_t region = HcaModifiedPmr(mr, modify);
+    if (const NTSTATUS status = check_limits(region); !NT_SUCCESS(status)) return status;
+    const bool has_new_pages = (modify->opts & IB_MR_MOD_ADDR) != 0;
+    page_list pages = has_new_pages ? list_pages(region) : nullptr;
+    if (has_new_pages && pages == nullptr) return STATUS_INSUFFICIENT_RESOURCES;
+    const key_range range{HcaModifiedPmrPd(mr, modify), region.vaddr, region.length, nullptr,
+                          region.access_ctrl};
+    adapter& self = adapter_of(mr->Pd);
+    key_holder& holder = holder_of(mr);
+    const page_list former(self.keys().change_physical(range, pages.release(), holder));
+    self.accesses().wait();
+    set_keys(mr, self.keys().key_of(holder), region.access_ctrl);
     return STATUS_SUCCESS;
 }
 

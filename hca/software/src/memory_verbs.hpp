@@ -25,6 +25,7 @@ NTSTATUS register_pmr(HCA_MR* mr, CI_UDATA* user, PIRP irp);
 NTSTATUS register_smr(HCA_MR* mr, CI_UDATA* user, PIRP irp);
 NTSTATUS allocate_frmr(HCA_MR* mr, CI_UDATA* user, PIRP irp);
 NTSTATUS modify_mr(HCA_MR* mr, const ib_mr_mod_t* modify, CI_UDATA* user, PIRP irp);
+NTSTATUS modify_pmr(HCA_MR* mr, const ib_phys_mod_t* modify, CI_UDATA* user, PIRP irp);
 NTSTATUS deregister_mr(HCA_MR* mr, CI_UDATA* user, PIRP irp);
 NTSTATUS query_mr(HCA_MR* mr, ib_mr_attr_t* attr, SIZE_T size, CI_UDATA* user, PIRP irp);
 

@@ -252,6 +252,7 @@ const HCA_OPERATIONS operations = {
     .DeallocateXrcd = deallocate_xrcd,
     .RegisterPmr = register_pmr,
     .RegisterSmr = register_smr,
+    .ModifyPmr = modify_pmr,
 };
 
 bool is_software(const DEVICE_OBJECT* device) { return HcaDeviceOperations(device) == &operations; }

@@ -127,6 +127,7 @@ std::vector<const test_case*> all_cases() {
                                                    modify_mr_cases,
                                                    fast_registration_cases,
                                                    shared_region_cases,
+                                                   modify_pmr_cases,
                                                    memory_window_cases,
                                                    address_cases,
                                                    queue_pair_cases,

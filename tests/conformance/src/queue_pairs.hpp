@@ -44,6 +44,12 @@ private:
     IB_MR* mr_;
 };
 
+inline ib_mr_attr_t attributes_of(IB_MR* region) {
+    ib_mr_attr_t attr{};
+    EXPECT_STATUS(status_of(query_mr(region, &attr, sizeof(attr))), STATUS_SUCCESS);
+    return attr;
+}
+
 /// A memory window; the destructor deallocates it.
 class mw {
 public:

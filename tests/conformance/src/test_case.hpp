@@ -47,6 +47,7 @@ extern const std::span<const test_case> memory_cases;
 extern const std::span<const test_case> modify_mr_cases;
 extern const std::span<const test_case> fast_registration_cases;
 extern const std::span<const test_case> shared_region_cases;
+extern const std::span<const test_case> modify_pmr_cases;
 extern const std::span<const test_case> memory_window_cases;
 extern const std::span<const test_case> address_cases;
 extern const std::span<const test_case> queue_pair_cases;

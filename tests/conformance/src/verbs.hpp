@@ -117,6 +117,9 @@ inline verb register_smr(IB_PD* pd, const ib_smr_create_t* wanted, CI_UDATA* dat
 inline verb modify_mr(IB_MR* mr, const ib_mr_mod_t* change, CI_UDATA* data = nullptr) {
     return {"CiModifyMr", [=](IRP* irp) { return CiModifyMr(mr, change, data, irp); }};
 }
+inline verb modify_pmr(IB_MR* mr, const ib_phys_mod_t* change, CI_UDATA* data = nullptr) {
+    return {"CiModifyPmr", [=](IRP* irp) { return CiModifyPmr(mr, change, data, irp); }};
+}
 inline verb deregister_mr(IB_MR* mr, CI_UDATA* data = nullptr) {
     return {"CiDeregisterMr", [=](IRP* irp) { return CiDeregisterMr(mr, data, irp); }};
 }

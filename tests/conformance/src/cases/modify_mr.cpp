@@ -25,12 +25,6 @@ ULONGLONG address_of(const buffer& memory, ULONG offset = 0) {
     return static_cast<ULONGLONG>(reinterpret_cast<std::uintptr_t>(memory.data())) + offset;
 }
 
-ib_mr_attr_t attributes(IB_MR* region) {
-    ib_mr_attr_t attr{};
-    EXPECT_STATUS(status_of(query_mr(region, &attr, sizeof(attr))), STATUS_SUCCESS);
-    return attr;
-}
-
 /// Changes a region; skips the case when the HCA does not.
 NTSTATUS changed(IB_MR* region, const ib_mr_mod_t& change) {
     return status_of(modify_mr(region, &change));
@@ -44,17 +38,17 @@ void named_members_change_and_others_stay(world& here) {
     buffer later{};
     const mr region(domain, {memory.data(), memory.size(), writable});
     ASSERT_EQ(changed(region, new_range(later.data() + 8, 100)), STATUS_SUCCESS);
-    EXPECT_EQ(attributes(region).local_lb, address_of(later, 8));
-    EXPECT_EQ(attributes(region).remote_ub, address_of(later, 108));
-    EXPECT_EQ(attributes(region).access_ctrl, writable);
+    EXPECT_EQ(attributes_of(region).local_lb, address_of(later, 8));
+    EXPECT_EQ(attributes_of(region).remote_ub, address_of(later, 108));
+    EXPECT_EQ(attributes_of(region).access_ctrl, writable);
     ASSERT_EQ(changed(region, new_rights(IB_AC_RDMA_READ)), STATUS_SUCCESS);
-    EXPECT_EQ(attributes(region).access_ctrl, IB_AC_RDMA_READ);
-    EXPECT_EQ(attributes(region).local_lb, address_of(later, 8));
+    EXPECT_EQ(attributes_of(region).access_ctrl, IB_AC_RDMA_READ);
+    EXPECT_EQ(attributes_of(region).local_lb, address_of(later, 8));
     ASSERT_EQ(changed(region, new_domain(other)), STATUS_SUCCESS);
-    EXPECT_EQ(attributes(region).h_pd, other);
-    EXPECT_EQ(attributes(region).local_lb, address_of(later, 8));
-    EXPECT_EQ(attributes(region).lkey, region->LKey);
-    EXPECT_EQ(attributes(region).rkey, region->RKey);
+    EXPECT_EQ(attributes_of(region).h_pd, other);
+    EXPECT_EQ(attributes_of(region).local_lb, address_of(later, 8));
+    EXPECT_EQ(attributes_of(region).lkey, region->LKey);
+    EXPECT_EQ(attributes_of(region).rkey, region->RKey);
     ASSERT_EQ(changed(region, new_rights(IB_AC_LOCAL_WRITE)), STATUS_SUCCESS);
     EXPECT_EQ(region->RKey, 0u);
 }
@@ -80,7 +74,7 @@ void wrong_values_change_nothing(world& here) {
     const pd foreign(second);
     buffer memory{};
     const mr region(domain, {memory.data(), memory.size(), writable});
-    const ib_mr_attr_t before = attributes(region);
+    const ib_mr_attr_t before = attributes_of(region);
     ASSERT_EQ(changed(region, new_rights(writable)), STATUS_SUCCESS);
     for (const ib_mr_mod_t& change :
          {ib_mr_mod_t{}, ib_mr_mod_t{8, nullptr, {memory.data(), 1, 0}}, new_range(nullptr, 1),
@@ -89,7 +83,7 @@ void wrong_values_change_nothing(world& here) {
         EXPECT_STATUS(changed(region, change), STATUS_INVALID_PARAMETER) << change.opts;
     EXPECT_STATUS(status_of(modify_mr(region, nullptr)), STATUS_INVALID_PARAMETER);
     EXPECT_STATUS(changed(region, new_rights(IB_AC_RDMA_WRITE)), STATUS_ACCESS_DENIED);
-    const ib_mr_attr_t after = attributes(region);
+    const ib_mr_attr_t after = attributes_of(region);
     EXPECT_EQ(after.local_lb, before.local_lb);
     EXPECT_EQ(after.local_ub, before.local_ub);
     EXPECT_EQ(after.access_ctrl, before.access_ctrl);
@@ -113,7 +107,7 @@ void bound_window_returns_device_busy(world& here) {
     ASSERT_EQ(status, STATUS_SUCCESS);
     scene.other.expect(0);
     EXPECT_STATUS(changed(region, new_rights(0)), STATUS_DEVICE_BUSY);
-    EXPECT_EQ(attributes(region).access_ctrl, IB_AC_LOCAL_WRITE | IB_AC_MW_BIND);
+    EXPECT_EQ(attributes_of(region).access_ctrl, IB_AC_LOCAL_WRITE | IB_AC_MW_BIND);
     binding.current_rkey = window->RKey;
     binding.local_ds.length = 0;
     ASSERT_EQ(CiBindMw(window, scene.other.pair, &binding, &rkey), STATUS_SUCCESS);
@@ -175,7 +169,7 @@ void changes_race_one_after_the_other(world& here) {
     EXPECT_EQ(seen.local_ub - seen.local_lb,
               seen.local_lb == address_of(memory, 8) ? 64 : memory.size());
     const bool cancelled = calls[1].status() == STATUS_CANCELLED;
-    const ib_mr_attr_t attr = attributes(region);
+    const ib_mr_attr_t attr = attributes_of(region);
     EXPECT_EQ(attr.local_lb, address_of(memory, 8));
     EXPECT_EQ(attr.access_ctrl, cancelled ? writable : ib_access_t{IB_AC_RDMA_READ});
 }

@@ -67,6 +67,7 @@ void null_object_returns_invalid_parameter(world&) {
                              deregister_mr(nullptr),
                              query_mr(nullptr, nullptr, 0),
                              modify_mr(nullptr, nullptr),
+                             modify_pmr(nullptr, nullptr),
                              allocate_frmr(nullptr, 1),
                              register_pmr(nullptr, nullptr),
                              register_smr(nullptr, nullptr),

@@ -1,59 +1,19 @@
 // Memory regions whose memory is physical pages, or the pages of another region: the parameters,
 // and the access that a key gives.
-#include "transfers.hpp"
-
-#include <memory>
+#include "physical_pages.hpp"
 
 namespace irpverbs::conformance {
 
 namespace shared_regions_group {
 namespace {
 
-constexpr ULONG page = 4096;
-constexpr ULONG begin = 40;            // of the region in its first page
-constexpr ULONGLONG base = 0x40000000; // of the addresses in work requests
-constexpr ULONG length = 3 * page - begin;
-constexpr ib_access_t writable = IB_AC_LOCAL_WRITE | IB_AC_RDMA_READ | IB_AC_RDMA_WRITE;
+constexpr ULONG page = three_pages::page;
+constexpr ULONG begin = three_pages::begin;
+constexpr ULONGLONG base = three_pages::base;
+constexpr ULONG length = three_pages::length;
+constexpr ib_access_t writable = three_pages::access;
 
 VOID* pointer(ULONGLONG address) { return reinterpret_cast<VOID*>(ULONG_PTR{address}); }
-
-ULONGLONG number(const void* at) {
-    return static_cast<ULONGLONG>(reinterpret_cast<std::uintptr_t>(at));
-}
-
-/// Three pages: the region's first is the last one, then the first two.
-struct three_pages {
-    struct alignas(page) memory {
-        std::array<UCHAR, 3 * page> bytes{};
-    };
-    std::unique_ptr<memory> pages = std::make_unique<memory>();
-    std::array<ib_phys_range_t, 2> ranges{
-        {{number(&pages->bytes[2 * page]), page}, {number(&pages->bytes[0]), 2 * page}}};
-    ib_phys_create_t wanted{length, 2, begin, ranges.data(), base + begin, page, writable};
-
-    /// A byte, counted from the region's first.
-    UCHAR& at(ULONG offset) { return pages->bytes[(begin + offset + 2 * page) % (3 * page)]; }
-};
-
-/// Two connected queue pairs, whose second end has regions besides its own.
-struct region_scene : transfer_scene {
-    using transfer_scene::transfer_scene;
-
-    /// Writes by a key; returns the status of the completion.
-    ULONG write(ULONG rkey, ULONGLONG address, ULONG count = 64) {
-        ib_send_wr_t what = one.remote(WR_RDMA_WRITE, 1, other, count);
-        what.remote_ops.vaddr = address;
-        what.remote_ops.rkey = rkey;
-        one.post(what);
-        return one.next().Status;
-    }
-};
-
-ib_mr_attr_t attributes(IB_MR* of) {
-    ib_mr_attr_t attr{};
-    EXPECT_STATUS(status_of(query_mr(of, &attr, sizeof(attr))), STATUS_SUCCESS);
-    return attr;
-}
 
 // ---- physical regions
 
@@ -64,8 +24,8 @@ void peer_reaches_the_pages(world& here) {
     EXPECT_EQ(scene.write(pages->RKey, base + begin + length - 5000, 5000), ULONG{IB_WC_SUCCESS});
     for (ULONG i = 0; i < 5000; ++i)
         ASSERT_EQ(memory.at(length - 5000 + i), scene.one.memory[i]) << i;
-    EXPECT_EQ(attributes(pages).remote_lb, base + begin);
-    EXPECT_EQ(attributes(pages).remote_ub, base + 3 * page);
+    EXPECT_EQ(attributes_of(pages).remote_lb, base + begin);
+    EXPECT_EQ(attributes_of(pages).remote_ub, base + 3 * page);
     EXPECT_EQ(scene.write(pages->RKey, base + 3 * page - 63), ULONG{IB_WC_REMOTE_ACCESS_ERROR});
 }
 
@@ -96,7 +56,7 @@ void key_of_pages_is_not_invalidated(world& here) {
     what.invalidate_rkey = pages->RKey;
     scene.other.post(what);
     scene.other.expect(3, IB_WC_LOCAL_QP_OPERATION_ERROR);
-    EXPECT_EQ(attributes(pages).remote_ub, base + 3 * page);
+    EXPECT_EQ(attributes_of(pages).remote_ub, base + 3 * page);
 }
 
 void wrong_pages_are_refused(world& here) {
@@ -154,14 +114,14 @@ void shared_region_has_own_keys_rights_and_address(world& here) {
     const ib_smr_create_t wanted = memory.wanted();
     const mr shares(register_smr(scene.domain, &wanted));
     EXPECT_NE(shares->LKey, memory.of_bytes->LKey);
-    const ib_mr_attr_t attr = attributes(shares);
+    const ib_mr_attr_t attr = attributes_of(shares);
     EXPECT_EQ(attr.local_lb, base);
     EXPECT_EQ(attr.local_ub, base + shared_length);
     EXPECT_EQ(attr.access_ctrl, writable);
     EXPECT_EQ(scene.write(shares->RKey, base + shared_length - 64), ULONG{IB_WC_SUCCESS});
     for (ULONG i = 0; i < 64; ++i)
         ASSERT_EQ(memory.bytes[shared_length - 64 + i], scene.one.memory[i]) << i;
-    EXPECT_EQ(scene.write(memory.of_bytes->RKey, number(memory.bytes.data())),
+    EXPECT_EQ(scene.write(memory.of_bytes->RKey, number_of(memory.bytes.data())),
               ULONG{IB_WC_REMOTE_ACCESS_ERROR});
 }
 
@@ -254,7 +214,7 @@ constexpr test_case cases[] = {
     {"RegisterSmr.PagesOfAPhysicalRegion_AreReached", shared, nothing, kind::steps,
      shared_pages_are_reached},
     {"RegisterSmr.Success_HoldsTheOtherRegion",
-     "It holds the other region: CiDeregisterMr and CiModifyMr of that one complete "
+     "It holds the other region: CiDeregisterMr, CiModifyMr and CiModifyPmr of that one complete "
      "STATUS_DEVICE_BUSY.",
      nothing, kind::steps, other_region_is_held},
     {"RegisterSmr.WrongRegion_IsRefused",
