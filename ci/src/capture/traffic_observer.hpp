@@ -2,6 +2,7 @@
 #pragma once
 
 #include <ci/mad.h>
+#include <ci/support/captures.hpp>
 
 #include <atomic>
 #include <cstdint>
@@ -33,6 +34,7 @@ public:
     bool attach(traffic_observer& fresh) {
         traffic_observer* none = nullptr;
         if (!observer_.compare_exchange_strong(none, &fresh)) return false;
+        ++captured_devices;
         ExReInitializeRundownProtection(&references_);
         return true;
     }
@@ -40,6 +42,7 @@ public:
     void detach() {
         ExWaitForRundownProtectionRelease(&references_);
         observer_ = nullptr;
+        --captured_devices;
     }
 
     bool exists() const { return observer_.load(std::memory_order_relaxed) != nullptr; }

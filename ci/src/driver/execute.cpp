@@ -34,6 +34,8 @@ event_range qp_events_around(ULONG code) {
 
 } // namespace
 
+std::atomic<ULONG> irpverbs::ci::captured_devices{0};
+
 extern "C" {
 
 NTSTATUS HcaExecute(PIRP Irp) {

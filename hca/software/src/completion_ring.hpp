@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <new>
 #include <utility>
 
 namespace irpverbs::hca_software {
@@ -39,15 +40,18 @@ public:
     cq_reports add(const IB_WC& entry) {
         return lock_.hold([this, &entry] { return insert(entry); });
     }
-    /// Does so in the usual case: the calling processor is favoured, and there is nothing to
-    /// report. False: it is another case, and nothing has changed.
-    bool try_add(const IB_WC& entry) {
+    /// Adds the entry that `make` returns in the usual case: the calling processor is favoured, and
+    /// there is nothing to report. It is made in its place. False: it is another case, and nothing
+    /// has changed.
+    template <class Make>
+    bool try_add(const Make& make) {
         dispatch::detail::processor* const self = dispatch::detail::current;
         if (self == nullptr || !lock_.enter(*self)) return false;
         const ULONGLONG at = end_.load(std::memory_order_relaxed);
-        const bool usual = at < room_end_ && armed_ == 0 && !is_solicited(entry);
+        const bool has_room = at < room_end_ && armed_ == 0;
+        const bool usual = has_room && !is_solicited(*new (&entries_[at & mask_]) IB_WC(make()));
         if (usual) [[likely]]
-            put(at, entry);
+            end_.store(at + 1, std::memory_order_release);
         lock_.leave(*self);
         return usual;
     }
@@ -58,11 +62,11 @@ public:
         const ULONGLONG first = first_.load(std::memory_order_relaxed);
         const ULONGLONG ready = end_.load(std::memory_order_acquire) - first;
         if (ready == 0) return 0;
-        if (count > ready) count = static_cast<ULONG>(ready);
-        for (ULONG i = 0; i < count; ++i)
-            to[i] = entries_[(first + i) & mask_];
-        first_.store(first + count, std::memory_order_release);
-        return count;
+        const ULONGLONG end = first + (count < ready ? count : ready);
+        for (ULONGLONG i = first; i != end; ++i)
+            *to++ = entries_[i & mask_];
+        first_.store(end, std::memory_order_release);
+        return static_cast<ULONG>(end - first);
     }
 
     /// Requests one notification; `flags` is one of IB_CQ_ARM. True: it is due.

@@ -125,7 +125,7 @@ public:
         if ((static_cast<ULONG>(state >> lacking_shift) & rights) != 0) return false;
         const ULONGLONG offset = address - at.base.load(std::memory_order_relaxed);
         const ULONGLONG length = at.length.load(std::memory_order_relaxed);
-        if (offset > length || size > length - offset) return false;
+        if (size > length || offset > length - size) return false;
         // An integer: the sum of a wrong address is no pointer into any object.
         const auto memory =
             reinterpret_cast<std::uintptr_t>(at.memory.load(std::memory_order_relaxed));

@@ -17,6 +17,7 @@ inline constexpr ULONG max_inline_data = 1024; // bytes
 inline constexpr UCHAR max_reads_of_qp = 16;   // reads and atomics, of either end
 
 class adapter;
+using dispatch::detail::processor;
 
 /// HCA_QP.Extension: the owner of an engine. The locks of requesters are acquired before those of
 /// responders, and at most one of each.
@@ -64,9 +65,19 @@ struct queue_pair final : transport::queue_pair_owner, memory_accesses::accessor
     transport::shared_receive_queue* find_receives(ULONG number) override;
     machine_time now() override;
     void set_timer(machine_time due) override;
-    void complete_send(const IB_WC& entry) override { complete(*sends_to, entry, of_sends); }
+    void complete_send(const IB_WC& entry) override {
+        complete_send_by([&] { return entry; });
+    }
     void complete_receive(const IB_WC& entry) override {
-        complete(*receives_to, entry, of_receives);
+        complete_receive_by([&] { return entry; });
+    }
+    template <class Make>
+    void complete_send_by(const Make& make) {
+        complete(*sends_to, make, of_sends);
+    }
+    template <class Make>
+    void complete_receive_by(const Make& make) {
+        complete(*receives_to, make, of_receives);
     }
     void report(IB_ASYNC_EVENT event) override;
     void migration_changed() override;
@@ -109,9 +120,10 @@ private:
 
     void receive(const packet& what);
     void receive_datagram(const packet& what, transport::packet& content);
-    void complete(completion_ring& to, const IB_WC& entry, cq_reports& reports) {
-        if (!to.try_add(entry)) [[unlikely]]
-            complete_and_report(to, entry, reports);
+    template <class Make>
+    void complete(completion_ring& to, const Make& make, cq_reports& reports) {
+        if (!to.try_add(make)) [[unlikely]]
+            complete_and_report(to, make(), reports);
     }
     void complete_and_report(completion_ring& to, const IB_WC& entry, cq_reports& reports);
     void fail_after_overrun();
@@ -124,7 +136,7 @@ private:
 
     NTSTATUS post_rest(ib_send_wr_t* rest, ib_send_wr_t** failed);
     NTSTATUS post_first(ib_send_wr_t* list, ib_send_wr_t** failed);
-    ib_send_wr_t* pass_straight(ib_send_wr_t* list);
+    ib_send_wr_t* pass_straight(processor& self, ib_send_wr_t* list);
     queue_pair* straight_peer();
     void examine_path();
     bool joins(queue_pair& by);

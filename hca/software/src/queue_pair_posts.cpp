@@ -2,6 +2,7 @@
 #include "adapter.hpp"
 #include "queue_pair.hpp"
 
+#include <ci/support/captures.hpp>
 #include <dispatch/support/spin_guard_at_dispatch.hpp>
 
 namespace irpverbs::hca_software {
@@ -13,14 +14,13 @@ inline queue_pair* queue_pair::straight_peer() {
 }
 
 // The caller holds the requester's lock. In tests a choice decides which way a work request takes.
-inline ib_send_wr_t* queue_pair::pass_straight(ib_send_wr_t* list) {
-    if (engine.state() != IB_QPS_RTS) return list;
+inline ib_send_wr_t* queue_pair::pass_straight(processor& self, ib_send_wr_t* list) {
     queue_pair* peer = straight_peer();
-    if (peer == nullptr || HcaIsCaptured(hca.device()) || HcaIsCaptured(peer->hca.device()))
+    if (peer == nullptr || !hca.owner_fabric().passes_straight()) return list;
+    if (ci::is_any_captured() && (HcaIsCaptured(hca.device()) || HcaIsCaptured(peer->hca.device())))
         return list;
-    if (!hca.owner_fabric().passes_straight()) return list;
     {
-        const dispatch::detail::spin_guard_at_dispatch guard(peer->receive_lock);
+        const dispatch::detail::spin_guard_at_dispatch guard(self, peer->receive_lock);
         if (peer->revision != straight.revision_of_peer) [[unlikely]] {
             straight.examined = 0;
             return list;
@@ -35,9 +35,10 @@ inline ib_send_wr_t* queue_pair::pass_straight(ib_send_wr_t* list) {
 // again. The usual work request passes in this function, without a call.
 [[gnu::hot, gnu::flatten]] NTSTATUS queue_pair::post(ib_send_wr_t* list, ib_send_wr_t** failed) {
     const reporter at_end(*this);
+    processor& self = dispatch::detail::this_processor();
     const dispatch::detail::spin_guard sends(send_lock);
     for (;;) {
-        list = pass_straight(list);
+        list = pass_straight(self, list);
         if (list == nullptr) return STATUS_SUCCESS;
         if (!transport::is_local(list->wr_type)) return post_rest(list, failed);
         if (const NTSTATUS status = post_first(list, failed); !NT_SUCCESS(status)) return status;

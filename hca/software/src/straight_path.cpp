@@ -51,6 +51,8 @@ void straight_path::count() {
 void queue_pair::examine_path() {
     fabric& where = hca.owner_fabric();
     leave_path();
+    straight.examined = 0;
+    if (engine.state() != IB_QPS_RTS) return;
     straight.examined = where.routes();
     if (attr.qp_type == IB_QPT_XRC_INI) return; // it has packets only
     adapter* at = where.with_lock([&]() -> adapter* {
@@ -84,7 +86,7 @@ bool queue_pair::joins(queue_pair& by) {
             return false;
         source = &by;
         by.straight.to = this;
-        by.straight.way.emplace(by.engine, engine, by.straight.totals);
+        by.straight.way.emplace(by, *this, by.straight.totals);
         by.straight.revision_of_peer = revision;
         where.add(by.straight);
         return true;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "node.hpp"
-#include "registered_memory.hpp"
 
 #include "transport/straight_through.hpp"
 
@@ -48,7 +47,7 @@ public:
     straight_route back;
 
     // To the peer; guarded by its responder's lock.
-    std::optional<transport::straight_through<registered_memory, queue_pair>> way;
+    std::optional<transport::straight_through<queue_pair>> way;
     transport::straight_totals totals; // for the counters of the ports
 
     /// Counts what has passed since the last call. The caller holds the fabric's lock.

@@ -132,6 +132,10 @@ public:
     transport::straight_traffic traffic; // of `totals`
 
 private:
+    transport::memory_access& used_memory() {
+        return other_memory != nullptr ? *other_memory : memory;
+    }
+    transport::straight_end straight() { return {*engine, used_memory(), *this}; }
     bool pass_straight(ib_send_wr_t& what);
 };
 
@@ -240,16 +244,16 @@ inline simulated_end& simulated_end::peer() const { return *world.ends[1 - index
 
 inline bool simulated_end::pass_straight(ib_send_wr_t& what) {
     if (!world.chance.fires("straight", world.faults.straight)) return false;
-    transport::straight_through<transport::memory_access, transport::queue_pair_owner> way(
-        *engine, *peer().engine, totals);
+    transport::straight_end from = straight();
+    transport::straight_end to = peer().straight();
+    transport::straight_through<transport::straight_end> way(from, to, totals);
     const bool passed = way.pass(&what) == nullptr;
     traffic = totals.read();
     return passed;
 }
 
 inline void simulated_end::connect() {
-    transport::memory_access& used = other_memory != nullptr ? *other_memory : memory;
-    engine = std::make_unique<transport::queue_pair>(attr, used, *this, shared.get());
+    engine = std::make_unique<transport::queue_pair>(attr, used_memory(), *this, shared.get());
     ASSERT_TRUE(engine->allocate());
     engine->enter(IB_QPS_INIT);
     engine->enter(IB_QPS_RTR);

@@ -9,9 +9,10 @@ namespace irpverbs::dispatch::detail {
 /// caller keeps for the life of the scope.
 class spin_guard_at_dispatch {
 public:
-    explicit spin_guard_at_dispatch(KSPIN_LOCK& lock) : lock_(lock) {
+    /// `self` is the calling thread's processor, which the holder of another lock has at hand.
+    spin_guard_at_dispatch(const processor& self, KSPIN_LOCK& lock) : lock_(lock) {
         KSPIN_LOCK free = 0;
-        if (instrumented() || !try_acquire(this_processor(), lock, free)) [[unlikely]] {
+        if (instrumented() || !try_acquire(self, lock, free)) [[unlikely]] {
             KeAcquireSpinLockAtDpcLevel(&lock);
             by_function_ = true;
         }

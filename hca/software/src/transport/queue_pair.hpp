@@ -64,7 +64,7 @@ public:
     psn expected_number() const { return responder_.expected(); }
 
 private:
-    template <class, class>
+    template <class>
     friend class straight_through;
 
     NTSTATUS check_send(const ib_send_wr_t& what) const;

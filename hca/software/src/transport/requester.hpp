@@ -66,16 +66,16 @@ public:
     psn next_number() const { return next_number_; }
 
 private:
-    template <class, class>
+    template <class>
     friend class straight_through;
 
     /// True if the next work request can be executed at once.
     bool is_idle() const {
         return shared_.state == IB_QPS_RTS && queue_.is_empty() && rnr_until_ == 0;
     }
-    /// Counts messages whose packets need not be sent; the peer has receives up to the request with
-    /// the number `credit_limit`.
-    void passed_straight(ULONG messages, ULONG packets, ULONG credit_limit);
+    /// Counts messages whose packets need not be sent, up to the number `next`; the peer has
+    /// receives up to the request with the number `credit_limit`.
+    void passed_straight(ULONG messages, psn next, ULONG credit_limit);
 
     enum class step { done, blocked };
 
@@ -149,9 +149,8 @@ private:
     machine_time timer_ = 0;     // the time for which the timer is set; 0: none
 };
 
-inline void requester::passed_straight(ULONG messages, ULONG packets, ULONG credit_limit) {
-    next_number_ = next_number_ + packets;
-    next_ = unacknowledged_ = sent_end_ = next_number_;
+inline void requester::passed_straight(ULONG messages, psn next, ULONG credit_limit) {
+    next_number_ = next_ = unacknowledged_ = sent_end_ = next;
     sequence_ = (sequence_ + messages) & psn::mask;
     if (!unlimited_) credit_limit_ = credit_limit & psn::mask;
 }

@@ -46,13 +46,13 @@ public:
     psn expected() const { return expected_; }
 
 private:
-    template <class, class>
+    template <class>
     friend class straight_through;
 
     /// True if a request whose first packet has this number can be executed at once.
     bool is_idle_at(psn number) const;
-    /// Counts messages that were executed without packets.
-    void passed_straight(ULONG messages, ULONG packets);
+    /// Counts messages that were executed without packets; `next` is the number of the next packet.
+    void passed_straight(ULONG messages, psn next);
     /// The number behind the last message that has a receive, without a wrap.
     ULONG credit_limit() const { return messages_ + queue_.count(); }
     /// Returns the receive's number: of the one that is taken, or of the oldest.
@@ -159,8 +159,8 @@ inline bool responder::is_idle_at(psn number) const {
            !message_.dropped && !has_receive_ && !nak_sent_ && all_sent_;
 }
 
-inline void responder::passed_straight(ULONG messages, ULONG packets) {
-    expected_ = expected_ + packets;
+inline void responder::passed_straight(ULONG messages, psn next) {
+    expected_ = next;
     messages_ = (messages_ + messages) & psn::mask;
 }
 

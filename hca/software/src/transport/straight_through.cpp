@@ -2,7 +2,6 @@
 
 namespace irpverbs::hca_software::transport {
 
-// For surroundings of any types.
-template class straight_through<memory_access, queue_pair_owner>;
+template class straight_through<straight_end>;
 
 } // namespace irpverbs::hca_software::transport
