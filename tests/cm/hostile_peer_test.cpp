@@ -27,6 +27,11 @@ protected:
         req.remote_response_timeout = 25; // no MRA in between
         return req;
     }
+    cm::req_message request_of_hours() const {
+        cm::req_message req = peer.request();
+        req.primary.local_ack_timeout = req.local_response_timeout = 31;
+        return req;
+    }
 };
 
 TEST_P(CmFloods, RejectedRequests_OldestAreForgotten) {
@@ -42,13 +47,24 @@ TEST_P(CmFloods, RejectedRequests_OldestAreForgotten) {
 
 TEST_P(CmFloods, RequestWithTimesOfHours_IsForgottenAfterMinutes) {
     const open_listener listener(manager);
-    cm::req_message req = peer.request();
-    req.primary.local_ack_timeout = req.local_response_timeout = 31;
-    peer.send(req);
+    peer.send(request_of_hours());
     pending_request next(listener);
     EXPECT_EQ(next.connection().reject(), STATUS_SUCCESS);
     let_pass_ms(140'000);
     EXPECT_EQ(manager.counters().connections, 0u);
+}
+
+TEST_P(CmFloods, ResponseOfHours_IsAwaitedForMinutes) {
+    const open_listener listener(manager);
+    peer.send(request_of_hours());
+    pending_request next(listener);
+    const open_connection link = next.connection();
+    pending_accept accept(link, end.make_qp());
+    const auto rep = peer.receive<cm::rep_message>();
+    let_pass_ms(140'000);
+    EXPECT_EQ(peer.receive<cm::rep_message>(), rep);
+    accept.call.cancel();
+    EXPECT_EQ(accept.status(), STATUS_CANCELLED);
 }
 
 TEST_P(CmFloods, FullBacklog_RequestOfAnotherPortHasRoom) {

@@ -59,8 +59,10 @@ MISTAKES = [
     ("repeated_resolution_is_a_new_one", RESOLUTIONS, [("known != ud_requests_.end()", "false")]),
     # ---- hostile peers
     ("remembered_without_bound", PORT, [("remembered_.size() <= at_most", "true")]),
-    ("rejected_connection_kept_for_hours", WAITING,
+    ("response_awaited_for_hours", WAITING,
      [("    return as == role::active ? time : chosen_by_peer(time);\n", "    return time;\n")]),
+    ("rejected_connection_kept_for_hours", WAITING,
+     [("chosen_by_peer((terms.max_retries + 1u) * response_wait())", "(terms.max_retries + 1u) * response_wait()")]),
     ("ports_take_no_turns", LISTENER, [("each.source() != last_served_", "true")]),
     ("full_backlog_stays", LISTENER,
      [("newest == requests_.rend() || waiting_of(newest->source()) <= waiting_of(source) + 1", "true")]),
