@@ -8,9 +8,9 @@ namespace irpverbs::subnet_manager {
 
 namespace {
 
-// A round takes that number of light sweeps, or more where that would exceed `most_a_sweep`.
-constexpr std::size_t sweeps_per_round = 6;
-constexpr std::size_t most_a_sweep = 128;
+// A round takes that number of light sweeps, or more where that would exceed `most_ports_a_sweep`.
+constexpr std::size_t sweeps_per_round_of_ports = 6;
+constexpr std::size_t most_ports_a_sweep = 128;
 
 } // namespace
 
@@ -21,8 +21,9 @@ void port_audit::read_next(smp_batch& batch, const subnet& net,
     const std::vector<port_ref> ends = net.nodes.end_ports();
     const auto guid_of = [&](port_ref end) { return net.nodes.at(end).guid; };
     auto at = std::ranges::lower_bound(ends, next_, {}, guid_of);
-    const std::size_t share = (ends.size() + sweeps_per_round - 1) / sweeps_per_round;
-    for (std::size_t left = std::min(share, most_a_sweep); left != 0; --left, ++at) {
+    const std::size_t share =
+        (ends.size() + sweeps_per_round_of_ports - 1) / sweeps_per_round_of_ports;
+    for (std::size_t left = std::min(share, most_ports_a_sweep); left != 0; --left, ++at) {
         if (at == ends.end()) at = ends.begin();
         batch.send(get_smp(net.route_to(*at), sm_port_info, at->port),
                    [&net, end = *at, differs](const smp_response& response) {
