@@ -91,8 +91,11 @@ TEST(PostRing, CountOfAHostileDaemon_IsNoRoom) {
     posts here;
     while (!here.client.room().empty())
         here.post(0, post_ring::max_message);
-    here.of_daemon->consumed.store(~std::uint64_t{0}, std::memory_order_relaxed);
-    EXPECT_TRUE(here.client.room().empty());
+    const std::uint64_t produced = here.of_client->produced.load(std::memory_order_relaxed);
+    for (const std::uint64_t consumed : {~std::uint64_t{0}, produced + 8}) {
+        here.of_daemon->consumed.store(consumed, std::memory_order_relaxed);
+        EXPECT_TRUE(here.client.room().empty());
+    }
 }
 
 TEST(PostRing, ContentOfAHostileClient_IsAViolation) {
@@ -106,7 +109,7 @@ TEST(PostRing, ContentOfAHostileClient_IsAViolation) {
     constexpr auto violation = post_consumer::found::violation;
     EXPECT_EQ(seen_with(16, 8), post_consumer::found::record);
     EXPECT_EQ(seen_with(post_ring::capacity + 8, 8), violation); // more than the ring holds
-    EXPECT_EQ(seen_with(12, 8), violation);                      // half a word
+    EXPECT_EQ(seen_with(20, 8), violation);                      // half a word
     EXPECT_EQ(seen_with(16, 16), violation);                     // beyond the count
     EXPECT_EQ(seen_with(16384, 8200), violation);                // longer than a message
     EXPECT_EQ(seen_with(16, post_ring::gap - 1), violation);
