@@ -192,7 +192,7 @@ void begin_queue(served_request& request, const IO_STATUS_BLOCK& result) {
 void finish_resize(served_request& request, IO_STATUS_BLOCK& result) {
     const bool done = NT_SUCCESS(result.Status);
     request.queue->finish_resize(done);
-    if (done) result.Information = request.queue->capacity();
+    if (done) result.Information = static_cast<const IB_CQ*>(request.object)->NumCqes;
 }
 
 void finish_queue(served_request& request, IO_STATUS_BLOCK& result) {

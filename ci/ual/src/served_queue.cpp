@@ -87,11 +87,6 @@ void served_queue::finish_resize(bool done) {
     std::swap(unused, next_);
 }
 
-ULONG served_queue::capacity() {
-    const spin_guard guard(lock_);
-    return capacity_;
-}
-
 ULONG served_queue::filled() {
     const spin_guard guard(lock_);
     return static_cast<ULONG>(std::min<std::uint64_t>(producer_.filled(), now_.slots));

@@ -27,16 +27,14 @@ public:
     /// The context of the up-calls is the served_queue.
     static const IB_CQ_DISPATCH up_calls;
 
-    /// The queue exists. False: the HCA can't arm it, so its completions do not reach the ring.
-    /// IRQL:
-    /// <= DISPATCH_LEVEL.
+    /// The queue exists; its NumCqes is then what the client may count on. False: the HCA can't arm
+    /// it, so its completions do not reach the ring. IRQL: <= DISPATCH_LEVEL.
     bool begin(IB_CQ* queue);
     bool begun() const { return begun_; }
-    /// The entries that the client may count on. IRQL: <= DISPATCH_LEVEL.
-    ULONG capacity();
 
     /// Prepares a ring for the queue's new size, and makes it the one in use when the size has
-    /// changed. STATUS_DEVICE_BUSY: another resize is under way, as a client of ours lets none be.
+    /// changed; NumCqes as above. STATUS_DEVICE_BUSY: another resize is under way, as a client of
+    /// ours lets none be.
     NTSTATUS prepare_resize(ULONG entries, ci::detail::descriptors& passed);
     void finish_resize(bool done);
 
