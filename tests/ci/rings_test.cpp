@@ -1,10 +1,9 @@
-// The rings between a client and a daemon: both ends in one simulated process, whose accesses to
-// shared words are scheduling points.
+// The rings between a client and a daemon, one end after the other; late_stores_test.cpp explores
+// both at once.
 #include <ci/support/completion_ring.hpp>
 #include <ci/support/post_ring.hpp>
 #include <ci/support/shared_memory.hpp>
 
-#include <support/explore_gtest.hpp>
 #include <support/findings.hpp>
 
 #include <array>
@@ -23,15 +22,6 @@ using ci::crossing::post_consumer;
 using ci::crossing::post_producer;
 using ci::crossing::post_ring;
 using ci::detail::shared_memory;
-using irpverbs::testing::expect_explored;
-using irpverbs::testing::expect_found;
-
-dispatch::explore_options some_runs() {
-    dispatch::explore_options options;
-    options.random_runs = 300;
-    options.pct_runs = 300;
-    return options;
-}
 
 // ---- the ring for posts
 
@@ -132,64 +122,6 @@ TEST(PostRing, EachWordOfAMessage_IsLoadedOnce) {
     EXPECT_TRUE(irpverbs::testing::nothing_reported(seen));
 }
 
-// The daemon sleeps on an event, as it does on its sockets.
-void post_and_sleep(dispatch::sim_machine& machine) {
-    constexpr std::uint64_t count = 3;
-    posts here;
-    KEVENT bell;
-    KeInitializeEvent(&bell, SynchronizationEvent, FALSE);
-    machine.spawn("client", [&] {
-        for (std::uint64_t i = 0; i < count; ++i) {
-            here.post(i);
-            if (here.client.must_wake()) KeSetEvent(&bell, IO_NO_INCREMENT, FALSE);
-        }
-    });
-    machine.spawn("daemon", [&] {
-        for (std::uint64_t done = 0; done < count;) {
-            std::uint64_t value = ~std::uint64_t{0};
-            if (here.take(value) == post_consumer::found::record) {
-                EXPECT_EQ(value, done++);
-                continue;
-            }
-            if (here.daemon.begin_sleep()) {
-                KeWaitForSingleObject(&bell, Executive, KernelMode, FALSE, nullptr);
-                here.daemon.end_sleep();
-            }
-        }
-    });
-    machine.run();
-}
-
-TEST(PostRing, DaemonThatSleeps_IsWokenForEachPost) {
-    expect_explored(some_runs(), post_and_sleep);
-}
-
-// A daemon that did not look between its announcement and its sleep.
-TEST(PostRing, WithoutTheSecondLook_AWakeUpIsLost) {
-    std::unique_ptr<posts> held; // a run that hangs does not free its own
-    const auto program = [&](dispatch::sim_machine& machine) {
-        held = std::make_unique<posts>();
-        posts& here = *held;
-        KEVENT bell;
-        KeInitializeEvent(&bell, SynchronizationEvent, FALSE);
-        machine.spawn("client", [&] {
-            here.post(1);
-            if (here.client.must_wake()) KeSetEvent(&bell, IO_NO_INCREMENT, FALSE);
-        });
-        machine.spawn("daemon", [&] {
-            std::uint64_t value = 0;
-            while (here.take(value) == post_consumer::found::nothing) {
-                if (here.daemon.has_work()) continue; // looks before, and not behind
-                here.of_daemon->sleeps.store(1, std::memory_order_relaxed);
-                KeWaitForSingleObject(&bell, Executive, KernelMode, FALSE, nullptr);
-                here.of_daemon->sleeps.store(0, std::memory_order_relaxed);
-            }
-        });
-        machine.run();
-    };
-    expect_found(some_runs(), program);
-}
-
 // ---- the ring of completions
 
 struct ring_of {
@@ -271,40 +203,6 @@ TEST(CompletionRing, SizeOfTheMemory_DeterminesTheSlots) {
     EXPECT_EQ(completion_ring::slots_in(completion_ring::size_of(8) + 4096), 64u);
     EXPECT_EQ(completion_ring::slots_in(64), 0u);
     EXPECT_EQ(completion_ring::slots_in(0), 0u);
-}
-
-// The client removes all entries, arms, looks again, and then waits for one event for each arming.
-TEST(CompletionRing, ClientThatArmsAndLooks_MissesNoEvent) {
-    expect_explored(some_runs(), [](dispatch::sim_machine& machine) {
-        constexpr std::uint64_t count = 3;
-        completion_ring::client_part of_client{};
-        ring_of ring(4);
-        KEVENT reported;
-        KeInitializeEvent(&reported, SynchronizationEvent, FALSE);
-        machine.spawn("daemon", [&] {
-            completion_producer daemon(ring.part(), ring.slots, of_client);
-            for (std::uint64_t i = 0; i < count; ++i) {
-                EXPECT_TRUE(daemon.append(entry_of(i), 4));
-                if (daemon.must_notify(false)) KeSetEvent(&reported, IO_NO_INCREMENT, FALSE);
-            }
-        });
-        machine.spawn("client", [&] {
-            const completion_reader client(ring.part(), ring.slots);
-            IB_WC seen{};
-            std::uint64_t arming = 0;
-            for (std::uint64_t done = 0; done < count;) {
-                if (client.read(done, seen)) {
-                    EXPECT_EQ(seen.WrId, done++);
-                    continue;
-                }
-                of_client.armed.store(2 * ++arming, std::memory_order_relaxed);
-                ci::crossing::shared_fence();
-                if (client.read(done, seen)) continue;
-                KeWaitForSingleObject(&reported, Executive, KernelMode, FALSE, nullptr);
-            }
-        });
-        machine.run();
-    });
 }
 
 TEST(CompletionRing, SolicitedArming_IsNotifiedByASolicitedEntryOnly) {
