@@ -24,11 +24,13 @@ protected:
     connected_end other{first_hca()};
 };
 
-/// A page of a region that is not mapped any more.
+/// A page of a region that is not mapped any more. The system chooses its address for no other
+/// mapping of this process.
 class unmapped_region {
 public:
     explicit unmapped_region(IB_PD* pd)
-        : page_(mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)),
+        : page_(mmap(far_below, size, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0)),
           mr_(register_mr(pd, page_, size, IB_AC_LOCAL_WRITE | IB_AC_REMOTE | IB_AC_ATOMIC)),
           key(mr_->LKey) {
         munmap(page_, size);
@@ -43,6 +45,7 @@ public:
 
 private:
     static constexpr std::size_t size = 4096;
+    static inline void* const far_below = reinterpret_cast<void*>(std::uintptr_t{1} << 30);
     void* page_;
     IB_MR* mr_;
 
