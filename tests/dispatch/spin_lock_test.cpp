@@ -11,8 +11,8 @@ namespace {
 
 using namespace irpverbs::dispatch;
 using namespace irpverbs::testing;
+using irpverbs::dispatch::detail::spin_guard;
 using irpverbs::dispatch::detail::spin_guard_at_dispatch;
-using irpverbs::dispatch::detail::this_processor;
 
 struct spin_lock {
     KSPIN_LOCK word;
@@ -59,7 +59,9 @@ TEST_P(SpinLocks, AcquireAtDpcLevel_KeepsIrql) {
 TEST_P(SpinLocks, GuardAtDispatch_HoldsTheLockAndKeepsIrql) {
     const at_dispatch_level raised;
     {
-        const spin_guard_at_dispatch guard(this_processor(), *lock());
+        KSPIN_LOCK first = 0;
+        const spin_guard outer(first);
+        const spin_guard_at_dispatch guard(outer, *lock());
         EXPECT_FALSE(KeTestSpinLock(lock()));
         EXPECT_EQ(KeGetCurrentIrql(), DISPATCH_LEVEL);
     }
@@ -72,7 +74,9 @@ TEST_P(SpinLocks, GuardAtDispatchOfHeldLock_WaitsForIt) {
     const auto count = [&] {
         const at_dispatch_level raised;
         for (int i = 0; i < 100; ++i) {
-            const spin_guard_at_dispatch guard(this_processor(), *lock());
+            KSPIN_LOCK first = 0;
+            const spin_guard outer(first);
+            const spin_guard_at_dispatch guard(outer, *lock());
             ++inside;
         }
     };

@@ -22,7 +22,8 @@ IB_WC entry_of(ULONGLONG id, ULONG flags = 0) {
 }
 
 bool try_add(completion_ring& to, const IB_WC& entry) {
-    return to.try_add([&] { return entry; });
+    return !completion_ring::is_solicited(entry) &&
+           to.try_add(dispatch::detail::this_processor(), [&] { return entry; });
 }
 
 class CompletionRing : public irpverbs::testing::BothMachines {

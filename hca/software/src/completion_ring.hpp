@@ -40,19 +40,19 @@ public:
     cq_reports add(const IB_WC& entry) {
         return lock_.hold([this, &entry] { return insert(entry); });
     }
-    /// Adds the entry that `make` returns in the usual case: the calling processor is favoured, and
-    /// there is nothing to report. It is made in its place. False: it is another case, and nothing
-    /// has changed.
+    /// Adds the entry that `make` returns, which is not solicited, in the usual case: `self`, the
+    /// calling processor, is favoured, and there is nothing to report. It is made in its place.
+    /// False: it is another case, and nothing has changed.
     template <class Make>
-    bool try_add(const Make& make) {
-        dispatch::detail::processor* const self = dispatch::detail::current;
-        if (self == nullptr || !lock_.enter(*self)) return false;
+    bool try_add(dispatch::detail::processor& self, const Make& make) {
+        if (!lock_.enter(self)) return false;
         const ULONGLONG at = end_.load(std::memory_order_relaxed);
-        const bool has_room = at < room_end_ && armed_ == 0;
-        const bool usual = has_room && !is_solicited(*new (&entries_[at & mask_]) IB_WC(make()));
-        if (usual) [[likely]]
+        const bool usual = has_room(at) && armed_ == 0;
+        if (usual) [[likely]] {
+            new (&entries_[at & mask_]) IB_WC(make());
             end_.store(at + 1, std::memory_order_release);
-        lock_.leave(*self);
+        }
+        lock_.leave(self);
         return usual;
     }
 
@@ -61,12 +61,19 @@ public:
     ULONG take(ULONG count, IB_WC* to) {
         const ULONGLONG first = first_.load(std::memory_order_relaxed);
         const ULONGLONG ready = end_.load(std::memory_order_acquire) - first;
-        if (ready == 0) return 0;
-        const ULONGLONG end = first + (count < ready ? count : ready);
-        for (ULONGLONG i = first; i != end; ++i)
-            *to++ = entries_[i & mask_];
-        first_.store(end, std::memory_order_release);
-        return static_cast<ULONG>(end - first);
+        const ULONGLONG taken = count < ready ? count : ready;
+        if (taken == 0) return 0;
+        ULONGLONG at = first;
+        do
+            *to++ = entries_[at++ & mask_];
+        while (at != first + taken);
+        first_.store(at, std::memory_order_release);
+        return static_cast<ULONG>(taken);
+    }
+
+    /// Solicited or failed entries. Source: IBA 11.4.2.2.
+    static bool is_solicited(const IB_WC& entry) {
+        return entry.Status != IB_WC_SUCCESS || (entry.Flags & IB_WC_SOLICITED) != 0;
     }
 
     /// Requests one notification; `flags` is one of IB_CQ_ARM. True: it is due.
@@ -105,7 +112,7 @@ private:
 
     cq_reports insert(const IB_WC& entry) {
         const ULONGLONG at = end_.load(std::memory_order_relaxed);
-        if (at >= room_end_ && !find_room(at)) return overrun();
+        if (!has_room(at)) return overrun();
         put(at, entry);
         if (is_solicited(entry)) solicited_end_ = at + 1;
         return armed_ != 0 && take_notification() ? cq_report::completion : 0;
@@ -121,13 +128,10 @@ private:
         return static_cast<ULONG>(end_.load(std::memory_order_relaxed) - first);
     }
 
-    // Solicited or failed entries. Source: IBA 11.4.2.2.
-    static bool is_solicited(const IB_WC& entry) {
-        return entry.Status != IB_WC_SUCCESS || (entry.Flags & IB_WC_SOLICITED) != 0;
-    }
-
     // The consumer's line of memory is read when the ring seems to be full.
-    bool find_room(ULONGLONG at) {
+    bool has_room(ULONGLONG at) {
+        if (at < room_end_) [[likely]]
+            return true;
         if (overrun_) return false;
         room_end_ = first_.load(std::memory_order_acquire) + mask_ + 1;
         return at < room_end_;

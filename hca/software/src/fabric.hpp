@@ -71,6 +71,9 @@ public:
     /// A number that changes with the routes, and with all that decides on packets on their way. A
     /// new fabric has 1.
     ULONGLONG routes() const { return routes_.load(std::memory_order_acquire); }
+    /// routes() for a path that is examined now. It differs from routes() on a simulated machine,
+    /// so that passes_straight() is called for each post.
+    ULONGLONG examination() const { return routes() | (simulated_ ? ULONGLONG{1} << 63 : 0); }
     /// True if a work request may pass straight through: on a simulated machine a choice.
     bool passes_straight() const { return !simulated_ || chooses_straight(); }
 

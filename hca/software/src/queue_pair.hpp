@@ -65,19 +65,20 @@ struct queue_pair final : transport::queue_pair_owner, memory_accesses::accessor
     transport::shared_receive_queue* find_receives(ULONG number) override;
     machine_time now() override;
     void set_timer(machine_time due) override;
-    void complete_send(const IB_WC& entry) override {
-        complete_send_by([&] { return entry; });
-    }
+    void complete_send(const IB_WC& entry) override { complete(*sends_to, entry, of_sends); }
     void complete_receive(const IB_WC& entry) override {
-        complete_receive_by([&] { return entry; });
+        complete(*receives_to, entry, of_receives);
+    }
+    // A work request has passed straight through; `self` is the calling processor.
+    template <class Make>
+    void complete_send_by(processor& self, const Make& make) {
+        if (!sends_to->try_add(self, make)) [[unlikely]]
+            complete_and_report(*sends_to, make(), of_sends);
     }
     template <class Make>
-    void complete_send_by(const Make& make) {
-        complete(*sends_to, make, of_sends);
-    }
-    template <class Make>
-    void complete_receive_by(const Make& make) {
-        complete(*receives_to, make, of_receives);
+    void complete_receive_by(processor& self, bool solicited, const Make& make) {
+        if (solicited || !receives_to->try_add(self, make)) [[unlikely]]
+            complete_and_report(*receives_to, make(), of_receives);
     }
     void report(IB_ASYNC_EVENT event) override;
     void migration_changed() override;
@@ -120,10 +121,10 @@ private:
 
     void receive(const packet& what);
     void receive_datagram(const packet& what, transport::packet& content);
-    template <class Make>
-    void complete(completion_ring& to, const Make& make, cq_reports& reports) {
-        if (!to.try_add(make)) [[unlikely]]
-            complete_and_report(to, make(), reports);
+    void complete(completion_ring& to, const IB_WC& entry, cq_reports& reports) {
+        if (completion_ring::is_solicited(entry) ||
+            !to.try_add(dispatch::detail::this_processor(), [&] { return entry; }))
+            complete_and_report(to, entry, reports);
     }
     void complete_and_report(completion_ring& to, const IB_WC& entry, cq_reports& reports);
     void fail_after_overrun();
@@ -136,8 +137,9 @@ private:
 
     NTSTATUS post_rest(ib_send_wr_t* rest, ib_send_wr_t** failed);
     NTSTATUS post_first(ib_send_wr_t* list, ib_send_wr_t** failed);
-    ib_send_wr_t* pass_straight(processor& self, ib_send_wr_t* list);
+    ib_send_wr_t* pass_straight(const dispatch::detail::spin_guard& sends, ib_send_wr_t* list);
     queue_pair* straight_peer();
+    queue_pair* examined_peer();
     void examine_path();
     bool joins(queue_pair& by);
     void leave_path();

@@ -7,25 +7,57 @@
 
 namespace irpverbs::hca_software {
 
+namespace {
+
+/// An end of a straight path during a post by the processor `self`.
+class posting_end {
+public:
+    posting_end(queue_pair& of, processor& self) : of_(of), self_(self) {}
+
+    transport::queue_pair& engine() const { return of_.engine; }
+    registered_memory& memory() const { return of_.memory; }
+    // The end that sends has these.
+    const transport::straight_terms& terms() const { return *of_.straight.terms; }
+    transport::straight_totals& totals() const { return of_.straight.totals; }
+
+    template <class Make>
+    void complete_send_by(const Make& make) const {
+        of_.complete_send_by(self_, make);
+    }
+    template <class Make>
+    void complete_receive_by(bool solicited, const Make& make) const {
+        of_.complete_receive_by(self_, solicited, make);
+    }
+
+private:
+    queue_pair& of_;
+    processor& self_;
+};
+
+} // namespace
+
 inline queue_pair* queue_pair::straight_peer() {
-    if (straight.examined != hca.owner_fabric().routes()) [[unlikely]]
-        examine_path();
-    return straight.to;
+    if (straight.examined == hca.owner_fabric().routes()) [[likely]]
+        return straight.to;
+    return examined_peer();
 }
 
 // The caller holds the requester's lock. In tests a choice decides which way a work request takes.
-inline ib_send_wr_t* queue_pair::pass_straight(processor& self, ib_send_wr_t* list) {
+inline ib_send_wr_t* queue_pair::pass_straight(const dispatch::detail::spin_guard& sends,
+                                               ib_send_wr_t* list) {
     queue_pair* peer = straight_peer();
-    if (peer == nullptr || !hca.owner_fabric().passes_straight()) return list;
+    if (peer == nullptr) return list;
     if (ci::is_any_captured() && (HcaIsCaptured(hca.device()) || HcaIsCaptured(peer->hca.device())))
         return list;
     {
-        const dispatch::detail::spin_guard_at_dispatch guard(self, peer->receive_lock);
+        const dispatch::detail::spin_guard_at_dispatch guard(sends, peer->receive_lock);
         if (peer->revision != straight.revision_of_peer) [[unlikely]] {
             straight.examined = 0;
             return list;
         }
-        list = straight.way->pass(list);
+        transport::straight_through way(posting_end(*this, sends.self()),
+                                        posting_end(*peer, sends.self()));
+        list = way.pass(list);
     }
     peer->request_reports();
     return list;
@@ -35,10 +67,9 @@ inline ib_send_wr_t* queue_pair::pass_straight(processor& self, ib_send_wr_t* li
 // again. The usual work request passes in this function, without a call.
 [[gnu::hot, gnu::flatten]] NTSTATUS queue_pair::post(ib_send_wr_t* list, ib_send_wr_t** failed) {
     const reporter at_end(*this);
-    processor& self = dispatch::detail::this_processor();
     const dispatch::detail::spin_guard sends(send_lock);
     for (;;) {
-        list = pass_straight(self, list);
+        list = pass_straight(sends, list);
         if (list == nullptr) return STATUS_SUCCESS;
         if (!transport::is_local(list->wr_type)) return post_rest(list, failed);
         if (const NTSTATUS status = post_first(list, failed); !NT_SUCCESS(status)) return status;

@@ -41,10 +41,17 @@ void straight_route::count(ULONGLONG packets, ULONGLONG words) const {
 }
 
 void straight_path::count() {
-    const transport::straight_traffic before = std::exchange(counted_, totals.read());
+    const transport::straight_traffic before =
+        std::exchange(counted_, totals.read(terms->is_acknowledged));
     forth.count(counted_.requests - before.requests, counted_.request_words - before.request_words);
     back.count(counted_.responses - before.responses,
                counted_.response_words - before.response_words);
+}
+
+queue_pair* queue_pair::examined_peer() {
+    const fabric& where = hca.owner_fabric();
+    if (straight.examined != where.examination()) examine_path();
+    return where.passes_straight() ? straight.to : nullptr;
 }
 
 // A peer that does not expect this connection yet is asked again with the next post.
@@ -53,7 +60,7 @@ void queue_pair::examine_path() {
     leave_path();
     straight.examined = 0;
     if (engine.state() != IB_QPS_RTS) return;
-    straight.examined = where.routes();
+    straight.examined = where.examination();
     if (attr.qp_type == IB_QPT_XRC_INI) return; // it has packets only
     adapter* at = where.with_lock([&]() -> adapter* {
         port& from = own_port(*this);
@@ -86,7 +93,7 @@ bool queue_pair::joins(queue_pair& by) {
             return false;
         source = &by;
         by.straight.to = this;
-        by.straight.way.emplace(by, *this, by.straight.totals);
+        by.straight.terms.emplace(by.engine, engine);
         by.straight.revision_of_peer = revision;
         where.add(by.straight);
         return true;

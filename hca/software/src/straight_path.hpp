@@ -41,14 +41,13 @@ private:
 class straight_path : public boost::intrusive::list_base_hook<> {
 public:
     queue_pair* to = nullptr;   // null: packets are needed
-    ULONGLONG examined = 0;     // fabric::routes() when it was examined; 0: it has to be
+    ULONGLONG examined = 0;     // fabric::examination() at that time; 0: it has to be
     ULONG revision_of_peer = 0; // queue_pair::revision, when it was examined
     straight_route forth;       // guarded by the fabric's lock, as the next
     straight_route back;
 
-    // To the peer; guarded by its responder's lock.
-    std::optional<transport::straight_through<queue_pair>> way;
-    transport::straight_totals totals; // for the counters of the ports
+    std::optional<transport::straight_terms> terms; // of both ends; they have values if `to` has
+    transport::straight_totals totals;              // for the counters of the ports
 
     /// Counts what has passed since the last call. The caller holds the fabric's lock.
     void count();

@@ -227,6 +227,9 @@ private:
             to.engine->refuse_migration();
     }
 
+    // So a request and its response never fail as often as a requester tries.
+    static constexpr unsigned most_failures = 3;
+    std::map<std::pair<unsigned, ULONG>, unsigned> failures_; // by the sender and the packet number
     std::map<std::pair<machine_time, std::uint64_t>, std::function<void()>> events_;
     std::uint64_t order_ = 0;
 };
@@ -244,11 +247,11 @@ inline simulated_end& simulated_end::peer() const { return *world.ends[1 - index
 
 inline bool simulated_end::pass_straight(ib_send_wr_t& what) {
     if (!world.chance.fires("straight", world.faults.straight)) return false;
-    transport::straight_end from = straight();
-    transport::straight_end to = peer().straight();
-    transport::straight_through<transport::straight_end> way(from, to, totals);
+    const transport::straight_terms terms(*engine, *peer().engine);
+    const transport::straight_source from(straight(), terms, totals);
+    transport::straight_through way(from, peer().straight());
     const bool passed = way.pass(&what) == nullptr;
-    traffic = totals.read();
+    traffic = totals.read(terms.is_acknowledged);
     return passed;
 }
 
@@ -270,10 +273,14 @@ inline transport::transmission simulated_pair::transmit(simulated_end& from, con
     std::vector<UCHAR> bytes = bytes_of(what);
     if (on_bytes) on_bytes(bytes);
     const ib_lid_t path = from.attr.primary_av.dlid;
-    if (chance.fires("loss", faults.loss) || broken.contains(path) || (drop && drop(what)))
+    unsigned& failures = failures_[{from.index, what.number.value()}];
+    const bool may_fail = failures < most_failures;
+    const bool is_lost = may_fail && chance.fires("loss", faults.loss);
+    const bool is_corrupted = may_fail && !is_lost && chance.fires("corruption", faults.corruption);
+    failures += is_lost || is_corrupted;
+    if (is_lost || broken.contains(path) || (drop && drop(what)))
         return transport::transmission::sent;
-    if (chance.fires("corruption", faults.corruption))
-        bytes[chance.pick(static_cast<std::uint32_t>(bytes.size()), "byte")] ^= 0x10;
+    if (is_corrupted) bytes[chance.pick(static_cast<std::uint32_t>(bytes.size()), "byte")] ^= 0x10;
     simulated_end& to = *ends[1 - from.index];
     const unsigned copies = chance.fires("duplication", faults.duplication) ? 2 : 1;
     for (unsigned i = 0; i < copies; ++i) {

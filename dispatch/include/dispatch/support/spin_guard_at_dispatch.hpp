@@ -5,20 +5,18 @@
 
 namespace irpverbs::dispatch::detail {
 
-/// Holds a spin lock for the life of the scope, as spin_guard does. IRQL: DISPATCH_LEVEL, which the
-/// caller keeps for the life of the scope.
+/// Holds a spin lock for the life of the scope, as spin_guard does, inside the scope of another
+/// guard. IRQL: DISPATCH_LEVEL.
 class spin_guard_at_dispatch {
 public:
-    /// `self` is the calling thread's processor, which the holder of another lock has at hand.
-    spin_guard_at_dispatch(const processor& self, KSPIN_LOCK& lock) : lock_(lock) {
+    spin_guard_at_dispatch(const spin_guard& outer, KSPIN_LOCK& lock)
+        : lock_(lock), outer_(outer.level()) {
         KSPIN_LOCK free = 0;
-        if (instrumented() || !try_acquire(self, lock, free)) [[unlikely]] {
+        if (!is_inline() || !try_acquire(outer.self(), lock, free)) [[unlikely]]
             KeAcquireSpinLockAtDpcLevel(&lock);
-            by_function_ = true;
-        }
     }
     ~spin_guard_at_dispatch() noexcept(false) {
-        if (by_function_) [[unlikely]]
+        if (!is_inline()) [[unlikely]]
             KeReleaseSpinLockFromDpcLevel(&lock_);
         else
             __atomic_store_n(&lock_, 0, __ATOMIC_RELEASE);
@@ -27,8 +25,10 @@ public:
     spin_guard_at_dispatch& operator=(const spin_guard_at_dispatch&) = delete;
 
 private:
+    bool is_inline() const { return outer_ < acquired_by_function; }
+
     KSPIN_LOCK& lock_;
-    bool by_function_ = false;
+    const KIRQL outer_;
 };
 
 } // namespace irpverbs::dispatch::detail

@@ -120,6 +120,10 @@ public:
     spin_guard(const spin_guard&) = delete;
     spin_guard& operator=(const spin_guard&) = delete;
 
+    processor& self() const { return self_; }
+    /// The result of acquire_raising.
+    KIRQL level() const { return level_; }
+
 private:
     KSPIN_LOCK& lock_;
     processor& self_;

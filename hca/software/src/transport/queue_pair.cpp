@@ -97,6 +97,16 @@ NTSTATUS queue_pair::post_bind(const ib_send_wr_t& what, const window_binding& b
     return status;
 }
 
+NTSTATUS queue_pair::post_receive_in_any_state(ib_recv_wr_t* list, ib_recv_wr_t** failed) {
+    if (shared_.state == IB_QPS_RESET) {
+        *failed = list;
+        return STATUS_INVALID_DEVICE_STATE;
+    }
+    const NTSTATUS status = responder_.post(list, failed);
+    if (shared_.state == IB_QPS_ERROR) responder_.flush();
+    return status;
+}
+
 void queue_pair::receive(const packet& what) {
     if (follow_peer(shared_, what)) requester_.continue_on_new_path();
     if (is_response(what.row().what))

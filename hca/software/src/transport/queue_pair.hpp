@@ -64,10 +64,12 @@ public:
     psn expected_number() const { return responder_.expected(); }
 
 private:
-    template <class>
+    template <class, class>
     friend class straight_through;
+    friend struct straight_terms;
 
     NTSTATUS check_send(const ib_send_wr_t& what) const;
+    NTSTATUS post_receive_in_any_state(ib_recv_wr_t* list, ib_recv_wr_t** failed);
     void settle();
 
     endpoint shared_;
@@ -77,14 +79,9 @@ private:
 };
 
 inline NTSTATUS queue_pair::post_receive(ib_recv_wr_t* list, ib_recv_wr_t** failed) {
-    if (shared_.state == IB_QPS_RESET) [[unlikely]] {
-        *failed = list;
-        return STATUS_INVALID_DEVICE_STATE;
-    }
-    const NTSTATUS status = responder_.post(list, failed);
-    if (shared_.state == IB_QPS_ERROR) [[unlikely]]
-        responder_.flush();
-    return status;
+    if (shared_.state > IB_QPS_RESET && shared_.state <= IB_QPS_RTS) [[likely]]
+        return responder_.post(list, failed);
+    return post_receive_in_any_state(list, failed);
 }
 
 } // namespace irpverbs::hca_software::transport

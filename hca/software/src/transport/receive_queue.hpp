@@ -31,11 +31,18 @@ public:
 
     /// Takes the oldest receive. False: there is none.
     bool take(receive_request& to);
+    /// A posted receive.
+    struct slot {
+        ULONGLONG wr_id;
+        ULONG segment_count;
+        ib_local_ds_t only; // of one segment
+    };
     /// The oldest receive; there is one. `drop_oldest` removes it.
-    ULONGLONG oldest_id() const { return slots_[oldest_ & mask_].wr_id; }
+    const slot& oldest() const { return slots_[oldest_ & mask_]; }
     segments oldest_segments() const {
-        const ULONG at = oldest_ & mask_;
-        return {&segments_[std::size_t{at} * max_segments_], slots_[at].segment_count};
+        const slot& from = oldest();
+        if (from.segment_count == 1) return {&from.only, 1};
+        return {segments_at(oldest_ & mask_), from.segment_count};
     }
     void drop_oldest() { ++oldest_; }
     ULONG count() const { return end_ - oldest_; }
@@ -44,14 +51,13 @@ public:
 
 private:
     NTSTATUS post(const ib_recv_wr_t& what);
-
-    struct slot {
-        ULONGLONG wr_id;
-        ULONG segment_count;
-    };
+    void add(ULONGLONG wr_id, segments list);
+    ib_local_ds_t* segments_at(ULONG place) const {
+        return &segments_[std::size_t{place} * max_segments_];
+    }
 
     std::unique_ptr<slot[]> slots_;
-    std::unique_ptr<ib_local_ds_t[]> segments_;
+    std::unique_ptr<ib_local_ds_t[]> segments_; // of receives that have several
     ULONG depth_ = 0;
     ULONG mask_ = 0;
     ULONG max_segments_ = 0;
@@ -62,15 +68,19 @@ private:
 inline NTSTATUS receive_queue::post(const ib_recv_wr_t& what) {
     if (what.num_ds > max_segments_) return STATUS_INVALID_PARAMETER;
     if (count() >= depth_) return STATUS_INSUFFICIENT_RESOURCES;
-    const ULONG at = end_ & mask_;
-    slots_[at] = {what.wr_id, what.num_ds};
-    ib_local_ds_t* const to = &segments_[std::size_t{at} * max_segments_];
-    if (what.num_ds == 1) [[likely]]
-        *to = *what.ds_array;
-    else
-        std::copy_n(what.ds_array, what.num_ds, to);
-    ++end_;
+    add(what.wr_id, {what.ds_array, what.num_ds});
     return STATUS_SUCCESS;
+}
+
+inline void receive_queue::add(ULONGLONG wr_id, segments list) {
+    slot& to = slots_[end_ & mask_];
+    to.wr_id = wr_id;
+    to.segment_count = static_cast<ULONG>(list.size());
+    if (list.size() == 1) [[likely]]
+        to.only = list.front();
+    else
+        std::ranges::copy(list, segments_at(end_ & mask_));
+    ++end_;
 }
 
 inline NTSTATUS receive_queue::post(ib_recv_wr_t* list, ib_recv_wr_t** failed) {

@@ -66,7 +66,7 @@ public:
     psn next_number() const { return next_number_; }
 
 private:
-    template <class>
+    template <class, class>
     friend class straight_through;
 
     /// True if the next work request can be executed at once.

@@ -10,7 +10,7 @@ void responder::start() {
     expected_ = psn(shared_.attr.rq_psn);
     messages_ = 0;
     nak_sent_ = established_ = false;
-    all_sent_ = true;
+    has_unsent_ = false;
     message_ = {};
     reply_.reset();
     resources_.resize(shared_.attr.resp_res);
@@ -19,7 +19,7 @@ void responder::start() {
 void responder::receive(const packet& what) {
     if (!shared_.receives() || service_of(what.opcode) != shared_.service()) return;
     if (shared_.is_initiator()) return;
-    all_sent_ = false;
+    has_unsent_ = true;
     if (shared_.is_target()) look_up(what.to_srq);
     if (shared_.is_datagram()) return receive_datagram(what);
     report_established();

@@ -46,8 +46,9 @@ public:
     psn expected() const { return expected_; }
 
 private:
-    template <class>
+    template <class, class>
     friend class straight_through;
+    friend struct straight_terms;
 
     /// True if a request whose first packet has this number can be executed at once.
     bool is_idle_at(psn number) const;
@@ -149,14 +150,16 @@ private:
     bool nak_sent_ = false; // the expected packet has been requested again
     bool established_ = false;
     bool reported_last_ = false; // IB_AE_LAST_WQE_REACHED
-    bool all_sent_ = true;       // no response has to be sent
+    bool has_unsent_ = false;    // a response has to be sent
     std::optional<reply> reply_; // to be sent, after the responses of reads and atomics
 };
 
 inline bool responder::is_idle_at(psn number) const {
     const bool is_open = shared_.receives() && (shared_.state != IB_QPS_RTR || established_);
-    return is_open && number == expected_ && message_.what == operation::reserved &&
-           !message_.dropped && !has_receive_ && !nak_sent_ && all_sent_;
+    // One test of all; operation::reserved is 0.
+    const auto under_way = static_cast<UCHAR>(static_cast<UCHAR>(message_.what) | message_.dropped |
+                                              has_receive_ | nak_sent_ | has_unsent_);
+    return is_open && number == expected_ && under_way == 0;
 }
 
 inline void responder::passed_straight(ULONG messages, psn next) {
@@ -166,7 +169,7 @@ inline void responder::passed_straight(ULONG messages, psn next) {
 
 inline ULONGLONG responder::finish_receive() {
     if (std::exchange(has_receive_, false)) return receive_.wr_id;
-    const ULONGLONG id = queue_.oldest_id();
+    const ULONGLONG id = queue_.oldest().wr_id;
     queue_.drop_oldest();
     return id;
 }

@@ -9,7 +9,7 @@ namespace irpverbs::hca_software::transport {
 void responder::run() {
     while (read_resource* pending = resources_.oldest_pending())
         if (!(pending->reads() ? send_read_packet(*pending) : send_atomic(*pending))) return;
-    all_sent_ = !reply_ || send_reply();
+    has_unsent_ = reply_ && !send_reply();
 }
 
 acknowledge_header responder::acknowledgement() const {

@@ -10,46 +10,76 @@
 
 namespace irpverbs::hca_software::transport {
 
-/// An end whose surroundings are of any types.
-struct straight_end {
-    queue_pair& engine;
-    memory_access& memory;
-    queue_pair_owner& owner;
+/// The attributes of both queue pairs on which messages depend. Made anew after a change of either.
+struct straight_terms {
+    straight_terms(const queue_pair& from, const queue_pair& to);
 
-    /// Completes with the entry that `make` returns. An end of a certain type may call it more than
-    /// once, to make the entry in its place.
+    int mtu_bits;
+    ULONG max_segments;
+    ULONG max_inline; // bytes
+    bool signals_all;
+    bool may_write;
+    bool shares_receives; // at the other end
+    bool is_acknowledged; // XRC has packets only
+    ib_qpn_t to_number;
+    ib_qpn_t from_number;
+};
+
+/// An end whose surroundings are of any types.
+class straight_end {
+public:
+    straight_end(queue_pair& engine, memory_access& memory, queue_pair_owner& owner)
+        : engine_(engine), memory_(memory), owner_(owner) {}
+
+    queue_pair& engine() const { return engine_; }
+    memory_access& memory() const { return memory_; }
+    /// Completes with the entry that `make` returns; of a receive it may be solicited. An end of a
+    /// certain type may call it more than once, to make the entry in its place.
     template <class Make>
-    void complete_send_by(const Make& make) {
-        owner.complete_send(make());
+    void complete_send_by(const Make& make) const {
+        owner_.complete_send(make());
     }
     template <class Make>
-    void complete_receive_by(const Make& make) {
-        owner.complete_receive(make());
+    void complete_receive_by(bool, const Make& make) const {
+        owner_.complete_receive(make());
     }
+
+private:
+    queue_pair& engine_;
+    memory_access& memory_;
+    queue_pair_owner& owner_;
+};
+
+/// That end of a connection which sends.
+class straight_source : public straight_end {
+public:
+    straight_source(const straight_end& end, const straight_terms& terms, straight_totals& totals)
+        : straight_end(end), terms_(terms), totals_(totals) {}
+
+    const straight_terms& terms() const { return terms_; }
+    straight_totals& totals() const { return totals_; }
+
+private:
+    const straight_terms& terms_;
+    straight_totals& totals_;
 };
 
 /// Executes what succeeds, and nothing else: all other work requests are posted, so packets alone
-/// decide on errors, waits and retries. Made anew after a change of the attributes of either queue
-/// pair, which it has examined. The caller holds the locks of the one's requester and of the
-/// other's responder. End is the type of both ends, whose functions are called directly: a
-/// queue_pair `engine`, and its surroundings, as of straight_end.
-template <class End>
+/// decide on errors, waits and retries. The caller holds the locks of the one's requester and of
+/// the other's responder. From and To are the types of the ends, as straight_source and
+/// straight_end, whose functions are called directly. An object is made for one list, and nothing
+/// takes its address, so that it needs no memory.
+template <class From, class To>
 class straight_through {
 public:
-    /// `from.engine.is_joined_to(to.engine)` is true. All three outlive it.
-    straight_through(End& from, End& to, straight_totals& totals)
-        : from_(from), to_(to), totals_(totals),
-          mtu_bits_(std::countr_zero(from.engine.shared_.mtu())), max_segments_(attr().sq_sge),
-          max_inline_(attr().sq_max_inline), signals_all_(attr().sq_signaled != FALSE),
-          may_write_(to.engine.responder_.is_granted(operation::write)),
-          is_acknowledged_(attr().qp_type == IB_QPT_RELIABLE_CONN) {} // XRC has packets only
+    /// `from.engine().is_joined_to(to.engine())` is true, and `from.terms()` are theirs.
+    straight_through(const From& from, const To& to) : from_(from), to_(to) {}
 
     /// Executes and completes the first work requests of a list, as if their packets and responses
     /// had passed without loss, and returns the rest. The first one that is returned has changed no
     /// state; payload may have been copied, as its packets will again.
     ib_send_wr_t* pass(ib_send_wr_t* list) {
         if (!sender().is_idle() || !receiver().is_idle_at(sender().next_number_)) return list;
-        passed_ = {};
         while (list != nullptr && execute(*list))
             list = list->p_next;
         if (passed_.messages != 0) finish();
@@ -57,20 +87,36 @@ public:
     }
 
 private:
-    requester& sender() const { return from_.engine.requester_; }
-    responder& receiver() const { return to_.engine.responder_; }
-    const ib_qp_attr_t& attr() const { return from_.engine.shared_.attr; }
+    requester& sender() const { return from_.engine().requester_; }
+    responder& receiver() const { return to_.engine().responder_; }
+    const ib_qp_attr_t& attr() const { return from_.engine().shared_.attr; }
 
     bool execute(const ib_send_wr_t& what) {
-        if (what.num_ds > max_segments_) return false;
-        const ULONGLONG length =
+        if (what.num_ds > from_.terms().max_segments) return false;
+        const ULONGLONG bytes =
             what.num_ds == 1 ? what.ds_array->length : total_length(list_of(what));
-        if (!has_room(what, length) || !move(what, static_cast<ULONG>(length))) return false;
+        if (!has_room(what, bytes)) return false;
+        const auto length = static_cast<ULONG>(bytes);
+        if (what.wr_type == WR_RDMA_WRITE)
+            return write(what, length) && complete(what, length, IB_WC_RDMA_WRITE);
+        if (what.wr_type == WR_SEND)
+            return send(what, length) && complete(what, length, IB_WC_SEND);
+        return seldom([&what, length](straight_through& on) {
+            return on.execute_other(what, length) &&
+                   on.complete(what, length, opcode_of_completion(what.wr_type));
+        });
+    }
+
+    bool complete(const ib_send_wr_t& what, ULONG length, IB_WC_OPCODE opcode) {
         ++passed_.messages;
-        if (signals_all_ || is_option(what, IB_SEND_OPT_SIGNALED))
+        if (is_option(what, IB_SEND_OPT_SIGNALED) || from_.terms().signals_all)
             from_.complete_send_by([&] {
-                return sender().completion_of(IB_WC_SUCCESS, what.wr_id, what.wr_type,
-                                              static_cast<ULONG>(length));
+                IB_WC entry{};
+                entry.WrId = what.wr_id;
+                entry.Opcode = opcode;
+                entry.ByteCount = length;
+                entry.QpNumber = from_.terms().from_number;
+                return entry;
             });
         return true;
     }
@@ -78,21 +124,32 @@ private:
     // A message is acknowledged once, a read by its responses, whose packet numbers its only
     // request has used. Source: IBA 9.7.5.1 (coalesced acknowledgements).
     void finish() {
-        const psn next = sender().next_number_ + passed_.numbers;
+        const psn next = sender().next_number_ + passed_.requests + passed_.more_responses;
         receiver().passed_straight(passed_.messages, next);
-        if (receiver().shares_receives()) sender().unlimited_ = true;
+        if (from_.terms().shares_receives) sender().unlimited_ = true;
         sender().passed_straight(passed_.messages, next, receiver().credit_limit());
-        totals_.add(passed_, is_acknowledged_);
+        from_.totals().add(passed_);
     }
 
     bool has_room(const ib_send_wr_t& what, ULONGLONG length) const {
         if (length > max_straight) return false;
-        return !is_option(what, IB_SEND_OPT_INLINE) || length <= max_inline_;
+        return !is_option(what, IB_SEND_OPT_INLINE) || length <= from_.terms().max_inline;
     }
 
-    bool move(const ib_send_wr_t& what, ULONG length) {
-        if (what.wr_type == WR_RDMA_WRITE) return write(what, length);
-        if (what.wr_type == WR_SEND) return send(what, length);
+    // Calls what is seldom needed, with a copy of this object as its argument.
+    template <class Call>
+    bool seldom(const Call& does) {
+        straight_through copy = *this;
+        const bool done = apart(copy, does);
+        passed_ = copy.passed_;
+        return done;
+    }
+    template <class Call>
+    [[gnu::noinline]] static bool apart(straight_through& on, const Call& does) {
+        return does(on);
+    }
+
+    bool execute_other(const ib_send_wr_t& what, ULONG length) {
         switch (what.wr_type) {
         case WR_RDMA_READ:
             return read(what, length);
@@ -111,7 +168,7 @@ private:
     bool gather_local(const ib_send_wr_t& what, ULONG length, payload& content) const {
         if (what.num_ds > max_pieces) return false;
         if (!is_option(what, IB_SEND_OPT_INLINE))
-            return gather(from_.memory, list_of(what), 0, length, content);
+            return gather(from_.memory(), list_of(what), 0, length, content);
         for (const ib_local_ds_t& each : list_of(what))
             content.append({reinterpret_cast<const UCHAR*>(each.vaddr), each.length});
         return true;
@@ -122,31 +179,33 @@ private:
         if (what.num_ds != 1) return nullptr;
         const ib_local_ds_t& all = *what.ds_array;
         if (is_option(what, IB_SEND_OPT_INLINE)) return reinterpret_cast<const UCHAR*>(all.vaddr);
-        return from_.memory.find(all.lkey, all.vaddr, all.length, 0);
+        return from_.memory().find(all.lkey, all.vaddr, all.length, 0);
     }
 
-    bool copy_to_receive(const ib_send_wr_t& what, ULONG length) {
-        if (receiver().queue_.count() == 0) return false;
-        const segments into = receiver().queue_.oldest_segments();
-        if (into.size() == 1 && length != 0) {
-            if (length > into[0].length) return false;
+    bool copy_to_receive(const receive_queue::slot& into, const ib_send_wr_t& what, ULONG length) {
+        if (into.segment_count == 1 && length != 0) {
+            if (length > into.only.length) return false;
             const UCHAR* source = only_source(what);
-            UCHAR* at = to_.memory.find(into[0].lkey, into[0].vaddr, length, IB_AC_LOCAL_WRITE);
-            if (source != nullptr && at != nullptr) return to_.memory.copy(at, source, length);
+            UCHAR* at =
+                to_.memory().find(into.only.lkey, into.only.vaddr, length, IB_AC_LOCAL_WRITE);
+            if (source != nullptr && at != nullptr) return to_.memory().copy(at, source, length);
         }
-        return copy_pieces_to_receive(what, length);
+        return seldom([&what, length](straight_through& on) {
+            return on.copy_pieces_to_receive(what, length);
+        });
     }
 
-    [[gnu::noinline]] bool copy_pieces_to_receive(const ib_send_wr_t& what, ULONG length) {
+    bool copy_pieces_to_receive(const ib_send_wr_t& what, ULONG length) {
+        if (receiver().queue_.count() == 0) return false;
         const segments into = receiver().queue_.oldest_segments();
         payload content;
         return total_length(into) >= length && gather_local(what, length, content) &&
-               scatter(to_.memory, into, 0, content);
+               scatter(to_.memory(), into, 0, content);
     }
 
     // The receive is taken when the message could be sent, as by its first packet: if the receive
     // does not fit, it stays the message's.
-    [[gnu::noinline]] bool copy_to_shared_receive(const ib_send_wr_t& what, ULONG length) {
+    bool copy_to_shared_receive(const ib_send_wr_t& what, ULONG length) {
         payload content;
         if (!gather_local(what, length, content) || !receiver().ensure_receive()) return false;
         return receiver().receive_.length >= length &&
@@ -154,116 +213,141 @@ private:
     }
 
     bool copy(const ib_send_wr_t& what, ULONG length) {
-        return receiver().shares_receives() ? copy_to_shared_receive(what, length)
-                                            : copy_to_receive(what, length);
+        return from_.terms().shares_receives ? copy_to_shared_receive(what, length)
+                                             : copy_pieces_to_receive(what, length);
     }
 
     bool copy_to_region(const ib_send_wr_t& what, ULONG length) {
         const ib_send_remote_ops_t& remote = what.remote_ops;
-        UCHAR* at = to_.memory.find(remote.rkey, remote.vaddr, length, IB_AC_RDMA_WRITE);
+        UCHAR* at = to_.memory().find(remote.rkey, remote.vaddr, length, IB_AC_RDMA_WRITE);
         if (at == nullptr) return false;
-        if (const UCHAR* source = only_source(what)) return to_.memory.copy(at, source, length);
-        return copy_pieces_to(at, what, length);
+        if (const UCHAR* source = only_source(what)) return to_.memory().copy(at, source, length);
+        return seldom([&what, length, at](straight_through& on) {
+            return on.copy_pieces_to(at, what, length);
+        });
     }
 
-    [[gnu::noinline]] bool copy_pieces_to(UCHAR* at, const ib_send_wr_t& what, ULONG length) {
+    bool copy_pieces_to(UCHAR* at, const ib_send_wr_t& what, ULONG length) {
         payload content;
-        return gather_local(what, length, content) && copy_payload(to_.memory, at, content);
+        return gather_local(what, length, content) && copy_payload(to_.memory(), at, content);
     }
 
     // ---- the operations
 
     bool send(const ib_send_wr_t& what, ULONG length) {
-        if (brings_key(what)) [[unlikely]]
-            return send_key(what, length);
+        if (from_.terms().shares_receives || is_option(what, options_of_receive))
+            return seldom([&what, length](straight_through& on) {
+                return brings_key(what) ? on.send_key(what, length) : on.send_any(what, length);
+            });
+        receive_queue& queue = receiver().queue_;
+        if (queue.count() == 0) return false;
+        const receive_queue::slot& into = queue.oldest();
+        if (!copy_to_receive(into, what, length)) return false;
+        count_message(length, 0);
+        to_.complete_receive_by(false, [&] { return received(into.wr_id, IB_WC_RECEIVE, length); });
+        queue.drop_oldest();
+        return true;
+    }
+
+    bool send_any(const ib_send_wr_t& what, ULONG length) {
         if (!copy(what, length)) return false;
         count_message(length, brings_immediate(what) ? immediate_words : 0);
-        complete_receive(operation::send, what, length);
+        complete_receive(IB_WC_RECEIVE, what, length);
         return true;
     }
 
     // A key that the peer does not invalidate is an error that packets report.
-    [[gnu::noinline]] bool send_key(const ib_send_wr_t& what, ULONG length) {
+    bool send_key(const ib_send_wr_t& what, ULONG length) {
         if (!sender().shared_.is_reliable() || !copy(what, length) ||
-            !to_.memory.invalidate(what.invalidate_rkey))
+            !to_.memory().invalidate(what.invalidate_rkey))
             return false;
         count_message(length, invalidate_words);
-        complete_receive(operation::send, what, length);
+        complete_receive(IB_WC_RECEIVE, what, length);
         return true;
     }
 
     bool write(const ib_send_wr_t& what, ULONG length) {
-        if (!may_write_) return false;
+        if (!from_.terms().may_write) return false;
         if (brings_immediate(what)) [[unlikely]]
-            return write_immediate(what, length);
+            return seldom(
+                [&what, length](straight_through& on) { return on.write_immediate(what, length); });
         if (length != 0 && !copy_to_region(what, length)) return false;
         count_message(length, rdma_words);
         return true;
     }
 
-    [[gnu::noinline]] bool write_immediate(const ib_send_wr_t& what, ULONG length) {
+    bool write_immediate(const ib_send_wr_t& what, ULONG length) {
         if (!receiver().has_receive()) return false;
         if (length != 0 && !copy_to_region(what, length)) return false;
-        if (receiver().shares_receives() && !receiver().ensure_receive()) return false;
+        if (from_.terms().shares_receives && !receiver().ensure_receive()) return false;
         count_message(length, rdma_words + immediate_words);
-        complete_receive(operation::write, what, length);
+        complete_receive(IB_WC_RECEIVE_RDMA_WRITE_WITH_IMMEDIATE, what, length);
         return true;
     }
 
-    void complete_receive(operation by, const ib_send_wr_t& what, ULONG length) {
+    void complete_receive(IB_WC_OPCODE opcode, const ib_send_wr_t& what, ULONG length) {
         const ULONGLONG wr_id = receiver().finish_receive();
-        to_.complete_receive_by([&] {
-            IB_WC entry = receiver().completion_of(wr_id, by, length);
-            if ((what.send_opt & options_of_receive) != 0) [[unlikely]]
-                add_options(entry, what);
+        to_.complete_receive_by(is_option(what, IB_SEND_OPT_SOLICITED), [&] {
+            IB_WC entry = received(wr_id, opcode, length);
+            add_options(entry, what);
             return entry;
         });
+    }
+
+    IB_WC received(ULONGLONG wr_id, IB_WC_OPCODE opcode, ULONG length) const {
+        IB_WC entry{};
+        entry.WrId = wr_id;
+        entry.Opcode = opcode;
+        entry.ByteCount = length;
+        entry.QpNumber = from_.terms().to_number;
+        entry.SourceQp = from_.terms().from_number;
+        return entry;
     }
 
     // True if both ends have a place for a read or an atomic operation.
     bool reads() const { return receiver().shared_.attr.resp_res != 0 && attr().init_depth != 0; }
 
-    [[gnu::noinline]] bool read(const ib_send_wr_t& what, ULONG length) {
+    bool read(const ib_send_wr_t& what, ULONG length) {
         const ib_send_remote_ops_t& remote = what.remote_ops;
         if (!receiver().is_granted(operation::read) || !reads()) return false;
         payload content;
         if (length != 0) {
-            const UCHAR* at = to_.memory.find(remote.rkey, remote.vaddr, length, IB_AC_RDMA_READ);
+            const UCHAR* at = to_.memory().find(remote.rkey, remote.vaddr, length, IB_AC_RDMA_READ);
             if (at == nullptr) return false;
             content.append({at, length});
         }
-        if (!scatter(from_.memory, list_of(what), 0, content)) return false;
+        if (!scatter(from_.memory(), list_of(what), 0, content)) return false;
         count_read(length);
         return true;
     }
 
     // An atomic operation can't be repeated, so the place of its result is written before it.
-    [[gnu::noinline]] bool execute_atomic(const ib_send_wr_t& what) {
+    bool execute_atomic(const ib_send_wr_t& what) {
         const ib_send_remote_ops_t& remote = what.remote_ops;
         const bool swaps = what.wr_type == WR_COMPARE_SWAP;
         const operation which = swaps ? operation::compare_swap : operation::fetch_add;
         if (!receiver().is_granted(which) || !reads() || remote.vaddr % atomic_size != 0)
             return false;
-        UCHAR* at = to_.memory.find(remote.rkey, remote.vaddr, atomic_size, IB_AC_ATOMIC);
+        UCHAR* at = to_.memory().find(remote.rkey, remote.vaddr, atomic_size, IB_AC_ATOMIC);
         ULONGLONG before = 0;
         payload result;
         result.append({reinterpret_cast<const UCHAR*>(&before), atomic_size});
-        if (at == nullptr || !scatter(from_.memory, list_of(what), 0, result)) return false;
+        if (at == nullptr || !scatter(from_.memory(), list_of(what), 0, result)) return false;
         const atomic_header on{remote.vaddr, remote.rkey, swaps ? remote.atomic2 : remote.atomic1,
                                swaps ? remote.atomic1 : 0};
-        if (!responder::perform(to_.memory, on, which, at, before)) return false;
-        scatter(from_.memory, list_of(what), 0, result);
+        if (!responder::perform(to_.memory(), on, which, at, before)) return false;
+        scatter(from_.memory(), list_of(what), 0, result);
         count_atomic();
         return true;
     }
 
-    [[gnu::noinline]] bool write_word(const ib_send_wr_t& what) {
+    bool write_word(const ib_send_wr_t& what) {
         const ib_send_remote_ops_t& remote = what.remote_ops;
         if (!receiver().is_granted(operation::atomic_write) || !reads() ||
             remote.vaddr % atomic_size != 0)
             return false;
-        UCHAR* at = to_.memory.find(remote.rkey, remote.vaddr, atomic_size, IB_AC_RDMA_WRITE);
-        if (at == nullptr || !responder::write_word(to_.memory, at, remote.atomic1)) return false;
+        UCHAR* at = to_.memory().find(remote.rkey, remote.vaddr, atomic_size, IB_AC_RDMA_WRITE);
+        if (at == nullptr || !responder::write_word(to_.memory(), at, remote.atomic1)) return false;
         count_atomic_write();
         return true;
     }
@@ -271,42 +355,35 @@ private:
     // ---- the packets that were spared
 
     ULONG packets_of(ULONG length) const {
-        return length == 0 ? 1 : ((length - 1) >> mtu_bits_) + 1;
+        return length == 0 ? 1 : ((length - 1) >> from_.terms().mtu_bits) + 1;
     }
     void count_message(ULONG length, ULONGLONG header_words) {
-        passed_.numbers += packets_of(length);
+        passed_.requests += packets_of(length);
         passed_.words += header_words + words_of(length);
     }
     // The first response and the last one have an acknowledgement.
     void count_read(ULONG length) {
-        const ULONG responses = packets_of(length);
-        passed_.numbers += responses;
+        const ULONG more = packets_of(length) - 1;
+        ++passed_.requests;
         passed_.words += rdma_words;
-        passed_.more_responses += responses - 1;
-        passed_.result_words += words_of(length) + (responses > 1 ? acknowledge_words : 0);
+        passed_.more_responses += more;
+        from_.totals().add_result(more, words_of(length) + (more != 0 ? acknowledge_words : 0));
     }
     void count_atomic() {
-        ++passed_.numbers;
+        ++passed_.requests;
         passed_.words += atomic_words;
-        passed_.result_words += atomic_result_words;
+        from_.totals().add_result(0, atomic_result_words);
     }
     void count_atomic_write() {
-        ++passed_.numbers;
+        ++passed_.requests;
         passed_.words += rdma_words + words_of(atomic_size);
     }
 
-    End& from_;
-    End& to_;
-    straight_totals& totals_;
-    const int mtu_bits_;
-    const ULONG max_segments_;
-    const ULONG max_inline_; // bytes
-    const bool signals_all_;
-    const bool may_write_;
-    const bool is_acknowledged_;
-    straight_list passed_; // of the list that is executed
+    const From from_;
+    const To to_;
+    straight_list passed_{};
 };
 
-extern template class straight_through<straight_end>;
+extern template class straight_through<straight_source, straight_end>;
 
 } // namespace irpverbs::hca_software::transport

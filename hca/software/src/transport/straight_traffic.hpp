@@ -18,30 +18,32 @@ struct straight_traffic {
 
 /// The messages of one list.
 struct straight_list {
-    ULONG numbers = 0; // of packets
+    ULONG requests = 0;
     ULONG messages = 0;
-    ULONGLONG words = 0;          // of requests, without their base headers
-    ULONGLONG more_responses = 0; // of reads: those behind the first of each
-    ULONGLONG result_words = 0;   // of responses, without base headers and one acknowledgement each
+    ULONG more_responses = 0; // of reads: those behind the first of each
+    ULONGLONG words = 0;      // of requests, without their base headers
 };
 
 /// The packets that were spared so far. One thread at a time adds, others may read.
 class straight_totals {
 public:
-    /// `acknowledged`: the messages have responses.
-    void add(const straight_list& passed, bool acknowledged) {
-        add(requests_, passed.numbers - passed.more_responses);
+    /// Adds the requests of a list.
+    void add(const straight_list& passed) {
+        add(requests_, passed.requests);
         add(words_, passed.words);
-        if (!acknowledged) return;
         add(messages_, passed.messages);
-        if (passed.result_words == 0) return;
-        add(more_responses_, passed.more_responses);
-        add(result_words_, passed.result_words);
     }
-    straight_traffic read() const {
+    /// Adds the result of one read or atomic operation: the responses behind the first, and the
+    /// words of all, without base headers and one acknowledgement.
+    void add_result(ULONG more_responses, ULONGLONG words) {
+        add(more_responses_, more_responses);
+        add(result_words_, words);
+    }
+    /// `acknowledged`: the messages have responses.
+    straight_traffic read(bool acknowledged) const {
         const ULONGLONG more = value(more_responses_);
         const ULONGLONG requests = value(requests_);
-        const ULONGLONG messages = value(messages_);
+        const ULONGLONG messages = acknowledged ? value(messages_) : 0;
         const ULONGLONG responses = messages + more;
         return {requests, requests * base_words + value(words_), responses,
                 responses * base_words + messages * acknowledge_words + value(result_words_)};
@@ -56,8 +58,8 @@ private:
     }
 
     total requests_{0};
-    total words_{0};    // as straight_list's, like the last two
-    total messages_{0}; // that were acknowledged
+    total words_{0}; // as straight_list's, like the next two
+    total messages_{0};
     total more_responses_{0};
     total result_words_{0};
 };
