@@ -59,24 +59,51 @@ public:
         : machine_(machine), module_(module), script_(what) {}
 
     std::optional<std::string> play() {
-        module_.reset_variables();
         KeInitializeMutex(&manager_, 0);
-        if (const NTSTATUS status = irpverbs::irp::load_driver(module_.entry(), u"Drive", driver_);
-            !NT_SUCCESS(status))
+        if (const NTSTATUS status = load(); !NT_SUCCESS(status))
             return "DriverEntry returned " + name_of(status);
         perform(script_.setup);
+        left_ = script_.actors.size();
         for (const actor& each : script_.actors)
-            machine_.spawn(each.name, [this, &each] { perform(each.commands); });
+            machine_.spawn(each.name, [this, &each] {
+                perform(each.commands);
+                if (--left_ == 0) spawn_teardown();
+            });
+        if (left_ == 0) spawn_teardown();
         machine_.run();
+        if (unloaded_) load_again();
+        return failure_;
+    }
+
+private:
+    NTSTATUS load() {
+        module_.reset_variables();
+        return irpverbs::irp::load_driver(module_.entry(), u"Drive", driver_);
+    }
+
+    // A name that the driver left behind is in the way of the next load.
+    void load_again() {
+        const NTSTATUS status = load();
+        if (NT_SUCCESS(status)) return unload();
+        if (status == STATUS_OBJECT_NAME_COLLISION)
+            fail("the driver can't be loaded again: DriverEntry returned " + name_of(status) +
+                 ", a device or symbolic link is left");
+    }
+
+    // Part of the run: the driver's timers, DPCs and threads go on during the unload, and those
+    // that it leaves behind run after it.
+    void spawn_teardown() {
+        machine_.spawn("teardown", [this] { tear_down(); });
+    }
+
+    void tear_down() {
         machine_.end_delays();
         perform(script_.teardown);
         close_files();
         device_.reset();
         unload();
-        return failure_;
     }
 
-private:
     void fail(const std::string& what) {
         if (!failure_) failure_ = what;
     }
@@ -206,15 +233,18 @@ private:
     void unload() {
         if (driver_->DriverUnload == nullptr) return;
         const NTSTATUS status = irpverbs::irp::unload_driver(driver_);
-        if (!NT_SUCCESS(status)) fail("the driver was not unloaded: " + name_of(status));
+        unloaded_ = NT_SUCCESS(status);
+        if (!unloaded_) fail("the driver was not unloaded: " + name_of(status));
     }
 
     irpverbs::dispatch::sim_machine& machine_;
     driver_module& module_;
     const script& script_;
     DRIVER_OBJECT* driver_ = nullptr;
+    bool unloaded_ = false;
     std::optional<pnp_device> device_;
     KMUTEX manager_{};
+    std::size_t left_ = 0; // actors that have not ended
     std::map<std::string, HANDLE> files_;
     std::optional<std::string> failure_;
 };
