@@ -17,6 +17,7 @@ using irpverbs::irp::pnp_device;
 
 constexpr std::int64_t ticks_of_ms = 10'000;
 constexpr std::int64_t patience = 60'000 * ticks_of_ms;
+constexpr int unload_attempts = 1000; // one a ms
 
 std::string name_of(NTSTATUS status) {
     const char* name = NtStatusName(status);
@@ -142,14 +143,17 @@ private:
         }
         case verb::close:
             return NtClose(std::exchange(files_[each.file], nullptr));
-        case verb::sleep: {
-            LARGE_INTEGER time;
-            time.QuadPart = -static_cast<std::int64_t>(each.length) * ticks_of_ms;
-            return KeDelayExecutionThread(KernelMode, FALSE, &time);
-        }
+        case verb::sleep:
+            return pause(each.length);
         default:
             return plug_and_play(each.what);
         }
+    }
+
+    static NTSTATUS pause(ULONG ms) {
+        LARGE_INTEGER time;
+        time.QuadPart = -static_cast<std::int64_t>(ms) * ticks_of_ms;
+        return KeDelayExecutionThread(KernelMode, FALSE, &time);
     }
 
     NTSTATUS open(const command& each) {
@@ -230,9 +234,14 @@ private:
             if (file != nullptr) NtClose(std::exchange(file, nullptr));
     }
 
+    // A request that has just completed may still hold its file.
     void unload() {
         if (driver_->DriverUnload == nullptr) return;
-        const NTSTATUS status = irpverbs::irp::unload_driver(driver_);
+        NTSTATUS status = irpverbs::irp::unload_driver(driver_);
+        for (int i = 0; i < unload_attempts && status == STATUS_DEVICE_BUSY; ++i) {
+            pause(1);
+            status = irpverbs::irp::unload_driver(driver_);
+        }
         unloaded_ = NT_SUCCESS(status);
         if (!unloaded_) fail("the driver was not unloaded: " + name_of(status));
     }
