@@ -1,5 +1,6 @@
 #include "user_mode.hpp"
 
+#include <dispatch/support/unset_bytes.hpp>
 #include <irp/file.h>
 #include <irp/testing/driver.hpp>
 #include <irp/testing/pnp.hpp>
@@ -17,6 +18,7 @@ using irpverbs::irp::pnp_device;
 
 constexpr std::int64_t ticks_of_ms = 10'000;
 constexpr std::int64_t patience = 60'000 * ticks_of_ms;
+constexpr std::size_t least_unset = 8;
 constexpr int unload_attempts = 1000; // one a ms
 
 std::string name_of(NTSTATUS status) {
@@ -34,6 +36,9 @@ public:
 
     HANDLE event() const { return event_; }
     IO_STATUS_BLOCK* block() { return &block_; }
+    std::size_t returned(const std::string& output) const {
+        return std::min<std::size_t>(block_.Information, output.size());
+    }
 
     /// Waits for the completion. A user without patience cancels the request after a minute, and
     /// waits on.
@@ -173,24 +178,35 @@ private:
 
     NTSTATUS request(const command& each) {
         completion done;
-        const HANDLE file = files_[each.file];
         std::string input = each.input;
         std::string output(each.length, '\0');
+        const NTSTATUS status = done.result(send(each, done, input, output), files_[each.file]);
+        if (NT_SUCCESS(status)) check_returned(each, {output.data(), done.returned(output)});
+        return status;
+    }
+
+    NTSTATUS send(const command& each, completion& done, std::string& input, std::string& output) {
+        const HANDLE file = files_[each.file];
+        const auto length = static_cast<ULONG>(input.size());
         LARGE_INTEGER start{};
         if (each.what == verb::read)
-            return done.result(NtReadFile(file, done.event(), nullptr, nullptr, done.block(),
-                                          output.data(), each.length, &start, nullptr),
-                               file);
-        const auto length = static_cast<ULONG>(input.size());
+            return NtReadFile(file, done.event(), nullptr, nullptr, done.block(), output.data(),
+                              each.length, &start, nullptr);
         if (each.what == verb::write)
-            return done.result(NtWriteFile(file, done.event(), nullptr, nullptr, done.block(),
-                                           input.data(), length, &start, nullptr),
-                               file);
-        const NTSTATUS sent =
-            NtDeviceIoControlFile(file, done.event(), nullptr, nullptr, done.block(), each.code,
-                                  input.empty() ? nullptr : input.data(), length,
-                                  output.empty() ? nullptr : output.data(), each.length);
-        return done.result(sent, file);
+            return NtWriteFile(file, done.event(), nullptr, nullptr, done.block(), input.data(),
+                               length, &start, nullptr);
+        return NtDeviceIoControlFile(file, done.event(), nullptr, nullptr, done.block(), each.code,
+                                     input.empty() ? nullptr : input.data(), length,
+                                     output.empty() ? nullptr : output.data(), each.length);
+    }
+
+    // A few bytes may have the value by chance.
+    void check_returned(const command& each, std::string_view returned) {
+        const std::size_t unset = irpverbs::dispatch::detail::unset_at_end(returned);
+        if (unset >= least_unset)
+            fail("line " + std::to_string(each.line) + ": " + each.text + ": returned " +
+                 std::to_string(returned.size()) +
+                 " bytes, of which the driver never set the last " + std::to_string(unset));
     }
 
     // The Plug and Play manager sends one request of a device at a time.

@@ -103,6 +103,13 @@ TEST(Drive, LinkThatIsLeftAtUnload_KeepsTheDriverFromBeingLoadedAgain) {
     EXPECT_TRUE(has(how.out, "can't be loaded again")) << how.out;
 }
 
+TEST(Drive, ReturnedBytesThatTheDriverNeverSet_AreCounted) {
+    const ended how = run({DRIVER_WITH_LEFT_BYTES, LEAVING_SCRIPT});
+    EXPECT_EQ(how.status, 1);
+    EXPECT_TRUE(has(how.out, "returned 32 bytes, of which the driver never set the last 31"))
+        << how.out;
+}
+
 TEST(Drive, Report_GoesToTheNamedFile) {
     const std::string path = ::testing::TempDir() + "drive_report.xml";
     const ended how =

@@ -1,5 +1,6 @@
 /* A driver with a thread and a symbolic link. With LEAVES_A_THREAD it is unloaded when the thread
-   is about to end, not when it has ended; with LEAVES_A_LINK its link stays. */
+   is about to end, not when it has ended; with LEAVES_A_LINK its link stays; with LEAVES_BYTES it
+   returns more bytes of a read than it sets. */
 #include <irp/wdm.h>
 
 static WCHAR Path[] = u"\\Device\\Leaving", LinkPath[] = u"\\DosDevices\\Leaving";
@@ -16,6 +17,19 @@ static NTSTATUS Succeed(PDEVICE_OBJECT DeviceObject, PIRP Irp) {
     UNREFERENCED_PARAMETER(DeviceObject);
     Irp->IoStatus.Status = STATUS_SUCCESS;
     Irp->IoStatus.Information = 0;
+    IoCompleteRequest(Irp, IO_NO_INCREMENT);
+    return STATUS_SUCCESS;
+}
+
+static NTSTATUS Read(PDEVICE_OBJECT DeviceObject, PIRP Irp) {
+    UNREFERENCED_PARAMETER(DeviceObject);
+    *(UCHAR*)Irp->AssociatedIrp.SystemBuffer = 1;
+    Irp->IoStatus.Status = STATUS_SUCCESS;
+#ifdef LEAVES_BYTES
+    Irp->IoStatus.Information = IoGetCurrentIrpStackLocation(Irp)->Parameters.Read.Length;
+#else
+    Irp->IoStatus.Information = 1;
+#endif
     IoCompleteRequest(Irp, IO_NO_INCREMENT);
     return STATUS_SUCCESS;
 }
@@ -68,6 +82,8 @@ NTSTATUS DriverEntry(PDRIVER_OBJECT DriverObject, PUNICODE_STRING RegistryPath) 
         IoDeleteDevice(device);
         return status;
     }
+    device->Flags |= DO_BUFFERED_IO;
+    major[IRP_MJ_READ] = Read;
     major[IRP_MJ_CREATE] = major[IRP_MJ_CLEANUP] = major[IRP_MJ_CLOSE] = Succeed;
     DriverObject->DriverUnload = Unload;
     return STATUS_SUCCESS;
