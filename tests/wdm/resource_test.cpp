@@ -120,6 +120,26 @@ TEST(ResourceSchedules, WritersAreAlone_AndNoWaiterIsForgotten) {
     EXPECT_TRUE(found.passed()) << (found.failure ? found.failure->report : "");
 }
 
+TEST(ResourceSchedules, SharedHolderThatWantsMore_Hangs) {
+    explore_options how;
+    how.exhaustive_runs = 1000;
+    how.random_runs = how.pct_runs = 0;
+    const explore_summary found =
+        irpverbs::irp::explore(how, [](sim_machine& machine) -> std::optional<std::string> {
+            ERESOURCE resource;
+            ExInitializeResourceLite(&resource);
+            for (const char* name : {"one", "other"})
+                machine.spawn(name, [&] {
+                    ExEnterCriticalRegionAndAcquireResourceShared(&resource);
+                    ExAcquireResourceExclusiveLite(&resource, TRUE);
+                });
+            machine.run();
+            return std::nullopt;
+        });
+    ASSERT_TRUE(found.failure);
+    EXPECT_NE(found.failure->what.find("hung"), std::string::npos) << found.failure->what;
+}
+
 TEST(PushLockSchedules, WritersAreAlone_AndNoWaiterIsForgotten) {
     const explore_summary found = explore_readers_and_writers(
         [] {
