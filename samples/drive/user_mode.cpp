@@ -1,5 +1,6 @@
 #include "user_mode.hpp"
 
+#include <dispatch/support/unset_bytes.hpp>
 #include <irp/file.h>
 #include <irp/testing/driver.hpp>
 #include <irp/testing/pnp.hpp>
@@ -17,6 +18,8 @@ using irpverbs::irp::pnp_device;
 
 constexpr std::int64_t ticks_of_ms = 10'000;
 constexpr std::int64_t patience = 60'000 * ticks_of_ms;
+constexpr std::size_t least_unset = 8;
+constexpr int unload_attempts = 1000; // one a ms
 
 std::string name_of(NTSTATUS status) {
     const char* name = NtStatusName(status);
@@ -33,6 +36,9 @@ public:
 
     HANDLE event() const { return event_; }
     IO_STATUS_BLOCK* block() { return &block_; }
+    std::size_t returned(const std::string& output) const {
+        return std::min<std::size_t>(block_.Information, output.size());
+    }
 
     /// Waits for the completion. A user without patience cancels the request after a minute, and
     /// waits on.
@@ -59,24 +65,51 @@ public:
         : machine_(machine), module_(module), script_(what) {}
 
     std::optional<std::string> play() {
-        module_.reset_variables();
         KeInitializeMutex(&manager_, 0);
-        if (const NTSTATUS status = irpverbs::irp::load_driver(module_.entry(), u"Drive", driver_);
-            !NT_SUCCESS(status))
+        if (const NTSTATUS status = load(); !NT_SUCCESS(status))
             return "DriverEntry returned " + name_of(status);
         perform(script_.setup);
+        left_ = script_.actors.size();
         for (const actor& each : script_.actors)
-            machine_.spawn(each.name, [this, &each] { perform(each.commands); });
+            machine_.spawn(each.name, [this, &each] {
+                perform(each.commands);
+                if (--left_ == 0) spawn_teardown();
+            });
+        if (left_ == 0) spawn_teardown();
         machine_.run();
+        if (unloaded_) load_again();
+        return failure_;
+    }
+
+private:
+    NTSTATUS load() {
+        module_.reset_variables();
+        return irpverbs::irp::load_driver(module_.entry(), u"Drive", driver_);
+    }
+
+    // A name that the driver left behind is in the way of the next load.
+    void load_again() {
+        const NTSTATUS status = load();
+        if (NT_SUCCESS(status)) return unload();
+        if (status == STATUS_OBJECT_NAME_COLLISION)
+            fail("the driver can't be loaded again: DriverEntry returned " + name_of(status) +
+                 ", a device or symbolic link is left");
+    }
+
+    // Part of the run: the driver's timers, DPCs and threads go on during the unload, and those
+    // that it leaves behind run after it.
+    void spawn_teardown() {
+        machine_.spawn("teardown", [this] { tear_down(); });
+    }
+
+    void tear_down() {
         machine_.end_delays();
         perform(script_.teardown);
         close_files();
         device_.reset();
         unload();
-        return failure_;
     }
 
-private:
     void fail(const std::string& what) {
         if (!failure_) failure_ = what;
     }
@@ -115,14 +148,17 @@ private:
         }
         case verb::close:
             return NtClose(std::exchange(files_[each.file], nullptr));
-        case verb::sleep: {
-            LARGE_INTEGER time;
-            time.QuadPart = -static_cast<std::int64_t>(each.length) * ticks_of_ms;
-            return KeDelayExecutionThread(KernelMode, FALSE, &time);
-        }
+        case verb::sleep:
+            return pause(each.length);
         default:
             return plug_and_play(each.what);
         }
+    }
+
+    static NTSTATUS pause(ULONG ms) {
+        LARGE_INTEGER time;
+        time.QuadPart = -static_cast<std::int64_t>(ms) * ticks_of_ms;
+        return KeDelayExecutionThread(KernelMode, FALSE, &time);
     }
 
     NTSTATUS open(const command& each) {
@@ -142,24 +178,35 @@ private:
 
     NTSTATUS request(const command& each) {
         completion done;
-        const HANDLE file = files_[each.file];
         std::string input = each.input;
         std::string output(each.length, '\0');
+        const NTSTATUS status = done.result(send(each, done, input, output), files_[each.file]);
+        if (NT_SUCCESS(status)) check_returned(each, {output.data(), done.returned(output)});
+        return status;
+    }
+
+    NTSTATUS send(const command& each, completion& done, std::string& input, std::string& output) {
+        const HANDLE file = files_[each.file];
+        const auto length = static_cast<ULONG>(input.size());
         LARGE_INTEGER start{};
         if (each.what == verb::read)
-            return done.result(NtReadFile(file, done.event(), nullptr, nullptr, done.block(),
-                                          output.data(), each.length, &start, nullptr),
-                               file);
-        const auto length = static_cast<ULONG>(input.size());
+            return NtReadFile(file, done.event(), nullptr, nullptr, done.block(), output.data(),
+                              each.length, &start, nullptr);
         if (each.what == verb::write)
-            return done.result(NtWriteFile(file, done.event(), nullptr, nullptr, done.block(),
-                                           input.data(), length, &start, nullptr),
-                               file);
-        const NTSTATUS sent =
-            NtDeviceIoControlFile(file, done.event(), nullptr, nullptr, done.block(), each.code,
-                                  input.empty() ? nullptr : input.data(), length,
-                                  output.empty() ? nullptr : output.data(), each.length);
-        return done.result(sent, file);
+            return NtWriteFile(file, done.event(), nullptr, nullptr, done.block(), input.data(),
+                               length, &start, nullptr);
+        return NtDeviceIoControlFile(file, done.event(), nullptr, nullptr, done.block(), each.code,
+                                     input.empty() ? nullptr : input.data(), length,
+                                     output.empty() ? nullptr : output.data(), each.length);
+    }
+
+    // A few bytes may have the value by chance.
+    void check_returned(const command& each, std::string_view returned) {
+        const std::size_t unset = irpverbs::dispatch::detail::unset_at_end(returned);
+        if (unset >= least_unset)
+            fail("line " + std::to_string(each.line) + ": " + each.text + ": returned " +
+                 std::to_string(returned.size()) +
+                 " bytes, of which the driver never set the last " + std::to_string(unset));
     }
 
     // The Plug and Play manager sends one request of a device at a time.
@@ -203,18 +250,26 @@ private:
             if (file != nullptr) NtClose(std::exchange(file, nullptr));
     }
 
+    // A request that has just completed may still hold its file.
     void unload() {
         if (driver_->DriverUnload == nullptr) return;
-        const NTSTATUS status = irpverbs::irp::unload_driver(driver_);
-        if (!NT_SUCCESS(status)) fail("the driver was not unloaded: " + name_of(status));
+        NTSTATUS status = irpverbs::irp::unload_driver(driver_);
+        for (int i = 0; i < unload_attempts && status == STATUS_DEVICE_BUSY; ++i) {
+            pause(1);
+            status = irpverbs::irp::unload_driver(driver_);
+        }
+        unloaded_ = NT_SUCCESS(status);
+        if (!unloaded_) fail("the driver was not unloaded: " + name_of(status));
     }
 
     irpverbs::dispatch::sim_machine& machine_;
     driver_module& module_;
     const script& script_;
     DRIVER_OBJECT* driver_ = nullptr;
+    bool unloaded_ = false;
     std::optional<pnp_device> device_;
     KMUTEX manager_{};
+    std::size_t left_ = 0; // actors that have not ended
     std::map<std::string, HANDLE> files_;
     std::optional<std::string> failure_;
 };

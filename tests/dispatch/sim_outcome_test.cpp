@@ -1,6 +1,9 @@
 // How runs end, and what is reported of runs that do not finish.
 #include "sim_steps.hpp"
 
+#include <dispatch/dpc.h>
+#include <dispatch/timer.h>
+
 #include <gtest/gtest.h>
 
 #include <stdexcept>
@@ -55,6 +58,28 @@ TEST(SimRunOutcome, Hang_ReportNamesActorsWaitsAndDumperText) {
         << report;
     EXPECT_NE(report.find("done: ended"), std::string::npos) << report;
     EXPECT_NE(report.find(added), std::string::npos) << report;
+}
+
+// Delays of up to 13 s each, during which the timer fires every ms.
+TEST(SimRunOutcome, PeriodicTimerUnderDelays_ReachesNoStepLimit) {
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+        random_choices source(seed);
+        sim_machine machine(source);
+        machine.spawn("user", [] {
+            KTIMER timer;
+            KDPC tick;
+            KeInitializeTimer(&timer);
+            KeInitializeDpc(
+                &tick, [](PKDPC, PVOID, PVOID, PVOID) {}, nullptr);
+            LARGE_INTEGER due;
+            due.QuadPart = -10'000;
+            KeSetTimerEx(&timer, due, 1, &tick);
+            points(4000);
+            KeCancelTimer(&timer);
+            KeFlushQueuedDpcs();
+        });
+        EXPECT_EQ(machine.run().outcome, sim_outcome::finished) << "seed " << seed;
+    }
 }
 
 [[gnu::noinline]] void wait_for_nothing(sim_machine& machine) {

@@ -86,6 +86,30 @@ TEST(Drive, PlugAndPlay_IsSentToOneDeviceOneRequestAtATime) {
     EXPECT_TRUE(has(other.out, "add: STATUS_INVALID_DEVICE_REQUEST")) << other.out;
 }
 
+TEST(Drive, DriverThatLeavesNothing_IsLoadedAgain) {
+    const ended how = run({LEAVING_DRIVER, LEAVING_SCRIPT, "--runs=100", "--pct=100"});
+    EXPECT_EQ(how.status, 0) << how.out << how.err;
+}
+
+TEST(Drive, ThreadThatOutlivesItsDriver_UsesFreedMemory) {
+    const ended how = run({DRIVER_WITH_A_LEFT_THREAD, LEAVING_SCRIPT});
+    EXPECT_EQ(how.status, 1);
+    EXPECT_TRUE(has(how.out, "rule: FreedMemoryWritten")) << how.out;
+}
+
+TEST(Drive, LinkThatIsLeftAtUnload_KeepsTheDriverFromBeingLoadedAgain) {
+    const ended how = run({DRIVER_WITH_A_LEFT_LINK, LEAVING_SCRIPT});
+    EXPECT_EQ(how.status, 1);
+    EXPECT_TRUE(has(how.out, "can't be loaded again")) << how.out;
+}
+
+TEST(Drive, ReturnedBytesThatTheDriverNeverSet_AreCounted) {
+    const ended how = run({DRIVER_WITH_LEFT_BYTES, LEAVING_SCRIPT});
+    EXPECT_EQ(how.status, 1);
+    EXPECT_TRUE(has(how.out, "returned 32 bytes, of which the driver never set the last 31"))
+        << how.out;
+}
+
 TEST(Drive, Report_GoesToTheNamedFile) {
     const std::string path = ::testing::TempDir() + "drive_report.xml";
     const ended how =

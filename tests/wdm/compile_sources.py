@@ -10,6 +10,7 @@ import concurrent.futures
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -100,9 +101,9 @@ class Source:
                 self.outside.add(base)
                 if found is None and base not in system and not base.endswith(".tmh"):
                     self.unknown.add(name)
-                self.spelled.append((name, None, path))
+                self.spelled.append((name, None, path, quote))
             else:
-                self.spelled.append((name, found, path))
+                self.spelled.append((name, found, path, quote))
                 if found not in self.own:
                     self.own[found] = name
                     self.scan(found, system)
@@ -140,10 +141,12 @@ def prepare(source, folder, headers):
     """A folder with what Windows' build makes or overlooks: trace headers, and includes whose
     spelling differs from the file's in letters' case or in slashes. Returns the -I options."""
     folder.mkdir(parents=True, exist_ok=True)
-    folders = []
+    folders, beside = [], []
     spellings = {path.name.lower(): path for base in headers for path in base.glob("*.h")}
-    for name, found, by in source.spelled:
+    for name, found, by, quote in source.spelled:
         target = folder / re.sub(r"^(\.\.?/)+", "", name)
+        if found is None and compile_messages(source, name, target):
+            continue
         if name.lower().endswith(".tmh"):
             lines = ["#include <wpp.h>\n"]
             for function in sorted(own_macros(source)):
@@ -159,9 +162,34 @@ def prepare(source, folder, headers):
             if not (by.parent / name).exists() and not target.exists():
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.symlink_to(found)
-            if found.parent not in folders and found.parent != source.path.parent:
-                folders.append(found.parent)
-    return [f"-I{folder}", *(f"-I{path}" for path in folders)]
+            if quote == "<":
+                folders.append(base_folder(found, name))
+            beside.append(found.parent)
+    return [f"-I{folder}", *(f"-I{path}" for path in dict.fromkeys(folders)),
+            *(f"-iquote{path}" for path in dict.fromkeys(beside))]
+
+
+MESSAGE_COMPILER = shutil.which("x86_64-w64-mingw32-windmc")
+
+
+def compile_messages(source, name, target):
+    """Makes a header that the tree has only as a text for the message compiler, x.mc for x.h."""
+    text = source.tree.find(re.sub(r"\.h$", ".mc", name, flags=re.I), source.path.parent)
+    if text is None or MESSAGE_COMPILER is None or not name.lower().endswith(".h"):
+        return False
+    target.parent.mkdir(parents=True, exist_ok=True)
+    made = subprocess.run([MESSAGE_COMPILER, "-h", target.parent, "-r", target.parent, text],
+                          capture_output=True)
+    made_as = target.parent / f"{text.stem}.h"
+    if made.returncode == 0 and made_as.exists() and made_as != target:
+        made_as.rename(target)
+    return made.returncode == 0
+
+
+def base_folder(found, name):
+    """The folder in which <name> is the file. A header beside it takes no other header's place."""
+    parts = re.sub(r"^(\.\.?/)+", "", name).split("/")
+    return found.parents[len(parts) - 1]
 
 
 def compile_one(source, options, work):
@@ -181,16 +209,16 @@ def compile_one(source, options, work):
     return errors
 
 
-LVALUE_CAST = re.compile(r"\(\((\w+)\)([\w.>\-\[\]]+)\)(\s*)(?==[^=])")
+LVALUE_CAST = re.compile(r"\(\((\w+)\)(?:\(\w+\))?([\w.>\-\[\]]+)\)(\s*)(?==[^=]|\+\+|--)")
 
 
 def without_lvalue_casts(source, work):
-    """Options that give clang the source and its headers with ((T)x) = y written *(T*)&(x) = y:
-    Windows' compiler assigns to a cast, gcc and clang do not. Empty when there is none."""
+    """Options that give clang the source and its headers with ((T)x) = y written (*(T*)&(x)) = y,
+    and so ++ and --: Windows' compiler changes what is cast, gcc and clang do not. Empty when there is none."""
     files = []
     for number, path in enumerate([source.path, *source.own]):
         text = source.tree.read(path)
-        changed = LVALUE_CAST.sub(r"*(\1*)&(\2)\3", text)
+        changed = LVALUE_CAST.sub(r"(*(\1*)&(\2))\3", text)
         if changed != text:
             copy = work / f"{number}.rewritten"
             copy.write_text(changed, encoding="latin-1")
@@ -228,7 +256,9 @@ def arguments():
     parser.add_argument("--common", type=int, default=0, metavar="N",
                         help="the N most frequent error texts over all files")
     parser.add_argument("--rewrite-lvalue-casts", action="store_true",
-                        help="let clang read ((T)x) = y as *(T*)&(x) = y, which is an edit")
+                        help="let clang read ((T)x) = y as (*(T*)&(x)) = y, which is an edit")
+    parser.add_argument("--cpp", dest="suffixes", action="store_const", default=(".c",),
+                        const=(".cpp", ".cxx", ".cc"), help="the C++ files instead of the C files")
     parser.add_argument("--verbose", action="store_true", help="the compiler's command lines")
     parser.add_argument("--define", action="append", default=[], metavar="-D...",
                         help="further options for the compiler")
@@ -241,7 +271,9 @@ def arguments():
     options.include = [*options.headers, ROOT / "irp/include", ROOT / "dispatch/include"]
     options.flags = ["-fshort-wchar", "-fms-extensions"]
     if "clang" in options.compiler:
-        options.flags += ["-fms-compatibility", *CLANG_WARNINGS]
+        options.flags += CLANG_WARNINGS
+        # In C++ it takes char16_t away.
+        options.flags += ["-fms-compatibility"] if ".c" in options.suffixes else ["-std=c++17"]
     return options
 
 
@@ -250,8 +282,9 @@ def gather(options):
     chosen, left_out = [], []
     for folder in options.folders:
         tree = Tree(folder)
-        for path in sorted(folder.rglob("*.[cC]")):
-            if not re.search(options.match, str(path)):
+        for path in sorted(folder.rglob("*.*")):
+            if path.suffix.lower() not in options.suffixes or \
+                    not re.search(options.match, str(path)):
                 continue
             source = Source(path, tree, system)
             kind = source.framework()

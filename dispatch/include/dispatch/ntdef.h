@@ -92,6 +92,10 @@ typedef union _LARGE_INTEGER {
         ULONG LowPart;
         LONG HighPart;
     };
+    struct {
+        ULONG LowPart;
+        LONG HighPart;
+    } u;
     LONGLONG QuadPart;
 } LARGE_INTEGER, *PLARGE_INTEGER;
 
@@ -100,6 +104,10 @@ typedef union _ULARGE_INTEGER {
         ULONG LowPart;
         ULONG HighPart;
     };
+    struct {
+        ULONG LowPart;
+        ULONG HighPart;
+    } u;
     ULONGLONG QuadPart;
 } ULARGE_INTEGER, *PULARGE_INTEGER;
 

@@ -151,6 +151,8 @@ void scheduler::main_is_stuck() {
 void scheduler::count_step() {
     ++steps_;
     if (running_ != watcher_) progress_ = true;
+    // Delays of seconds let a timer of a ms fire thousands of times: they alone reach no limit.
+    if (steps_ == limits_.step_limit / 2) end_delays();
     if (steps_ > limits_.step_limit && !on_main())
         stop(sim_outcome::step_limit, "the step limit came");
 }

@@ -145,6 +145,13 @@ void timer_service::expire_absolute(machine& owner, processor& self) {
         next_wake_ = rounded_up(next_clock_check(owner, next << shift_));
 }
 
+// Periods that passed before the timer was served fire once, as their DPC is queued once.
+std::uint64_t timer_service::next_period(const KTIMER& timer, std::uint64_t now) const {
+    const std::uint64_t period = timer.Period * ticks_per_ms;
+    const std::uint64_t due = (timer.DueTime << shift_) - timer.RoundedUp + period;
+    return due >= now ? due : due + (now - due + period - 1) / period * period;
+}
+
 std::uint64_t timer_service::expire(machine& owner) {
     processor& self = this_processor();
     const std::lock_guard guard(lock_);
@@ -153,9 +160,7 @@ std::uint64_t timer_service::expire(machine& owner) {
     // The owner may free a timer as soon as it can't be cancelled any more, so the timer is
     // signalled under the lock.
     while (KTIMER* timer = wheel_->remove_due(now, clock_kind::machine_time)) {
-        if (timer->Header.Periodic != 0)
-            link(*timer,
-                 (timer->DueTime << shift_) - timer->RoundedUp + timer->Period * ticks_per_ms);
+        if (timer->Header.Periodic != 0) link(*timer, next_period(*timer, now << shift_));
         signal(self, *timer);
     }
     next_wake_ = timer_wheel::no_tick;

@@ -138,6 +138,7 @@ private:
     bool prepare(KTIMER& timer, ULONG period, KDPC* dpc);
     std::uint64_t rounded_up(std::uint64_t due) const;
     void signal(processor& self, KTIMER& timer);
+    std::uint64_t next_period(const KTIMER& timer, std::uint64_t now) const;
     void expire_absolute(machine& owner, processor& self);
     void link(KTIMER& timer, std::uint64_t due);
     void unlink_armed(KTIMER& timer);

@@ -9,6 +9,7 @@
 #include <dispatch/machine.hpp>
 #include <dispatch/support/faults.hpp>
 #include <dispatch/support/machine_hooks.hpp>
+#include <dispatch/support/unset_bytes.hpp>
 
 #include <cstdlib>
 #include <cstring>
@@ -18,8 +19,6 @@ namespace {
 
 constexpr SIZE_T guard_size = 64;
 constexpr int guard_byte = 0xA5;
-// A block is not zeroed, so a driver that returns bytes which it never set shows them.
-constexpr int fresh_byte = 0xC7;
 
 std::string tag_text(ULONG tag) {
     std::string text = "'";
@@ -56,7 +55,7 @@ void pool_point(const void* memory = nullptr) {
 void* allocate_tracked(processor& self, POOL_TYPE type, SIZE_T size, ULONG tag) {
     auto* memory = static_cast<char*>(std::malloc(size + guard_size));
     if (memory == nullptr) return nullptr;
-    std::memset(memory, fresh_byte, size);
+    std::memset(memory, unset_byte, size);
     std::memset(memory + size, guard_byte, guard_size);
     clear_live_objects(memory, size);
     lock_registry::get().remove(memory, size);

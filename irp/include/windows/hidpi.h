@@ -2,9 +2,11 @@
 #ifndef IRPVERBS_WINDOWS_HIDPI_H
 #define IRPVERBS_WINDOWS_HIDPI_H
 
-#include <windows/wdk/types.h>
+#include <hidusage.h>
 
-typedef USHORT USAGE, *PUSAGE;
+#define HIDP_LINK_COLLECTION_ROOT ((USHORT)-1)
+#define HIDP_LINK_COLLECTION_UNSPECIFIED ((USHORT)0)
+
 typedef struct _HIDP_PREPARSED_DATA* PHIDP_PREPARSED_DATA;
 typedef enum _HIDP_REPORT_TYPE { HidP_Input, HidP_Output, HidP_Feature } HIDP_REPORT_TYPE;
 typedef struct _USAGE_AND_PAGE {

@@ -36,6 +36,12 @@
 #define IOCTL_MOUNTDEV_QUERY_DEVICE_NAME                                                           \
     CTL_CODE(MOUNTDEVCONTROLTYPE, 2, METHOD_BUFFERED, FILE_ANY_ACCESS)
 
+typedef struct _MOUNTMGR_VOLUME_MOUNT_POINT {
+    USHORT SourceVolumeNameOffset; /* offsets and lengths in bytes */
+    USHORT SourceVolumeNameLength;
+    USHORT TargetVolumeNameOffset;
+    USHORT TargetVolumeNameLength;
+} MOUNTMGR_VOLUME_MOUNT_POINT, *PMOUNTMGR_VOLUME_MOUNT_POINT;
 typedef struct _MOUNTDEV_NAME {
     USHORT NameLength;
     WCHAR Name[1];

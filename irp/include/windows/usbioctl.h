@@ -25,6 +25,19 @@
 #define IOCTL_USB_GET_DESCRIPTOR_FROM_NODE_CONNECTION USB_CTL(260)
 #define IOCTL_USB_GET_NODE_CONNECTION_NAME USB_CTL(261)
 #define IOCTL_USB_GET_NODE_CONNECTION_DRIVERKEY_NAME USB_CTL(264)
+#define IOCTL_USB_GET_HUB_CAPABILITIES USB_CTL(271)
+#define IOCTL_USB_GET_NODE_CONNECTION_ATTRIBUTES USB_CTL(272)
+#define IOCTL_USB_HUB_CYCLE_PORT USB_CTL(273)
+#define IOCTL_USB_GET_NODE_CONNECTION_INFORMATION_EX USB_CTL(274)
+#define IOCTL_USB_RESET_HUB USB_CTL(275)
+#define IOCTL_USB_GET_HUB_CAPABILITIES_EX USB_CTL(276)
+#define IOCTL_USB_GET_HUB_INFORMATION_EX USB_CTL(277)
+#define IOCTL_USB_GET_PORT_CONNECTOR_PROPERTIES USB_CTL(278)
+#define IOCTL_USB_GET_NODE_CONNECTION_INFORMATION_EX_V2 USB_CTL(279)
+#define IOCTL_USB_USER_REQUEST USB_CTL(270)
+#define IOCTL_GET_HCD_DRIVERKEY_NAME IOCTL_INTERNAL_USB_GET_CONTROLLER_NAME
+#define IOCTL_USB_GET_ROOT_HUB_NAME USB_CTL(258)
+#define IOCTL_INTERNAL_USB_GET_TOPOLOGY_ADDRESS USB_KERNEL_CTL(271)
 #define USBD_PORT_ENABLED 0x00000001
 #define USBD_PORT_CONNECTED 0x00000002
 
@@ -33,6 +46,126 @@ typedef struct _USB_IDLE_CALLBACK_INFO {
     USB_IDLE_CALLBACK IdleCallback;
     PVOID IdleContext;
 } USB_IDLE_CALLBACK_INFO, *PUSB_IDLE_CALLBACK_INFO;
+
+/* Information that hubs return about themselves and their ports. */
+typedef enum _USB_HUB_NODE { UsbHub, UsbMIParent } USB_HUB_NODE;
+typedef enum _USB_CONNECTION_STATUS {
+    NoDeviceConnected,
+    DeviceConnected,
+    DeviceFailedEnumeration,
+    DeviceGeneralFailure,
+    DeviceCausedOvercurrent,
+    DeviceNotEnoughPower,
+    DeviceNotEnoughBandwidth,
+    DeviceHubNestedTooDeeply,
+    DeviceInLegacyHub,
+    DeviceEnumerating,
+    DeviceReset
+} USB_CONNECTION_STATUS,
+    *PUSB_CONNECTION_STATUS;
+typedef struct IRPVERBS_USB_PACKED _USB_HUB_INFORMATION {
+    USB_HUB_DESCRIPTOR HubDescriptor;
+    BOOLEAN HubIsBusPowered;
+} USB_HUB_INFORMATION, *PUSB_HUB_INFORMATION;
+typedef struct IRPVERBS_USB_PACKED _USB_MI_PARENT_INFORMATION {
+    ULONG NumberOfInterfaces;
+} USB_MI_PARENT_INFORMATION, *PUSB_MI_PARENT_INFORMATION;
+typedef struct IRPVERBS_USB_PACKED _USB_NODE_INFORMATION {
+    USB_HUB_NODE NodeType;
+    union {
+        USB_HUB_INFORMATION HubInformation;
+        USB_MI_PARENT_INFORMATION MiParentInformation;
+    } u;
+} USB_NODE_INFORMATION, *PUSB_NODE_INFORMATION;
+typedef struct IRPVERBS_USB_PACKED _USB_PIPE_INFO {
+    USB_ENDPOINT_DESCRIPTOR EndpointDescriptor;
+    ULONG ScheduleOffset;
+} USB_PIPE_INFO, *PUSB_PIPE_INFO;
+typedef struct IRPVERBS_USB_PACKED _USB_NODE_CONNECTION_INFORMATION {
+    ULONG ConnectionIndex;
+    USB_DEVICE_DESCRIPTOR DeviceDescriptor;
+    UCHAR CurrentConfigurationValue;
+    BOOLEAN LowSpeed;
+    BOOLEAN DeviceIsHub;
+    USHORT DeviceAddress;
+    ULONG NumberOfOpenPipes;
+    USB_CONNECTION_STATUS ConnectionStatus;
+    USB_PIPE_INFO PipeList[];
+} USB_NODE_CONNECTION_INFORMATION, *PUSB_NODE_CONNECTION_INFORMATION;
+typedef struct IRPVERBS_USB_PACKED _USB_NODE_CONNECTION_INFORMATION_EX {
+    ULONG ConnectionIndex;
+    USB_DEVICE_DESCRIPTOR DeviceDescriptor;
+    UCHAR CurrentConfigurationValue;
+    UCHAR Speed; /* USB_DEVICE_SPEED */
+    BOOLEAN DeviceIsHub;
+    USHORT DeviceAddress;
+    ULONG NumberOfOpenPipes;
+    USB_CONNECTION_STATUS ConnectionStatus;
+    USB_PIPE_INFO PipeList[];
+} USB_NODE_CONNECTION_INFORMATION_EX, *PUSB_NODE_CONNECTION_INFORMATION_EX;
+typedef union _USB_PROTOCOLS {
+    ULONG ul;
+    __extension__ struct {
+        ULONG Usb110 : 1;
+        ULONG Usb200 : 1;
+        ULONG Usb300 : 1;
+        ULONG ReservedMBZ : 29;
+    };
+} USB_PROTOCOLS, *PUSB_PROTOCOLS;
+typedef union _USB_NODE_CONNECTION_INFORMATION_EX_V2_FLAGS {
+    ULONG ul;
+    __extension__ struct {
+        ULONG DeviceIsOperatingAtSuperSpeedOrHigher : 1;
+        ULONG DeviceIsSuperSpeedCapableOrHigher : 1;
+        ULONG DeviceIsOperatingAtSuperSpeedPlusOrHigher : 1;
+        ULONG DeviceIsSuperSpeedPlusCapableOrHigher : 1;
+        ULONG ReservedMBZ : 28;
+    };
+} USB_NODE_CONNECTION_INFORMATION_EX_V2_FLAGS, *PUSB_NODE_CONNECTION_INFORMATION_EX_V2_FLAGS;
+typedef struct IRPVERBS_USB_PACKED _USB_NODE_CONNECTION_INFORMATION_EX_V2 {
+    ULONG ConnectionIndex;
+    ULONG Length;
+    USB_PROTOCOLS SupportedUsbProtocols;
+    USB_NODE_CONNECTION_INFORMATION_EX_V2_FLAGS Flags;
+} USB_NODE_CONNECTION_INFORMATION_EX_V2, *PUSB_NODE_CONNECTION_INFORMATION_EX_V2;
+typedef struct _USB_TOPOLOGY_ADDRESS {
+    ULONG PciBusNumber;
+    ULONG PciDeviceNumber;
+    ULONG PciFunctionNumber;
+    ULONG Reserved;
+    USHORT RootHubPortNumber;
+    USHORT HubPortNumber[5];
+    USHORT Reserved2;
+} USB_TOPOLOGY_ADDRESS, *PUSB_TOPOLOGY_ADDRESS;
+typedef struct IRPVERBS_USB_PACKED _USB_NODE_CONNECTION_NAME {
+    ULONG ConnectionIndex;
+    ULONG ActualLength; /* bytes of the whole structure */
+    WCHAR NodeName[1];
+} USB_NODE_CONNECTION_NAME, *PUSB_NODE_CONNECTION_NAME;
+typedef struct IRPVERBS_USB_PACKED _USB_NODE_CONNECTION_DRIVERKEY_NAME {
+    ULONG ConnectionIndex;
+    ULONG ActualLength; /* bytes of the whole structure */
+    WCHAR DriverKeyName[1];
+} USB_NODE_CONNECTION_DRIVERKEY_NAME, *PUSB_NODE_CONNECTION_DRIVERKEY_NAME;
+typedef struct IRPVERBS_USB_PACKED _USB_ROOT_HUB_NAME {
+    ULONG ActualLength; /* bytes of the whole structure */
+    WCHAR RootHubName[1];
+} USB_ROOT_HUB_NAME, *PUSB_ROOT_HUB_NAME;
+typedef struct IRPVERBS_USB_PACKED _USB_HUB_NAME {
+    ULONG ActualLength; /* bytes of the whole structure */
+    WCHAR HubName[1];
+} USB_HUB_NAME, *PUSB_HUB_NAME;
+typedef struct IRPVERBS_USB_PACKED _USB_DESCRIPTOR_REQUEST {
+    ULONG ConnectionIndex;
+    struct {
+        UCHAR bmRequest;
+        UCHAR bRequest;
+        USHORT wValue;
+        USHORT wIndex;
+        USHORT wLength;
+    } SetupPacket;
+    UCHAR Data[];
+} USB_DESCRIPTOR_REQUEST, *PUSB_DESCRIPTOR_REQUEST;
 
 #endif
 

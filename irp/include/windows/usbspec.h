@@ -163,6 +163,12 @@ typedef union _BM_REQUEST_TYPE {
         UCHAR Type : 2;
         UCHAR Dir : 1;
     } s;
+    __extension__ struct {
+        UCHAR Recipient : 2;
+        UCHAR Reserved : 3;
+        UCHAR Type : 2;
+        UCHAR Dir : 1;
+    };
     UCHAR B;
 } BM_REQUEST_TYPE, *PBM_REQUEST_TYPE;
 typedef struct IRPVERBS_USB_PACKED _USB_DEFAULT_PIPE_SETUP_PACKET {

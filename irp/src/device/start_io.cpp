@@ -41,6 +41,7 @@ void make_current(DEVICE_OBJECT* device, IRP* irp) {
 }
 
 IRP* remove_next(DEVICE_OBJECT* device, UCHAR how, ULONG key) {
+    sched_point(point::interlocked, device); // others may have read CurrentIrp
     __atomic_store_n(&device->CurrentIrp, nullptr, __ATOMIC_RELEASE);
     IRP* next =
         irp_of((how & next_by_key) != 0 ? KeRemoveByKeyDeviceQueue(&device->DeviceQueue, key)

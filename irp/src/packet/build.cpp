@@ -5,6 +5,7 @@
 #include "require.hpp"
 #include "verify/hooks.hpp"
 
+#include <dispatch/support/unset_bytes.hpp>
 #include <irp/build.h>
 #include <irp/completion_port.h>
 #include <irp/mdl.h>
@@ -41,7 +42,7 @@ bool add_system_buffer(IRP* irp, const void* input, ULONG input_length, ULONG si
     if (input_length != 0) std::memcpy(buffer, input, input_length);
     // The driver may write less than the buffer holds: the rest must not expose old bytes. With the
     // verifier on, the caller sees which bytes the driver left, as on Windows.
-    const int rest = verifying() ? 0xC7 : 0;
+    const int rest = verifying() ? unset_byte : 0;
     std::memset(static_cast<char*>(buffer) + input_length, rest, size - input_length);
     irp->AssociatedIrp.SystemBuffer = buffer;
     irp->Flags |= IRP_BUFFERED_IO | IRP_DEALLOCATE_BUFFER;

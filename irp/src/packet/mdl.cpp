@@ -2,13 +2,14 @@
 
 #include <irp/mdl.h>
 
-#include <dispatch/support/faults.hpp>
+#include <dispatch/pool.h>
 
 #include <cstdint>
-#include <cstdlib>
 #include <new>
 
 namespace {
+
+constexpr ULONG mdl_tag = 0x206c644d; // "Mdl "
 
 void add_to_chain(IRP* irp, MDL* mdl) {
     MDL** place = &irp->MdlAddress;
@@ -23,8 +24,7 @@ extern "C" {
 
 PMDL IoAllocateMdl(PVOID VirtualAddress, ULONG Length, BOOLEAN SecondaryBuffer, BOOLEAN, PIRP Irp) {
     VERIFY_IRQL(IoAllocateMdl);
-    if (irpverbs::dispatch::detail::fault_point("irp.allocate_mdl")) return nullptr;
-    void* memory = std::calloc(1, sizeof(MDL));
+    void* const memory = ExAllocatePoolWithTag(NonPagedPoolNx, sizeof(MDL), mdl_tag);
     if (memory == nullptr) return nullptr;
     auto* mdl = new (memory) MDL{};
     const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(VirtualAddress) % PAGE_SIZE;
@@ -42,7 +42,7 @@ PMDL IoAllocateMdl(PVOID VirtualAddress, ULONG Length, BOOLEAN SecondaryBuffer, 
 
 void IoFreeMdl(PMDL Mdl) {
     VERIFY_IRQL(IoFreeMdl);
-    std::free(Mdl);
+    ExFreePoolWithTag(Mdl, mdl_tag);
 }
 
 void MmProbeAndLockPages(PMDL MemoryDescriptorList, KPROCESSOR_MODE, LOCK_OPERATION Operation) {

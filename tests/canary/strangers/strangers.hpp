@@ -43,6 +43,7 @@ const std::vector<defect>& power_pnp_defects();
 const std::vector<defect>& lock_defects();
 const std::vector<defect>& buffer_defects();
 const std::vector<defect>& queue_defects();
+const std::vector<defect>& packet_defects();
 
 constexpr ULONG tag = 0x67727453; // "Strg"
 constexpr ULONG control(ULONG function, ULONG method) {

@@ -15,9 +15,9 @@ namespace {
 
 std::vector<defect> all_defects() {
     std::vector<defect> all;
-    for (const auto* some :
-         {&cancel_defects(), &completion_defects(), &timer_defects(), &unload_defects(),
-          &power_pnp_defects(), &lock_defects(), &buffer_defects(), &queue_defects()})
+    for (const auto* some : {&cancel_defects(), &completion_defects(), &timer_defects(),
+                             &unload_defects(), &power_pnp_defects(), &lock_defects(),
+                             &buffer_defects(), &queue_defects(), &packet_defects()})
         all.insert(all.end(), some->begin(), some->end());
     return all;
 }

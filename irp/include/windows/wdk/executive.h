@@ -86,7 +86,7 @@ typedef struct _ERESOURCE {
     POWNER_ENTRY OwnerTable; /* shared holders; its entries are allocated */
     SHORT ActiveCount;
     USHORT Flag;
-    KEVENT Changed;         /* set when a holder leaves */
+    LIST_ENTRY Waiters;     /* threads that wait until a holder leaves */
     OWNER_ENTRY OwnerEntry; /* the exclusive holder */
     ULONG ActiveEntries;    /* shared holders */
     ULONG ContentionCount;

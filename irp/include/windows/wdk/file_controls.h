@@ -293,12 +293,14 @@ typedef struct _FILE_TYPE_NOTIFICATION_INPUT {
 } FILE_TYPE_NOTIFICATION_INPUT, *PFILE_TYPE_NOTIFICATION_INPUT;
 #define FILE_TYPE_NOTIFICATION_FLAG_USAGE_BEGIN 0x00000001
 #define FILE_TYPE_NOTIFICATION_FLAG_USAGE_END 0x00000002
+#if !defined(_WIN32_WINNT) || _WIN32_WINNT >= 0x0A00
 typedef struct _DUPLICATE_EXTENTS_DATA {
     HANDLE FileHandle;
     LARGE_INTEGER SourceFileOffset;
     LARGE_INTEGER TargetFileOffset;
     LARGE_INTEGER ByteCount;
 } DUPLICATE_EXTENTS_DATA, *PDUPLICATE_EXTENTS_DATA;
+#endif
 typedef struct _VOLUME_GET_GPT_ATTRIBUTES_INFORMATION {
     ULONGLONG GptAttributes;
 } VOLUME_GET_GPT_ATTRIBUTES_INFORMATION, *PVOLUME_GET_GPT_ATTRIBUTES_INFORMATION;
@@ -438,5 +440,27 @@ typedef struct _REPARSE_GUID_DATA_BUFFER {
         UCHAR DataBuffer[1];
     } GenericReparseBuffer;
 } REPARSE_GUID_DATA_BUFFER, *PREPARSE_GUID_DATA_BUFFER;
+
+/* Asked of network redirectors: whether a path is theirs. */
+#define IOCTL_REDIR_QUERY_PATH                                                                     \
+    CTL_CODE(FILE_DEVICE_NETWORK_FILE_SYSTEM, 99, METHOD_NEITHER, FILE_ANY_ACCESS)
+#define IOCTL_REDIR_QUERY_PATH_EX                                                                  \
+    CTL_CODE(FILE_DEVICE_NETWORK_FILE_SYSTEM, 100, METHOD_NEITHER, FILE_ANY_ACCESS)
+typedef struct _QUERY_PATH_REQUEST {
+    ULONG PathNameLength; /* bytes */
+    struct _IO_SECURITY_CONTEXT* SecurityContext;
+    WCHAR FilePathName[1];
+} QUERY_PATH_REQUEST, *PQUERY_PATH_REQUEST;
+typedef struct _QUERY_PATH_REQUEST_EX {
+    struct _IO_SECURITY_CONTEXT* pSecurityContext;
+    ULONG EaLength;
+    PVOID pEaBuffer;
+    UNICODE_STRING PathName;
+    UNICODE_STRING DomainServiceName;
+    ULONG_PTR Reserved[3];
+} QUERY_PATH_REQUEST_EX, *PQUERY_PATH_REQUEST_EX;
+typedef struct _QUERY_PATH_RESPONSE {
+    ULONG LengthAccepted; /* bytes of the path's prefix that is the redirector's */
+} QUERY_PATH_RESPONSE, *PQUERY_PATH_RESPONSE;
 
 #endif

@@ -177,9 +177,11 @@ NT_API NTSTATUS KeQueryHardwareCounterConfiguration(PVOID Array, ULONG Maximum, 
 #define KeMemoryBarrier() __atomic_thread_fence(__ATOMIC_SEQ_CST)
 #define MemoryBarrier() KeMemoryBarrier()
 #define KeMemoryBarrierWithoutFence() __asm__ __volatile__("" ::: "memory")
-#define _ReadWriteBarrier() KeMemoryBarrierWithoutFence()
-#define _ReadBarrier() KeMemoryBarrierWithoutFence()
-#define _WriteBarrier() KeMemoryBarrierWithoutFence()
+#if !__has_builtin(_ReadWriteBarrier) /* clang has them as functions */
+static inline void _ReadWriteBarrier(void) { KeMemoryBarrierWithoutFence(); }
+static inline void _ReadBarrier(void) { KeMemoryBarrierWithoutFence(); }
+static inline void _WriteBarrier(void) { KeMemoryBarrierWithoutFence(); }
+#endif
 #define _mm_pause() __builtin_ia32_pause()
 #define YieldProcessor() __builtin_ia32_pause()
 #define KeYieldProcessor YieldProcessor

@@ -18,6 +18,14 @@ typedef enum _PROCESSINFOCLASS {
     ProcessWow64Information = 26,
     ProcessImageFileName = 27
 } PROCESSINFOCLASS;
+typedef struct _PROCESS_BASIC_INFORMATION {
+    NTSTATUS ExitStatus;
+    struct _PEB* PebBaseAddress;
+    ULONG_PTR AffinityMask;
+    KPRIORITY BasePriority;
+    ULONG_PTR UniqueProcessId;
+    ULONG_PTR InheritedFromUniqueProcessId;
+} PROCESS_BASIC_INFORMATION, *PPROCESS_BASIC_INFORMATION;
 typedef enum _THREADINFOCLASS {
     ThreadBasicInformation = 0,
     ThreadTimes = 1,

@@ -1,6 +1,8 @@
 /* Scalar and string types of Windows that dispatch/ntdef.h does not need for itself. */
 #ifndef IRPVERBS_WINDOWS_TYPES_H
 #define IRPVERBS_WINDOWS_TYPES_H
+/* Sources test whether it is defined. */
+#define _NTDEF_
 
 #include <dispatch/object_attributes.h>
 #include <irp/security_types.h>
@@ -73,6 +75,35 @@ typedef PWSTR* PPWSTR;
 typedef WCHAR* LPUWSTR;
 typedef WCHAR* PNZWCH;
 typedef ULONG UCSCHAR;
+
+/* Handles and pointers as numbers of 32 bits, and back. Source: WDK basetsd.h. */
+static inline ULONG HandleToULong(const void* handle) { return (ULONG)(ULONG_PTR)handle; }
+static inline LONG HandleToLong(const void* handle) { return (LONG)(LONG_PTR)handle; }
+static inline HANDLE ULongToHandle(ULONG number) { return (HANDLE)(ULONG_PTR)number; }
+static inline HANDLE LongToHandle(LONG number) { return (HANDLE)(LONG_PTR)number; }
+#define HandleToUlong(handle) HandleToULong(handle)
+#define UlongToHandle(number) ULongToHandle(number)
+#define PtrToUlong(pointer) HandleToULong(pointer)
+#define PtrToULong(pointer) HandleToULong(pointer)
+#define PtrToUint(pointer) HandleToULong(pointer)
+#define PtrToLong(pointer) HandleToLong(pointer)
+#define PtrToInt(pointer) HandleToLong(pointer)
+#define UlongToPtr(number) ULongToHandle(number)
+#define ULongToPtr(number) ULongToHandle(number)
+#define UIntToPtr(number) ULongToHandle(number)
+#define LongToPtr(number) LongToHandle(number)
+
+/* Characters of the kind that the source chooses. */
+#ifdef UNICODE
+typedef WCHAR TCHAR, *PTCHAR, TBYTE, *PTBYTE;
+typedef PWSTR PTSTR, LPTSTR;
+typedef LPCWSTR PCTSTR, LPCTSTR;
+#else
+typedef char TCHAR, *PTCHAR;
+typedef unsigned char TBYTE, *PTBYTE;
+typedef PSTR PTSTR, LPTSTR;
+typedef PCSTR PCTSTR, LPCTSTR;
+#endif
 
 typedef LARGE_INTEGER PHYSICAL_ADDRESS, *PPHYSICAL_ADDRESS;
 

@@ -1,0 +1,2 @@
+/* Control codes and interface classes of USB. */
+#include <usbioctl.h>
