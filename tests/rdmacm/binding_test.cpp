@@ -136,6 +136,40 @@ TEST(RdmaBinding, SharedReceives_BelongToTheId) {
     rdma_destroy_srq(bound);
 }
 
+TEST(RdmaBinding, QueuePair_ReceivesFromTheIdsSharedReceives) {
+    channel events;
+    const id bound(events);
+    ASSERT_EQ(bound.bind(address(first_host)), 0);
+    ibv_srq_init_attr attr{nullptr, {8, 1, 0}};
+    ASSERT_EQ(rdma_create_srq(bound, nullptr, &attr), 0);
+    bound.create_qp();
+    EXPECT_EQ(bound->qp->srq, bound->srq);
+    rdma_destroy_qp(bound);
+    rdma_destroy_srq(bound);
+}
+
+TEST(RdmaBinding, QueuePair_CompletesIntoTheIdsQueues) {
+    channel events;
+    const id bound(events);
+    ASSERT_EQ(bound.bind(address(first_host)), 0);
+    ibv_cq* const own = ibv_create_cq(bound->verbs, 8, nullptr, nullptr, 0);
+    ibv_cq* const other = ibv_create_cq(bound->verbs, 8, nullptr, nullptr, 0);
+    bound->send_cq = bound->recv_cq = own;
+    ibv_qp_init_attr attr{};
+    attr.qp_type = IBV_QPT_RC;
+    attr.cap = {2, 2, 1, 1, 0};
+    attr.send_cq = other;
+    EXPECT_EQ(rdma_create_qp(bound, nullptr, &attr), -1) << "the id has another one";
+    EXPECT_EQ(errno, EINVAL);
+    attr.send_cq = nullptr;
+    ASSERT_EQ(rdma_create_qp(bound, nullptr, &attr), 0);
+    EXPECT_EQ(bound->qp->send_cq, own);
+    EXPECT_EQ(bound->qp->recv_cq, own);
+    rdma_destroy_qp(bound);
+    EXPECT_EQ(ibv_destroy_cq(own), 0) << "it is the program's";
+    EXPECT_EQ(ibv_destroy_cq(other), 0);
+}
+
 TEST(RdmaBinding, ExtendedQueuePair_IsTheIds) {
     channel events;
     const id bound(events);

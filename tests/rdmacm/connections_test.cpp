@@ -249,6 +249,128 @@ TEST(RdmaConnections, ChannelThatDoesNotBlock_HasNoEvent) {
     EXPECT_EQ(errno, EAGAIN);
 }
 
+// ---- one operation at a time, each once
+
+constexpr int repetitions = 20; // the first one is still in progress in some
+
+TEST(RdmaConnections, AddressThatIsBeingResolved_IsNotResolvedTwice) {
+    two_ids ends;
+    address to = ends.servers_address();
+    EXPECT_EQ(rdma_resolve_addr(ends.active, nullptr, to, 1000), 0);
+    for (int i = 0; i < repetitions; ++i) {
+        EXPECT_EQ(rdma_resolve_addr(ends.active, nullptr, to, 1000), -1);
+        EXPECT_EQ(errno, EINVAL);
+    }
+    EXPECT_EQ(ends.client.next(), "RDMA_CM_EVENT_ADDR_RESOLVED");
+    EXPECT_EQ(rdma_resolve_route(ends.active, 1000), 0);
+    EXPECT_EQ(rdma_resolve_route(ends.active, 1000), -1);
+    EXPECT_EQ(errno, EINVAL);
+    EXPECT_EQ(ends.client.next(), "RDMA_CM_EVENT_ROUTE_RESOLVED");
+    EXPECT_FALSE(ends.client.is_readable());
+}
+
+TEST(RdmaConnections, AddressThatWasNotFound_IsResolvedAgain) {
+    channel client;
+    const id active(client);
+    EXPECT_EQ(rdma_resolve_addr(active, nullptr, address("198.18.99.99"), 1000), 0);
+    EXPECT_EQ(client.next(), "RDMA_CM_EVENT_ADDR_ERROR");
+    active.resolve(address(first_host, 7));
+}
+
+TEST(RdmaConnections, RequestInProgress_IsNotSentTwice) {
+    two_ids ends;
+    ends.active.resolve(ends.servers_address());
+    ends.active.create_qp();
+    EXPECT_EQ(rdma_connect(ends.active, nullptr), 0);
+    for (int i = 0; i < repetitions; ++i) {
+        EXPECT_EQ(rdma_connect(ends.active, nullptr), -1);
+        EXPECT_EQ(errno, EINVAL);
+    }
+    const taken_event requested(ends.server);
+    const id passive(requested->id);
+    EXPECT_EQ(rdma_reject(passive, nullptr, 0), 0);
+    EXPECT_EQ(ends.client.next(), "RDMA_CM_EVENT_REJECTED");
+    EXPECT_EQ(rdma_connect(ends.active, nullptr), -1) << "an id connects once";
+    EXPECT_EQ(errno, EINVAL);
+}
+
+TEST(RdmaConnections, RequestWithoutARoute_IsRefused) {
+    two_ids ends;
+    EXPECT_EQ(rdma_resolve_addr(ends.active, nullptr, ends.servers_address(), 1000), 0);
+    EXPECT_EQ(ends.client.next(), "RDMA_CM_EVENT_ADDR_RESOLVED");
+    ends.active.create_qp();
+    EXPECT_EQ(rdma_connect(ends.active, nullptr), -1);
+    EXPECT_EQ(errno, EINVAL);
+}
+
+TEST(RdmaConnections, SecondAccept_IsRefused) {
+    two_ids ends;
+    const id passive(ends.request());
+    passive.create_qp();
+    EXPECT_EQ(rdma_accept(passive, nullptr), 0);
+    for (int i = 0; i < repetitions; ++i) {
+        EXPECT_EQ(rdma_accept(passive, nullptr), -1);
+        EXPECT_EQ(errno, EINVAL);
+    }
+    EXPECT_EQ(ends.client.next(), "RDMA_CM_EVENT_ESTABLISHED");
+    EXPECT_EQ(ends.server.next(), "RDMA_CM_EVENT_ESTABLISHED");
+}
+
+TEST(RdmaConnections, RepeatedDisconnect_ReportsOneEnd) {
+    connected_ids ends;
+    for (int i = 0; i < repetitions; ++i) {
+        EXPECT_EQ(rdma_disconnect(ends.active), 0);
+        EXPECT_EQ(rdma_disconnect(ends.passive), 0);
+    }
+    EXPECT_EQ(ends.client.next(), "RDMA_CM_EVENT_DISCONNECTED");
+    EXPECT_EQ(ends.server.next(), "RDMA_CM_EVENT_DISCONNECTED");
+    EXPECT_EQ(ends.client.next(), "RDMA_CM_EVENT_TIMEWAIT_EXIT");
+    EXPECT_EQ(ends.server.next(), "RDMA_CM_EVENT_TIMEWAIT_EXIT");
+}
+
+TEST(RdmaConnections, DisconnectBeforeTheReply_HasNoEvent) {
+    two_ids ends;
+    const id passive(ends.request());
+    EXPECT_EQ(rdma_disconnect(ends.active), 0);
+    EXPECT_EQ(ends.active->qp->state, IBV_QPS_ERR);
+    EXPECT_EQ(rdma_reject(passive, nullptr, 0), 0);
+    EXPECT_EQ(ends.client.next(), "RDMA_CM_EVENT_REJECTED");
+}
+
+TEST(RdmaConnections, ParametersBeyondTheDevice_AreRefused) {
+    two_ids ends;
+    ends.active.resolve(ends.servers_address());
+    EXPECT_EQ(rdma_connect(ends.active, nullptr), -1) << "no queue pair is known";
+    EXPECT_EQ(errno, EINVAL);
+    ends.active.create_qp();
+    ibv_device_attr limits{};
+    EXPECT_EQ(ibv_query_device(ends.active->verbs, &limits), 0);
+    rdma_conn_param param = with_data("much");
+    param.responder_resources = static_cast<std::uint8_t>(limits.max_qp_rd_atom + 1);
+    EXPECT_EQ(rdma_connect(ends.active, &param), -1);
+    EXPECT_EQ(errno, EINVAL);
+    param.responder_resources = RDMA_MAX_RESP_RES;
+    EXPECT_EQ(rdma_connect(ends.active, &param), 0) << "it may be sent after all";
+}
+
+TEST(RdmaConnections, RejectedRequest_FlushesReceives) {
+    two_ids ends;
+    const id passive(ends.request());
+    message waiting(ends.active);
+    waiting.receive(ends.active);
+    EXPECT_EQ(rdma_reject(passive, nullptr, 0), 0);
+    EXPECT_EQ(ends.client.next(), "RDMA_CM_EVENT_REJECTED");
+    ibv_wc wc{};
+    EXPECT_EQ(rdma_get_recv_comp(ends.active, &wc), 1);
+    EXPECT_EQ(wc.status, IBV_WC_WR_FLUSH_ERR);
+}
+
+TEST(RdmaConnections, NoPlaceForAnEvent_IsRefused) {
+    channel empty;
+    EXPECT_EQ(rdma_get_cm_event(empty, nullptr), -1);
+    EXPECT_EQ(errno, EINVAL);
+}
+
 TEST(RdmaConnections, NotificationOfAnEvent_OnlyOfAnEstablishedQueuePair) {
     two_ids ends;
     const id passive(ends.request());

@@ -145,6 +145,20 @@ TEST(RdmaDatagrams, ServiceIsResolved_ToItsQueuePair) {
     EXPECT_STREQ(static_cast<const char*>(ud.private_data), "this one");
 }
 
+TEST(RdmaDatagrams, Disconnect_StopsTheQueuePair) {
+    two_ids ends(RDMA_PS_UDP);
+    const id passive(ends.request());
+    passive.create_qp();
+    EXPECT_EQ(rdma_accept(passive, nullptr), 0);
+    EXPECT_EQ(ends.client.next(), "RDMA_CM_EVENT_ESTABLISHED");
+    for (rdma_cm_id* each :
+         {static_cast<rdma_cm_id*>(ends.active), static_cast<rdma_cm_id*>(passive)}) {
+        EXPECT_EQ(rdma_disconnect(each), 0);
+        EXPECT_EQ(each->qp->state, IBV_QPS_ERR);
+    }
+    EXPECT_FALSE(ends.client.is_readable()) << "there is no connection whose end is reported";
+}
+
 TEST(RdmaDatagrams, RejectedResolution_IsUnreachable) {
     two_ids ends(RDMA_PS_UDP);
     const id passive(ends.request());

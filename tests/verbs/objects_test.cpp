@@ -16,6 +16,22 @@ TEST(Objects, DomainInUse_IsBusy) {
     EXPECT_EQ(ibv_destroy_cq(*one.cq), EBUSY);
 }
 
+// Programs call perror, and rdma-core's calls of the kernel leave errno so.
+TEST(Objects, FailedCall_SetsErrnoToo) {
+    end one;
+    const auto expect_error = [](int expected, int result) {
+        EXPECT_EQ(result, expected);
+        EXPECT_EQ(std::exchange(errno, 0), expected);
+    };
+    errno = 0;
+    expect_error(EBUSY, ibv_dealloc_pd(one.pd));
+    expect_error(EINVAL, one.send());
+    ibv_port_attr port{};
+    expect_error(EINVAL, ibv_query_port(one.context, 200, &port));
+    EXPECT_EQ(one.initialise(), 0);
+    EXPECT_EQ(errno, 0) << "success leaves it";
+}
+
 // As the kernel does. perftest closes a device on which it has a queue.
 TEST(Objects, DeviceClosedWithObjects_EndsThem) {
     static std::array<std::byte, 64> memory;
@@ -131,6 +147,13 @@ TEST(Objects, CompletionQueue_HasTheSizeThatIsReported) {
     EXPECT_EQ(ibv_poll_cq(cq, 0, &wc), 0);
 }
 
+// Of 256 peers with 384 requests each: libfabric's ofi_rxm.
+TEST(Objects, CompletionQueue_ServesManyPeers) {
+    const owned<ibv_context> context(open_device(0), ibv_close_device);
+    const owned<ibv_cq> cq(ibv_create_cq(context, 256 * 384, nullptr, nullptr, 0), ibv_destroy_cq);
+    EXPECT_GE(cq->cqe, 256 * 384);
+}
+
 TEST(Objects, ImpossibleCompletionQueues_AreInvalid) {
     const owned<ibv_context> context(open_device(0), ibv_close_device);
     EXPECT_EQ(ibv_create_cq(context, 0, nullptr, nullptr, 0), nullptr);
@@ -161,6 +184,7 @@ TEST(Objects, QueuePair_ReportsItsCapacity) {
     owned<ibv_qp> qp(ibv_create_qp(one.pd, &attr), ibv_destroy_qp);
     EXPECT_GE(attr.cap.max_send_wr, 3u);
     EXPECT_GE(attr.cap.max_inline_data, 10u);
+    EXPECT_GE(attr.cap.max_inline_data, sizeof(ibv_sge)) << "the room of a segment";
     EXPECT_EQ(qp->state, IBV_QPS_RESET);
     EXPECT_EQ(ibv_qp_to_qp_ex(qp), nullptr) << "it was not created with send operations";
     ibv_qp_attr seen{};

@@ -69,6 +69,19 @@ TEST(Windows, Type2_IsBoundAndInvalidatedByWorkRequests) {
     EXPECT_EQ(ends.write(), IBV_WC_REM_ACCESS_ERR);
 }
 
+TEST(Windows, Type2_KeyIsTheProgramsInItsLowestByte) {
+    window_ends ends(IBV_MW_TYPE_2);
+    const std::uint32_t of_the_device = ends.window->rkey & ~0xFFu;
+    ibv_send_wr wr{};
+    wr.opcode = IBV_WR_BIND_MW;
+    wr.send_flags = IBV_SEND_SIGNALED;
+    wr.bind_mw = {ends.window, ~of_the_device ^ 0x5Au, ends.range()};
+    ASSERT_EQ(ends.right.post(wr), 0);
+    EXPECT_EQ(next_completion(*ends.right.cq).status, IBV_WC_SUCCESS);
+    EXPECT_EQ(ends.window->rkey, of_the_device | 0xA5u);
+    EXPECT_EQ(ends.write(), IBV_WC_SUCCESS);
+}
+
 TEST(Windows, BuiltBinding_IsThatOfThePost) {
     window_ends ends(IBV_MW_TYPE_2,
                      {.send_ops = IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_BIND_MW});

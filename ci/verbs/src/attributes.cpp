@@ -40,7 +40,7 @@ class port_block {
 public:
     /// Returns an errno value.
     int read(const open_device& from, std::uint32_t number) {
-        if (number == 0 || number > from.limits().PortCount) return EINVAL;
+        if (number == 0 || number > from.limits().PortCount) return invalid_arguments.error();
         ULONG size = sizeof(IB_PORT_ATTR) + 16 * sizeof(ib_gid_t) + 128 * sizeof(ib_pkey_t);
         for (;;) {
             bytes_.reset(new (std::nothrow) UCHAR[size]);

@@ -61,10 +61,17 @@ int bind_window(ibv_qp* qp, ibv_mw* shown, ibv_mw_bind* bind) {
     return drop_in::error_of(status);
 }
 
+// A consumer owns the lowest byte of a key; providers ignore the others of what it names. Source:
+// IBA 10.6.7.1.
 ib_send_bind_mw_t binding_of(ibv_mw* shown, std::uint32_t rkey, const ibv_mw_bind_info& bind) {
-    shown->rkey = rkey;
-    return {
-        memory_window::of(shown).mw, own(bind.mr), bind.addr, bind.length, rkey, rights_of(bind)};
+    constexpr std::uint32_t consumers = 0xFF;
+    shown->rkey = (shown->rkey & ~consumers) | (rkey & consumers);
+    return {memory_window::of(shown).mw,
+            own(bind.mr),
+            bind.addr,
+            bind.length,
+            shown->rkey,
+            rights_of(bind)};
 }
 
 } // namespace irpverbs::verbs

@@ -9,6 +9,7 @@
 #include "verb_call.hpp"
 #include "xrc_domain.hpp"
 
+#include <algorithm>
 #include <new>
 
 namespace irpverbs::verbs {
@@ -60,11 +61,19 @@ bool is_supported(const ibv_qp_init_attr_ex& attr, const IB_CA_ATTR& by) {
             (attr.send_ops_flags & ~supported_ops(attr.qp_type, by)) == 0);
 }
 
-void set_sends(ib_qp_create_t& create, const ibv_qp_init_attr_ex& attr) {
+// As the providers of rdma-core, which put inline data in the place of segments: there is room for
+// as many bytes, also without a request. rdma_xclient counts on it.
+ULONG inline_room(const ibv_qp_cap& wanted, ULONG limit) {
+    const ULONGLONG segments = ULONGLONG{wanted.max_send_sge} * sizeof(ibv_sge);
+    return std::max(wanted.max_inline_data,
+                    static_cast<ULONG>(std::min<ULONGLONG>(segments, limit)));
+}
+
+void set_sends(ib_qp_create_t& create, const ibv_qp_init_attr_ex& attr, ULONG most_inline) {
     create.h_sq_cq = own(attr.send_cq);
     create.sq_depth = attr.cap.max_send_wr;
     create.sq_sge = attr.cap.max_send_sge;
-    create.sq_max_inline = attr.cap.max_inline_data;
+    create.sq_max_inline = inline_room(attr.cap, most_inline);
     create.sq_signaled = attr.sq_sig_all != 0;
 }
 
@@ -79,7 +88,8 @@ void set_receives(ib_qp_create_t& create, const ibv_qp_init_attr_ex& attr) {
 }
 
 // Attributes of a queue that the type does not have are ignored, as by libibverbs.
-ib_qp_create_t creation_of(queue_pair& made, const ibv_qp_init_attr_ex& attr, ib_qp_type_t type) {
+ib_qp_create_t creation_of(queue_pair& made, const ibv_qp_init_attr_ex& attr, ib_qp_type_t type,
+                           ULONG most_inline) {
     ib_qp_create_t create{};
     create.qp_context = &made;
     create.dispatch.AsyncEvent = qp_event_occurred;
@@ -87,7 +97,7 @@ ib_qp_create_t creation_of(queue_pair& made, const ibv_qp_init_attr_ex& attr, ib
     if (type == IB_QPT_XRC_TGT)
         create.h_xrcd = xrc_domain::of(attr.xrcd).own();
     else
-        set_sends(create, attr);
+        set_sends(create, attr, most_inline);
     if (type != IB_QPT_XRC_TGT && type != IB_QPT_XRC_INI) set_receives(create, attr);
     return create;
 }
@@ -137,7 +147,8 @@ queue_pair* create(ibv_context* of, ibv_qp_init_attr_ex& attr) {
     }
     auto made = std::make_unique<queue_pair>();
     prepare(*made, of, attr);
-    const ib_qp_create_t create = creation_of(*made, attr, type);
+    const ib_qp_create_t create =
+        creation_of(*made, attr, type, open_device::of(of).limits().MaxInlineData);
     made->qp = own_object<IB_QP>(open_device::of(of).ca(), call(CiCreateQp, domain, &create,
                                                                 static_cast<CI_UDATA*>(nullptr)));
     if (made->qp == nullptr) return nullptr;
@@ -222,7 +233,7 @@ ibv_qp_ex* irpverbs_ibv_qp_to_qp_ex(ibv_qp* qp) {
 int irpverbs_ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask) {
     ib_qp_mod_t change{};
     mask &= ~attributes_left_out(qp->qp_type);
-    if (!change_from_libibverbs(*attr, mask, change)) return EINVAL;
+    if (!change_from_libibverbs(*attr, mask, change)) return invalid_arguments.error();
     const outcome done =
         call(CiModifyQp, queue_pair::of(qp).qp, &change, static_cast<CI_UDATA*>(nullptr));
     if (!done || (mask & IBV_QP_STATE) == 0) return done.error();

@@ -14,15 +14,24 @@ struct outcome {
     ULONG_PTR information;
 
     explicit operator bool() const { return NT_SUCCESS(status); }
-    int error() const { return drop_in::error_of(status); }
+    /// 0, or an errno value, which is in errno too, as after a call of the kernel: programs print
+    /// either.
+    int error() const {
+        const int number = drop_in::error_of(status);
+        if (number != 0) errno = number;
+        return number;
+    }
     /// The object that the verb has created. Null and errno after a failure.
     template <class Object>
     Object* object() const {
         if (NT_SUCCESS(status)) return reinterpret_cast<Object*>(information);
-        errno = error();
+        error();
         return nullptr;
     }
 };
+
+/// The outcome of a call whose arguments have no place in ci, which would refuse them.
+inline constexpr outcome invalid_arguments{STATUS_INVALID_PARAMETER, 0};
 
 /// An IRP and the event of its completion.
 class awaited_irp {

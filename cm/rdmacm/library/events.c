@@ -4,8 +4,14 @@
 #include <errno.h>
 #include <unistd.h>
 
+static int fail(int error) {
+    errno = error;
+    return -1;
+}
+
 int rdma_get_cm_event(struct rdma_event_channel* channel, struct rdma_cm_event** event) {
     BOOLEAN taken = FALSE;
+    if (event == NULL) return fail(EINVAL);
     while (!taken) {
         uint64_t counter;
         int before;
@@ -22,11 +28,6 @@ static int is_synchronous(struct rdma_cm_id* id) {
     const BOOLEAN result = irpverbs_rdma_is_synchronous(id);
     irpverbs_leave(before);
     return result;
-}
-
-static int fail(int error) {
-    errno = error;
-    return -1;
 }
 
 /* Receives the next event of a synchronous id. */

@@ -22,7 +22,7 @@ std::uint8_t chosen(const std::uint8_t* wanted, std::uint8_t offered, int limit)
 // Sets the queue pair's attributes, if it is the id's, and sends the reply.
 int accept_connection(cm_id& id, const rdma_conn_param* param) {
     if (param != nullptr && param->private_data_len > IB_CM_REP_PDATA_SIZE) return EINVAL;
-    if (id.qp == nullptr && param == nullptr) return EINVAL;
+    if (id.is_accepted || !is_valid(id, param)) return EINVAL;
     const ibv_device_attr& limits = id.at->device->limits;
     ib_cm_accept_t wanted;
     CmInitializeAccept(&wanted);
@@ -44,6 +44,7 @@ int accept_connection(cm_id& id, const rdma_conn_param* param) {
     }
     id.requested = std::make_unique<queued_event>();
     const bool started = id.request.start([&](IRP* irp) { CmAccept(id.connection, &wanted, irp); });
+    id.is_accepted = started;
     return started ? 0 : EINVAL;
 }
 

@@ -103,7 +103,7 @@ void destroy(cm_id* id) {
     ExWaitForRundownProtectionRelease(&id->operations);
     for (const auto& each : id->listeners)
         each->close();
-    close_object(*id, CmCloseConnection, id->connection);
+    close_object(*id, CmCloseConnection, id->connection.load());
     close_object(*id, CmCloseUdRequest, id->ud_request);
     for (const event_ptr& each : unread)
         if (each->event == RDMA_CM_EVENT_CONNECT_REQUEST) destroy(&cm_id::of(each->id));

@@ -9,6 +9,7 @@
 #include <cm/cm.h>
 #include <saa/support/requests.hpp>
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -37,6 +38,17 @@ private:
     static void ended(void* self, NTSTATUS status, ULONG_PTR information);
 };
 
+/// How far the program has come with an id. Each of its operations is for one of these, as in
+/// rdma_cm, and EINVAL in the others.
+enum class progress : std::uint8_t {
+    none, // also of a bound id
+    resolving_address,
+    address_resolved,
+    route_resolved,
+    connecting, // and all that comes after it; of a request from the beginning
+    listening
+};
+
 /// An id, with the results of its operations. Two threads may use two ids;
 /// one id is used by one thread at a time, beside the completions of its operations.
 struct cm_id : rdma_cm_id {
@@ -59,6 +71,9 @@ struct cm_id : rdma_cm_id {
         return IbCmServiceId(static_cast<USHORT>(ps), port_number);
     }
 
+    /// Goes on from one stage to the next. False: the id is at another one, and stays there.
+    bool advance(progress from, progress to) { return stage.compare_exchange_strong(from, to); }
+
     // binding.cpp
     /// Binds the id to a port of a device.
     void bind_to(local_port& port);
@@ -71,6 +86,9 @@ struct cm_id : rdma_cm_id {
 
     /// The id has its path: reports RDMA_CM_EVENT_ADDR_RESOLVED.
     void report_path();
+    /// Reports the end of rdma_resolve_addr.
+    void report_address();
+    void report_no_address();
     /// Reports an event to the program. `counted_by`: the id that waits for its acknowledgement.
     /// False: rdma_destroy_id of that is in progress, and nothing has changed. IRQL: <=
     /// DISPATCH_LEVEL.
@@ -85,6 +103,7 @@ struct cm_id : rdma_cm_id {
     local_port* at = nullptr;                   // null: not bound to a device
     std::uint16_t reserved_port = 0;            // 0: none
     bool reuses_address = false;
+    std::atomic<progress> stage{progress::none};
     std::uint8_t type_of_service = 0;
     std::optional<std::uint8_t> ack_timeout; // for the queue pair
 
@@ -102,9 +121,10 @@ struct cm_id : rdma_cm_id {
     event_ptr requested;
     event_ptr disconnected; // of `disconnect`
 
-    IB_CM_CONNECTION* connection = nullptr;
+    std::atomic<IB_CM_CONNECTION*> connection{nullptr};
     IB_CM_UD_REQUEST* ud_request = nullptr;
     bool is_passive = false;
+    bool is_accepted = false;                     // a connection, by the program
     bool is_established = false;                  // as the program knows
     std::uint8_t offered_responder_resources = 0; // by a request
     std::uint8_t offered_initiator_depth = 0;
@@ -148,6 +168,9 @@ void release_port(cm_id& id);
 void finish_taken(queued_event& event);
 void finish_request(queued_event& event);
 void finish_join(queued_event& event);
+
+/// Whether the parameters are there, and within the limits of the device.
+bool is_valid(const cm_id& id, const rdma_conn_param* param);
 
 /// The steps of a connection's queue pair. Return an errno value.
 int to_init(cm_id& id);

@@ -63,6 +63,14 @@ int resolve_service(cm_id& id, const rdma_conn_param& param) {
     return started ? 0 : EINVAL;
 }
 
+int request(cm_id& id, const rdma_conn_param* param) {
+    if (!is_valid(id, param)) return EINVAL;
+    if (const int error = open_manager(*id.at); error != 0) return error;
+    id.requested = std::make_unique<queued_event>();
+    const rdma_conn_param wanted = param != nullptr ? *param : initial_parameters();
+    return id.is_datagram() ? resolve_service(id, wanted) : connect(id, wanted);
+}
+
 NTSTATUS complete_connect(cm_id& id) {
     return drop_in::call_verb(id.at->device->fdo,
                               [&](IRP* irp) { CmCompleteConnect(id.connection, nullptr, 0, irp); })
@@ -98,6 +106,18 @@ void as_rejection(queued_event& event) {
 
 } // namespace
 
+// 0xFF is the most that the device has.
+bool is_valid(const cm_id& id, const rdma_conn_param* param) {
+    if (id.is_datagram()) return true;
+    if (param == nullptr) return id.qp != nullptr;
+    const ibv_device_attr& limits = id.at->device->limits;
+    const auto fits = [](std::uint8_t wanted, int limit) {
+        return wanted == 0xFF || wanted <= limit;
+    };
+    return fits(param->responder_resources, limits.max_qp_rd_atom) &&
+           fits(param->initiator_depth, limits.max_qp_init_rd_atom);
+}
+
 void finish_taken(queued_event& event) {
     cm_id& id = cm_id::of(event.id);
     if (event.event == RDMA_CM_EVENT_CONNECT_RESPONSE) finish_connect(id, event);
@@ -105,6 +125,7 @@ void finish_taken(queued_event& event) {
     if (event.event == RDMA_CM_EVENT_MULTICAST_JOIN) finish_join(event);
     if (event.event == RDMA_CM_EVENT_ESTABLISHED) id.is_established = true;
     if (event.event == RDMA_CM_EVENT_DISCONNECTED && !id.is_established) as_rejection(event);
+    if (event.event == RDMA_CM_EVENT_REJECTED && id.qp != nullptr) to_error(id); // flushes receives
 }
 
 // Timeouts have the kernel's events and numbers.
@@ -170,11 +191,10 @@ extern "C" {
 int irpverbs_rdma_connect(rdma_cm_id* shown, rdma_conn_param* param) {
     return guarded([&] {
         cm_id& id = cm_id::of(shown);
-        if (!id.has_path() || id.is_passive || id.connection != nullptr) return EINVAL;
-        if (const int error = open_manager(*id.at); error != 0) return error;
-        id.requested = std::make_unique<queued_event>();
-        const rdma_conn_param wanted = param != nullptr ? *param : initial_parameters();
-        return id.is_datagram() ? resolve_service(id, wanted) : connect(id, wanted);
+        if (!id.advance(progress::route_resolved, progress::connecting)) return EINVAL;
+        const int error = request(id, param);
+        if (error != 0) id.stage = progress::route_resolved;
+        return error;
     });
 }
 

@@ -51,16 +51,20 @@ using namespace irpverbs::rdmacm;
 
 extern "C" {
 
-// The queue pair's sends and receives are flushed at once, as by the library of rdma-core.
+// The queue pair's sends and receives are flushed at once, as by the library of rdma-core. An id
+// without a connection has no more to end, nor one that is being disconnected.
 int irpverbs_rdma_disconnect(rdma_cm_id* shown) {
     return guarded([&] {
         cm_id& id = cm_id::of(shown);
-        if (id.connection == nullptr) return EINVAL;
+        if (id.stage != progress::connecting) return EINVAL;
         if (id.qp != nullptr) to_error(id);
-        id.disconnected = std::make_unique<queued_event>();
-        const bool started =
-            id.disconnect.start([&](IRP* irp) { CmDisconnect(id.connection, nullptr, 0, irp); });
-        return started ? 0 : EINVAL;
+        if (id.connection == nullptr) return 0;
+        auto event = std::make_unique<queued_event>();
+        id.disconnect.start([&](IRP* irp) {
+            id.disconnected = std::move(event);
+            CmDisconnect(id.connection, nullptr, 0, irp);
+        });
+        return 0;
     });
 }
 

@@ -72,6 +72,7 @@ void listener::came(void* context, NTSTATUS status, ULONG_PTR information) {
     if (!NT_SUCCESS(status)) return;
     self.child_->bind_to(self.at);
     self.child_->is_passive = true;
+    self.child_->stage = progress::connecting;
     self.child_->context = self.owner.context;
     if (self.owner.is_datagram())
         self.take_datagram(information);
@@ -142,7 +143,7 @@ extern "C" {
 int irpverbs_rdma_listen(rdma_cm_id* shown, int backlog) {
     return guarded([&] {
         cm_id& id = cm_id::of(shown);
-        if (!id.listeners.empty() || id.is_passive) return EINVAL;
+        if (!id.advance(progress::none, progress::listening)) return EINVAL;
         if (!id.is_bound()) {
             if (const int error = bind(id, any_address(AF_INET)); error != 0) return error;
         }

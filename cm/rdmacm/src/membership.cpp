@@ -173,8 +173,7 @@ namespace {
 
 int join(cm_id& id, const sockaddr* address, std::uint8_t join_state, void* context) {
     const auto group = parse(address);
-    if (!group || (!group->is_any() && !group->is_multicast()))
-        return group ? EINVAL : EAFNOSUPPORT;
+    if (!group) return EAFNOSUPPORT;
     if (id.at == nullptr || !id.is_datagram()) return EINVAL;
     if (const int error = open_session(*id.at); error != 0) return error;
     auto& made = id.groups.emplace_back(std::make_unique<membership>(id, *group, context));

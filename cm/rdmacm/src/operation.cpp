@@ -15,7 +15,9 @@ bool operation::reserve(CCHAR stack_size) {
 NTSTATUS operation::completed(DEVICE_OBJECT*, IRP* irp, void* context) {
     operation& self = *static_cast<operation*>(context);
     EX_RUNDOWN_REF& owner = self.owner_;
-    self.ended_(self.context_, irp->IoStatus.Status, irp->IoStatus.Information);
+    const IO_STATUS_BLOCK result = irp->IoStatus;
+    self.in_progress_ = false; // the end may start it again
+    self.ended_(self.context_, result.Status, result.Information);
     ExReleaseRundownProtection(&owner);
     return STATUS_MORE_PROCESSING_REQUIRED;
 }

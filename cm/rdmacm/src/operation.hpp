@@ -4,6 +4,8 @@
 #include <dispatch/rundown.h>
 #include <irp/wdm.h>
 
+#include <atomic>
+
 namespace irpverbs::rdmacm {
 
 /// One IRP that is sent again and again, one at a time. It protects its owner against rundown while
@@ -22,10 +24,15 @@ public:
     /// Allocates the IRP. False: no memory.
     bool reserve(CCHAR stack_size);
 
-    /// Calls `verb(irp)`. False: the owner is being run down.
+    /// Calls `verb(irp)`. False: the operation is in progress, or the owner is being run down, and
+    /// nothing was called.
     template <class Verb>
     bool start(const Verb& verb) {
-        if (ExAcquireRundownProtection(&owner_) == FALSE) return false;
+        if (in_progress_.exchange(true)) return false;
+        if (ExAcquireRundownProtection(&owner_) == FALSE) {
+            in_progress_ = false;
+            return false;
+        }
         IoReuseIrp(irp_, STATUS_SUCCESS);
         IoSetCompletionRoutine(irp_, completed, this, TRUE, TRUE, TRUE);
         verb(irp_);
@@ -41,6 +48,7 @@ private:
     void* const context_;
     const end_function ended_;
     IRP* irp_ = nullptr;
+    std::atomic<bool> in_progress_{false};
 };
 
 } // namespace irpverbs::rdmacm

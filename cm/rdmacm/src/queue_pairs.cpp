@@ -91,21 +91,26 @@ void destroy_cqs(cm_id& id) {
     if (std::exchange(id.owns_send_cq, false)) destroy_cq(id.send_cq_channel, id.send_cq);
 }
 
+// The queues that the program has chosen neither for the queue pair nor for the id.
 int make_cqs(cm_id& id, ibv_qp_init_attr_ex& attr) {
-    if (attr.recv_cq == nullptr) {
-        if (id.recv_cq == nullptr) {
-            const int error = make_cq(id, attr.cap.max_recv_wr, id.recv_cq_channel, id.recv_cq);
-            if (error != 0) return error;
-            id.owns_recv_cq = true;
-        }
-        attr.recv_cq = id.recv_cq;
+    if (attr.recv_cq == nullptr && id.recv_cq == nullptr) {
+        const int error = make_cq(id, attr.cap.max_recv_wr, id.recv_cq_channel, id.recv_cq);
+        if (error != 0) return error;
+        id.owns_recv_cq = true;
     }
-    if (attr.send_cq != nullptr) return 0;
-    const int error = make_cq(id, attr.cap.max_send_wr, id.send_cq_channel, id.send_cq);
-    if (error != 0) return error;
-    id.owns_send_cq = true;
-    attr.send_cq = id.send_cq;
+    if (attr.send_cq == nullptr && id.send_cq == nullptr) {
+        const int error = make_cq(id, attr.cap.max_send_wr, id.send_cq_channel, id.send_cq);
+        if (error != 0) return error;
+        id.owns_send_cq = true;
+    }
+    if (attr.recv_cq == nullptr) attr.recv_cq = id.recv_cq;
+    if (attr.send_cq == nullptr) attr.send_cq = id.send_cq;
     return 0;
+}
+
+// An id has one queue for each direction, if it has any.
+bool contradicts(const ibv_cq* of_the_id, const ibv_cq* wanted) {
+    return of_the_id != nullptr && wanted != nullptr && of_the_id != wanted;
 }
 
 int create_qp(cm_id& id, ibv_qp_init_attr_ex& attr) {
@@ -114,7 +119,10 @@ int create_qp(cm_id& id, ibv_qp_init_attr_ex& attr) {
         attr.comp_mask |= IBV_QP_INIT_ATTR_PD;
         attr.pd = id.pd;
     }
-    if (attr.pd->context != id.verbs) return EINVAL;
+    if (attr.pd->context != id.verbs || contradicts(id.recv_cq, attr.recv_cq) ||
+        contradicts(id.send_cq, attr.send_cq))
+        return EINVAL;
+    if (attr.srq == nullptr) attr.srq = id.srq;
     int error = make_cqs(id, attr);
     if (error == 0) {
         id.qp = verbs_get_ctx(id.verbs)->create_qp_ex(id.verbs, &attr);

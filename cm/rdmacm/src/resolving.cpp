@@ -48,7 +48,8 @@ int bind_for(cm_id& id, const ip_endpoint& to) {
 // A group needs no path: joining it finds the way.
 int resolve_group(cm_id& id, const ip_endpoint& to) {
     id.set_destination(to);
-    id.emit(std::make_unique<queued_event>(), RDMA_CM_EVENT_ADDR_RESOLVED);
+    id.resolved = std::make_unique<queued_event>();
+    id.report_address();
     return 0;
 }
 
@@ -77,7 +78,7 @@ int resolve_on_ethernet(cm_id& id, const ip_endpoint& to, bool has_source) {
     const ib_gid_t address =
         names_itself(to, *id.at) ? identity_of(*id.at).own(to.family)->gid() : to.gid();
     if (!NT_SUCCESS(CmQueryEthernetPath(id.at->cm, &address, &id.path))) {
-        id.emit(std::move(id.resolved), RDMA_CM_EVENT_ADDR_ERROR, -EHOSTUNREACH);
+        id.report_no_address();
         return 0;
     }
     choose_source(id, has_source);
@@ -108,6 +109,13 @@ int resolve(cm_id& id, const ip_endpoint& to) {
     return started ? 0 : EINVAL;
 }
 
+int bind_and_resolve(cm_id& id, const std::optional<ip_endpoint>& from, const ip_endpoint& to) {
+    if (from && !id.is_bound()) {
+        if (const int error = bind(id, *from); error != 0) return error;
+    }
+    return resolve(id, to);
+}
+
 // The numbers of ibv_sa_path_rec are in network byte order.
 ibv_sa_path_rec as_libibverbs(const sa_path_record_t& from) {
     ibv_sa_path_rec made{};
@@ -133,11 +141,15 @@ ibv_sa_path_rec as_libibverbs(const sa_path_record_t& from) {
     return made;
 }
 
+// A group has no path.
 int show_route(cm_id& id) {
-    if (!id.has_path()) return EINVAL;
     auto event = std::make_unique<queued_event>();
     auto* const shown = static_cast<ibv_sa_path_rec*>(std::malloc(sizeof(ibv_sa_path_rec)));
     if (shown == nullptr) return ENOMEM;
+    if (!id.has_path() || !id.advance(progress::address_resolved, progress::route_resolved)) {
+        std::free(shown);
+        return EINVAL;
+    }
     *shown = as_libibverbs(id.path);
     std::free(std::exchange(id.route.path_rec, shown));
     id.route.num_paths = 1;
@@ -152,7 +164,7 @@ void cm_id::resolve_ended(void* context, NTSTATUS, ULONG_PTR) {
     const saa::detail::record_block& records = self.access.records;
     const bool found =
         self.access.status == IBMF_SUCCESS && records.length >= sizeof(sa_path_record_t);
-    if (!found) return self.emit(std::move(self.resolved), RDMA_CM_EVENT_ADDR_ERROR, -EHOSTUNREACH);
+    if (!found) return self.report_no_address();
     self.path = *static_cast<const sa_path_record_t*>(records.bytes.get());
     self.report_path();
 }
@@ -162,7 +174,18 @@ void cm_id::report_path() {
     way.sgid = verbs::as_libibverbs(path.SGID);
     way.dgid = verbs::as_libibverbs(path.DGID);
     way.pkey = htobe16(path.P_Key);
+    report_address();
+}
+
+void cm_id::report_address() {
+    stage = progress::address_resolved;
     emit(std::move(resolved), RDMA_CM_EVENT_ADDR_RESOLVED);
+}
+
+// The program may try again.
+void cm_id::report_no_address() {
+    stage = progress::none;
+    emit(std::move(resolved), RDMA_CM_EVENT_ADDR_ERROR, -EHOSTUNREACH);
 }
 
 } // namespace irpverbs::rdmacm
@@ -175,11 +198,11 @@ int irpverbs_rdma_resolve_addr(rdma_cm_id* shown, sockaddr* from, sockaddr* to, 
     return guarded([&] {
         cm_id& id = cm_id::of(shown);
         const auto destination = parse(to);
-        if (!destination || id.has_path()) return destination ? EINVAL : EAFNOSUPPORT;
-        if (const auto source = parse(from); source && !id.is_bound()) {
-            if (const int error = bind(id, *source); error != 0) return error;
-        }
-        return resolve(id, *destination);
+        if (!destination) return EAFNOSUPPORT;
+        if (!id.advance(progress::none, progress::resolving_address)) return EINVAL;
+        const int error = bind_and_resolve(id, parse(from), *destination);
+        if (error != 0) id.stage = progress::none;
+        return error;
     });
 }
 

@@ -8,7 +8,7 @@
 namespace irpverbs::hca_software {
 
 inline constexpr ULONG max_cqs = 1u << 16;
-inline constexpr ULONG max_cqes = 1u << 16;
+inline constexpr ULONG max_cqes = 1u << 22;
 
 NTSTATUS create_cq(HCA_CQ* cq, CI_UDATA* user_data, PIRP irp);
 NTSTATUS destroy_cq(HCA_CQ* cq, CI_UDATA* user_data, PIRP irp);
