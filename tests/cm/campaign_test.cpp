@@ -3,9 +3,8 @@
 // (verb_call checks it), no call hangs, and both managers forget all connections.
 //
 // IRPVERBS_SEEDS=100 cm_test --gtest_filter='CmCampaign.*' makes 10^5 runs.
-#include "cm_end.hpp"
+#include "campaign_world.hpp"
 
-#include <hca/software.h>
 #include <support/exhaustive_gtest.hpp>
 
 namespace {
@@ -13,20 +12,8 @@ namespace {
 using namespace irpverbs::testing;
 using irpverbs::dispatch::sim_machine;
 
-struct campaign_world {
-    explicit campaign_world(sim_machine& its_sim) : sim(its_sim) {}
-
-    std::uint64_t drawn(std::uint64_t below) { return sim.random() % below; }
-
-    void make_faulty() {
-        HCA_SOFTWARE_FAULTS faults{};
-        faults.LossOnceIn = 4;
-        faults.DuplicationOnceIn = 4;
-        faults.ReorderingOnceIn = 4;
-        faults.ReorderingTime = 200'000; // more than a retry
-        EXPECT_EQ(HcaSoftwareSetFaults(hcas.guid(0), 1, &faults), STATUS_SUCCESS);
-    }
-    void mend() { EXPECT_EQ(HcaSoftwareSetFaults(hcas.guid(0), 1, nullptr), STATUS_SUCCESS); }
+struct connecting_world : campaign_world {
+    using campaign_world::campaign_world;
 
     void be_client() {
         IB_QP* const qp = ends.one.make_qp();
@@ -46,7 +33,7 @@ struct campaign_world {
             return;
         }
         if (wanted.flags == 0 && link.complete() != STATUS_SUCCESS) return;
-        ++established;
+        ++succeeded;
         finish(link);
         EXPECT_EQ(cm_end::state(qp), ib_qp_state_t{IB_QPS_ERROR});
     }
@@ -90,22 +77,6 @@ struct campaign_world {
             << name_of(status);
         if (status == STATUS_SUCCESS) finish(link);
     }
-    static bool is_one_of(NTSTATUS status, std::initializer_list<NTSTATUS> all) {
-        return std::find(all.begin(), all.end(), status) != all.end();
-    }
-    void expect_all_forgotten() {
-        sim.end_delays();
-        mend();
-        let_pass_ms(300'000);
-        EXPECT_EQ(ends.first.counters().connections, 0u);
-        EXPECT_EQ(ends.second.counters().connections, 0u);
-    }
-
-    sim_machine& sim;
-    attached hcas;
-    two_ends ends{hcas};
-    std::atomic<bool> stop{false};
-    std::atomic<int> established{0};
 };
 
 TEST(CmCampaign, LossDuplicationReorderingAndCancels_EveryCallEndsAndNothingRemains) {
@@ -115,7 +86,7 @@ TEST(CmCampaign, LossDuplicationReorderingAndCancels_EveryCallEndsAndNothingRema
     options.machine.step_limit = 2'000'000;
     std::uint64_t established = 0;
     const auto seen = expect_explored(options, [&](sim_machine& sim) {
-        campaign_world world(sim);
+        connecting_world world(sim);
         open_listener listener(world.ends.second);
         world.make_faulty();
         sim.spawn("server", [&] { world.be_server(listener); });
@@ -125,7 +96,7 @@ TEST(CmCampaign, LossDuplicationReorderingAndCancels_EveryCallEndsAndNothingRema
             world.stop = true;
         });
         sim.run();
-        established += static_cast<std::uint64_t>(world.established.load());
+        established += static_cast<std::uint64_t>(world.succeeded.load());
         world.expect_all_forgotten();
     });
     EXPECT_GT(10 * established, 3 * seen.runs()) << "runs without connections test nothing";
