@@ -36,8 +36,8 @@ class ConnectedPrograms(TwoProcesses):
 
 class RdmacmUtils(ConnectedPrograms):
     def test_rping_checks_its_data(self):
-        for address in (SERVER, SERVERS_GID):
-            out, served = self.connect(("rping", "-s", "-v", "-V", "-C", "100"),
+        for address, served_at in ((SERVER, ()), (SERVERS_GID, ("-a", "::"))):
+            out, served = self.connect(("rping", "-s", *served_at, "-v", "-V", "-C", "100"),
                                        ("rping", "-c", "-a", address, "-v", "-V", "-C", "100"))
             self.assertIn("ping data: rdma-ping-99: ", out)
             self.assertIn("server ping data: rdma-ping-99: ", served)

@@ -69,6 +69,45 @@ TEST(RdmaConnections, ServiceOnAllAddresses_AcceptsOnEachPort) {
     }
 }
 
+// tgtd listens so.
+TEST(RdmaConnections, ServicesOfTwoFamilies_GetTheirOwnRequests) {
+    channel fours;
+    channel sixes;
+    int yes = 1;
+    const id four(fours);
+    EXPECT_EQ(four.bind(address("0.0.0.0", 4712)), 0);
+    EXPECT_EQ(rdma_listen(four, 0), 0);
+    const id six(sixes);
+    EXPECT_EQ(rdma_set_option(six, RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY, &yes, sizeof yes), 0);
+    EXPECT_EQ(six.bind(address("::", 4712)), 0);
+    EXPECT_EQ(rdma_listen(six, 0), 0);
+    const auto expect_request = [](const channel& at, const char* to) {
+        channel client;
+        const id active(client);
+        active.resolve(address(to, 4712));
+        active.create_qp();
+        EXPECT_EQ(rdma_connect(active, nullptr), 0);
+        const taken_event requested(at);
+        const id passive(requested->id);
+        EXPECT_EQ(text_of(rdma_get_local_addr(passive)), to);
+    };
+    expect_request(fours, first_host);
+    expect_request(sixes, "fe80::200:0:0:101"); // the GID of host1
+}
+
+TEST(RdmaConnections, ServiceOfAnyAddress_IsOfItsFamily) {
+    channel server;
+    channel client;
+    const id listener(server);
+    EXPECT_EQ(listener.bind(address("0.0.0.0", 4713)), 0);
+    EXPECT_EQ(rdma_listen(listener, 0), 0);
+    const id active(client);
+    active.resolve(address("fe80::200:0:0:101", 4713));
+    active.create_qp();
+    EXPECT_EQ(rdma_connect(active, nullptr), 0);
+    EXPECT_EQ(client.next(), "RDMA_CM_EVENT_REJECTED");
+}
+
 TEST(RdmaConnections, Rejection_ArrivesWithItsDataAndReason) {
     two_ids ends;
     const id passive(ends.request());
