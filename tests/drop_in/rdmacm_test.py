@@ -81,6 +81,12 @@ class RdmacmUtils(ConnectedPrograms):
         self.assertIn("rdma_client: end 0", out)
         self.assertIn("rdma_server: end 0", served)
 
+    def test_shared_receives_of_an_id(self):
+        """The client sends inline without having asked for room."""
+        out, served = self.connect(("rdma_xserver",), ("rdma_xclient", "-s", SERVER))
+        self.assertIn("rdma_xclient: end 0", out)
+        self.assertIn("rdma_xserver: end 0", served)
+
     def test_address_that_no_port_has_is_an_error(self):
         ended = run("rping", "-c", "-a", "198.18.99.99", "-C", "1", hca=self.daemon.host("host2"))
         self.assertIn("RDMA_CM_EVENT_ADDR_ERROR", ended.stdout)
