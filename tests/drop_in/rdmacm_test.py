@@ -36,8 +36,8 @@ class ConnectedPrograms(TwoProcesses):
 
 class RdmacmUtils(ConnectedPrograms):
     def test_rping_checks_its_data(self):
-        for address in (SERVER, SERVERS_GID):
-            out, served = self.connect(("rping", "-s", "-v", "-V", "-C", "100"),
+        for address, served_at in ((SERVER, ()), (SERVERS_GID, ("-a", "::"))):
+            out, served = self.connect(("rping", "-s", *served_at, "-v", "-V", "-C", "100"),
                                        ("rping", "-c", "-a", address, "-v", "-V", "-C", "100"))
             self.assertIn("ping data: rdma-ping-99: ", out)
             self.assertIn("server ping data: rdma-ping-99: ", served)
@@ -80,6 +80,12 @@ class RdmacmUtils(ConnectedPrograms):
         out, served = self.connect(("rdma_server",), ("rdma_client", "-s", SERVER))
         self.assertIn("rdma_client: end 0", out)
         self.assertIn("rdma_server: end 0", served)
+
+    def test_shared_receives_of_an_id(self):
+        """The client sends inline without having asked for room."""
+        out, served = self.connect(("rdma_xserver",), ("rdma_xclient", "-s", SERVER))
+        self.assertIn("rdma_xclient: end 0", out)
+        self.assertIn("rdma_xserver: end 0", served)
 
     def test_address_that_no_port_has_is_an_error(self):
         ended = run("rping", "-c", "-a", "198.18.99.99", "-C", "1", hca=self.daemon.host("host2"))

@@ -49,6 +49,7 @@ TEST(RdmaBinding, NumberInUse_OnlyForOtherAddressesAndSpaces) {
     EXPECT_EQ(again.bind(address(first_host, 77)), -1);
     EXPECT_EQ(errno, EADDRINUSE);
     EXPECT_EQ(again.bind(address("0.0.0.0", 77)), -1);
+    EXPECT_EQ(errno, EADDRNOTAVAIL);
     EXPECT_EQ(again.bind(address(second_host, 77)), 0);
     const id datagrams(events, RDMA_PS_UDP);
     EXPECT_EQ(datagrams.bind(address(first_host, 77)), 0);
@@ -64,6 +65,19 @@ TEST(RdmaBinding, ReuseOfAddresses_AllowsTheSameNumber) {
                   0);
     EXPECT_EQ(first.bind(address(first_host, 78)), 0);
     EXPECT_EQ(second.bind(address(first_host, 78)), 0);
+}
+
+TEST(RdmaBinding, FamiliesOfAnyAddress_ShareANumberWhenEachIsAlone) {
+    channel events;
+    int yes = 1;
+    const id four(events);
+    EXPECT_EQ(four.bind(address("0.0.0.0", 80)), 0);
+    const id both(events);
+    EXPECT_EQ(both.bind(address("::", 80)), -1) << "it includes the other family";
+    EXPECT_EQ(errno, EADDRNOTAVAIL);
+    const id six(events);
+    EXPECT_EQ(rdma_set_option(six, RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY, &yes, sizeof yes), 0);
+    EXPECT_EQ(six.bind(address("::", 80)), 0);
 }
 
 TEST(RdmaBinding, DestroyedId_FreesItsNumber) {

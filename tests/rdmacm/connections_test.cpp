@@ -52,21 +52,55 @@ TEST(RdmaConnections, AddressIsAGid_ConnectionIsMade) {
     EXPECT_EQ(text_of(rdma_get_local_addr(passive)), gid);
 }
 
+// Connects to a service: its request arrives at the channel, with the address as its own.
+void expect_request(const channel& at, const address& to) {
+    channel client;
+    const id active(client);
+    active.resolve(to);
+    active.create_qp();
+    EXPECT_EQ(rdma_connect(active, nullptr), 0);
+    const taken_event requested(at);
+    const id passive(requested->id);
+    address expected = to;
+    EXPECT_EQ(text_of(rdma_get_local_addr(passive)), text_of(expected));
+}
+
 TEST(RdmaConnections, ServiceOnAllAddresses_AcceptsOnEachPort) {
     channel server;
     const id listener(server);
     EXPECT_EQ(listener.bind(address("0.0.0.0", 4711)), 0);
     EXPECT_EQ(rdma_listen(listener, 0), 0);
-    for (const char* each : {first_host, second_host, "127.0.0.1"}) {
-        channel client;
-        const id active(client);
-        active.resolve(address(each, 4711));
-        active.create_qp();
-        EXPECT_EQ(rdma_connect(active, nullptr), 0);
-        const taken_event requested(server);
-        const id passive(requested->id);
-        EXPECT_EQ(text_of(rdma_get_local_addr(passive)), each);
-    }
+    for (const char* each : {first_host, second_host, "127.0.0.1"})
+        expect_request(server, address(each, 4711));
+}
+
+// tgtd listens so.
+TEST(RdmaConnections, ServicesOfTwoFamilies_GetTheirOwnRequests) {
+    channel fours;
+    channel sixes;
+    int yes = 1;
+    const id four(fours);
+    EXPECT_EQ(four.bind(address("0.0.0.0", 4712)), 0);
+    EXPECT_EQ(rdma_listen(four, 0), 0);
+    const id six(sixes);
+    EXPECT_EQ(rdma_set_option(six, RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY, &yes, sizeof yes), 0);
+    EXPECT_EQ(six.bind(address("::", 4712)), 0);
+    EXPECT_EQ(rdma_listen(six, 0), 0);
+    expect_request(fours, address(first_host, 4712));
+    expect_request(sixes, address("fe80::200:0:0:101", 4712)); // the GID of host1
+}
+
+TEST(RdmaConnections, ServiceOfAnyAddress_IsOfItsFamily) {
+    channel server;
+    channel client;
+    const id listener(server);
+    EXPECT_EQ(listener.bind(address("0.0.0.0", 4713)), 0);
+    EXPECT_EQ(rdma_listen(listener, 0), 0);
+    const id active(client);
+    active.resolve(address("fe80::200:0:0:101", 4713));
+    active.create_qp();
+    EXPECT_EQ(rdma_connect(active, nullptr), 0);
+    EXPECT_EQ(client.next(), "RDMA_CM_EVENT_REJECTED");
 }
 
 TEST(RdmaConnections, Rejection_ArrivesWithItsDataAndReason) {

@@ -26,18 +26,23 @@ port_numbers& all_port_numbers() {
     return *only;
 }
 
-bool overlap(const cm_id& one, const cm_id& other) {
-    if (one.reuses_address && other.reuses_address) return false;
+// Whether one may have the number of the other. Returns an errno value; they are the kernel's.
+int compare(const cm_id& one, const cm_id& other) {
+    if (one.reuses_address && other.reuses_address) return 0;
     const ip_endpoint first = one.source();
     const ip_endpoint second = other.source();
-    return first.is_any() || second.is_any() || first.same_address(second);
+    if (first.family != second.family && one.is_of_one_family() && other.is_of_one_family())
+        return 0;
+    if (first.is_any() || second.is_any()) return EADDRNOTAVAIL;
+    return first.same_address(second) ? EADDRINUSE : 0;
 }
 
-bool is_free(const port_numbers& all, const cm_id& id, std::uint16_t number) {
+// Returns an errno value.
+int check_free(const port_numbers& all, const cm_id& id, std::uint16_t number) {
     const auto [begin, end] = all.used.equal_range({id.ps, number});
     for (auto each = begin; each != end; ++each)
-        if (overlap(id, *each->second)) return false;
-    return true;
+        if (const int error = compare(id, *each->second); error != 0) return error;
+    return 0;
 }
 
 std::uint16_t next_ephemeral(port_numbers& all) {
@@ -54,10 +59,11 @@ int reserve_port(cm_id& id, std::uint16_t wanted) {
     if (number == 0) {
         for (unsigned tries = 0x10000 - port_numbers::first_ephemeral; tries != 0; --tries) {
             number = next_ephemeral(all);
-            if (is_free(all, id, number)) break;
+            if (check_free(all, id, number) == 0) break;
         }
     }
-    if (!is_free(all, id, number)) return wanted == 0 ? EADDRNOTAVAIL : EADDRINUSE;
+    if (const int error = check_free(all, id, number); error != 0)
+        return wanted == 0 ? EADDRNOTAVAIL : error;
     all.used.emplace(std::pair(static_cast<int>(id.ps), number), &id);
     id.reserved_port = number;
     return 0;
@@ -163,8 +169,10 @@ int set_option(cm_id& id, int name, const void* value, std::size_t size) {
         error = read_option(value, size, number);
         id.reuses_address = number != 0;
         return error;
-    case RDMA_OPTION_ID_AFONLY: // a listener is of one family
-        return read_option(value, size, number);
+    case RDMA_OPTION_ID_AFONLY:
+        error = read_option(value, size, number);
+        if (error == 0) id.family_only = number != 0;
+        return error;
     case RDMA_OPTION_ID_ACK_TIMEOUT:
         error = read_option(value, size, byte);
         if (error == 0 && byte > 31) error = EINVAL;

@@ -82,6 +82,9 @@ struct cm_id : rdma_cm_id {
     ip_endpoint source() const { return *parse(&route.addr.src_addr); }
     ip_endpoint destination() const { return *parse(&route.addr.dst_addr); }
     bool has_path() const { return path.Mtu != 0; }
+    /// Whether "any address" is any of its own family. As in the kernel, where IPV6_V6ONLY is not
+    /// the rule.
+    bool is_of_one_family() const { return family_only.value_or(source().family == AF_INET); }
     bool is_bound() const { return route.addr.src_addr.sa_family != AF_UNSPEC; }
 
     /// The id has its path: reports RDMA_CM_EVENT_ADDR_RESOLVED.
@@ -103,6 +106,7 @@ struct cm_id : rdma_cm_id {
     local_port* at = nullptr;                   // null: not bound to a device
     std::uint16_t reserved_port = 0;            // 0: none
     bool reuses_address = false;
+    std::optional<bool> family_only; // RDMA_OPTION_ID_AFONLY
     std::atomic<progress> stage{progress::none};
     std::uint8_t type_of_service = 0;
     std::optional<std::uint8_t> ack_timeout; // for the queue pair

@@ -13,7 +13,8 @@ namespace irpverbs::rdmacm {
 namespace {
 
 constexpr ULONG least_backlog = 128;
-// The destination's place in the private data of a request: IBA annex A11.
+// Places in the private data of a request: IBA annex A11.
+constexpr UCHAR version_offset = 1;
 constexpr UCHAR destination_offset = 20;
 
 int error_of_listen(NTSTATUS status) {
@@ -31,6 +32,12 @@ int listener::open(int backlog) {
     wanted.backlog = std::max(static_cast<ULONG>(std::max(backlog, 0)), least_backlog);
     if (owner.is_datagram()) wanted.flags = IB_CM_LISTEN_DATAGRAMS;
     const ib_cm_ip_t own = wire_addresses(owner.source(), owner.source());
+    const auto version = static_cast<UCHAR>(own.ip_version << 4);
+    if (owner.source().is_any() && owner.is_of_one_family()) {
+        wanted.compare_offset = version_offset;
+        wanted.compare_length = sizeof(version);
+        wanted.p_compare = &version;
+    }
     if (!owner.source().is_any()) {
         wanted.compare_offset = destination_offset;
         wanted.compare_length = sizeof(own.dst);
