@@ -110,10 +110,10 @@ TEST(Drive, ReturnedBytesThatTheDriverNeverSet_AreCounted) {
         << how.out;
 }
 
-TEST(Drive, FunctionThatIsNowhereDefined_FailsTheRunThatCallsIt) {
+TEST(Drive, UndefinedFunction_FailsTheRunThatCallsIt) {
     const ended how = run({DRIVER_THAT_CALLS_NOTHING, LEAVING_SCRIPT});
     EXPECT_EQ(how.status, 1);
-    EXPECT_TRUE(has(how.out, "undefined symbol: NowhereDefined")) << how.out << how.err;
+    EXPECT_TRUE(has(how.out, "undefined symbol: UndefinedFunction")) << how.out << how.err;
 }
 
 TEST(Drive, Report_GoesToTheNamedFile) {
