@@ -44,10 +44,16 @@ std::uintptr_t end_of_read_only(const dl_phdr_info& info) {
     return 0;
 }
 
+// A driver may name functions that the library only declares. Lazy binding ends a run that calls
+// one; it costs time in each run, whose variables are reset with the addresses that it found.
+void* open_module(const std::string& path) {
+    void* const whole = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    return whole != nullptr ? whole : dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL);
+}
+
 } // namespace
 
-driver_module::driver_module(const std::string& path)
-    : handle_(dlopen(absolute(path).c_str(), RTLD_NOW | RTLD_LOCAL)) {
+driver_module::driver_module(const std::string& path) : handle_(open_module(absolute(path))) {
     if (handle_ == nullptr) throw std::runtime_error(dlerror());
     void* const found = dlsym(handle_, "DriverEntry");
     if (found == nullptr) {

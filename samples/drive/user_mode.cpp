@@ -19,7 +19,7 @@ using irpverbs::irp::pnp_device;
 constexpr std::int64_t ticks_of_ms = 10'000;
 constexpr std::int64_t patience = 60'000 * ticks_of_ms;
 constexpr std::size_t least_unset = 8;
-constexpr int unload_attempts = 1000; // one a ms
+constexpr ULONG longest_pause = 1 << 16; // ms
 
 std::string name_of(NTSTATUS status) {
     const char* name = NtStatusName(status);
@@ -106,7 +106,7 @@ private:
         machine_.end_delays();
         perform(script_.teardown);
         close_files();
-        device_.reset();
+        remove_device();
         unload();
     }
 
@@ -251,13 +251,27 @@ private:
     }
 
     // A request that has just completed may still hold its file.
+    template <class Action>
+    static NTSTATUS repeat_while_busy(Action action) {
+        NTSTATUS status = action();
+        for (ULONG ms = 1; ms < longest_pause && status == STATUS_DEVICE_BUSY; ms *= 2) {
+            pause(ms);
+            status = action();
+        }
+        return status;
+    }
+
+    void remove_device() {
+        if (!device_) return;
+        device_->surprise_removal();
+        repeat_while_busy([this] { return device_->remove(); });
+        device_.reset();
+    }
+
     void unload() {
         if (driver_->DriverUnload == nullptr) return;
-        NTSTATUS status = irpverbs::irp::unload_driver(driver_);
-        for (int i = 0; i < unload_attempts && status == STATUS_DEVICE_BUSY; ++i) {
-            pause(1);
-            status = irpverbs::irp::unload_driver(driver_);
-        }
+        const NTSTATUS status =
+            repeat_while_busy([this] { return irpverbs::irp::unload_driver(driver_); });
         unloaded_ = NT_SUCCESS(status);
         if (!unloaded_) fail("the driver was not unloaded: " + name_of(status));
     }

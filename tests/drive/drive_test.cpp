@@ -110,6 +110,12 @@ TEST(Drive, ReturnedBytesThatTheDriverNeverSet_AreCounted) {
         << how.out;
 }
 
+TEST(Drive, UndefinedFunction_FailsTheRunThatCallsIt) {
+    const ended how = run({DRIVER_THAT_CALLS_NOTHING, LEAVING_SCRIPT});
+    EXPECT_EQ(how.status, 1);
+    EXPECT_TRUE(has(how.out, "undefined symbol: UndefinedFunction")) << how.out << how.err;
+}
+
 TEST(Drive, Report_GoesToTheNamedFile) {
     const std::string path = ::testing::TempDir() + "drive_report.xml";
     const ended how =

@@ -1,6 +1,7 @@
 /* A driver with a thread and a symbolic link. With LEAVES_A_THREAD it is unloaded when the thread
    is about to end, not when it has ended; with LEAVES_A_LINK its link stays; with LEAVES_BYTES it
-   returns more bytes of a read than it sets. */
+   returns more bytes of a read than it sets; with CALLS_NOTHING its read calls a function that is
+   not defined. */
 #include <irp/wdm.h>
 
 static WCHAR Path[] = u"\\Device\\Leaving", LinkPath[] = u"\\DosDevices\\Leaving";
@@ -23,6 +24,10 @@ static NTSTATUS Succeed(PDEVICE_OBJECT DeviceObject, PIRP Irp) {
 
 static NTSTATUS Read(PDEVICE_OBJECT DeviceObject, PIRP Irp) {
     UNREFERENCED_PARAMETER(DeviceObject);
+#ifdef CALLS_NOTHING
+    extern void UndefinedFunction(void);
+    UndefinedFunction();
+#endif
     *(UCHAR*)Irp->AssociatedIrp.SystemBuffer = 1;
     Irp->IoStatus.Status = STATUS_SUCCESS;
 #ifdef LEAVES_BYTES

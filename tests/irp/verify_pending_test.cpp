@@ -4,6 +4,8 @@
 #include <support/exhaustive_gtest.hpp>
 #include <support/reference_drivers.hpp>
 
+#include <malloc.h>
+
 namespace {
 
 using namespace irpverbs::testing;
@@ -154,6 +156,21 @@ std::vector<reported_finding> complete_and_pend(const char* options) {
         });
         request(1).send(driver);
     });
+}
+
+// The mark is made in the location of the originator, which lies behind the others.
+TEST(MarkIrpPending, MarkAfterCompletion_StaysInTheIrpsMemory) {
+    std::size_t room = 0;
+    std::size_t end = 0;
+    found_in([&](sim_machine&) {
+        IRP* irp = IoAllocateIrp(1, FALSE);
+        room = malloc_usable_size(irp);
+        end = static_cast<std::size_t>(
+            reinterpret_cast<const char*>(IoGetCurrentIrpStackLocation(irp) + 1) -
+            reinterpret_cast<const char*>(irp));
+        IoFreeIrp(irp);
+    });
+    EXPECT_LE(end, room);
 }
 
 TEST(PendedCompletedRequest, Broken_IsReported) {

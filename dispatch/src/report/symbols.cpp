@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <dlfcn.h>
+#include <memory>
 #include <mutex>
 #include <unordered_map>
 
@@ -77,7 +78,12 @@ std::string look_up(void* address) { return place_in_module(address); }
 std::string describe_address(void* address) {
     static std::mutex lock;
     static std::unordered_map<void*, std::string> known;
+    // The report of a fatal signal that came in here, under the lock.
+    static thread_local bool inside = false;
+    if (inside) return place_in_module(address);
     const std::lock_guard guard(lock);
+    inside = true;
+    const std::unique_ptr<bool, void (*)(bool*)> leave(&inside, [](bool* flag) { *flag = false; });
     std::string& text = known[address];
     if (text.empty()) text = look_up(address);
     return text;

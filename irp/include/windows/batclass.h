@@ -6,6 +6,7 @@
 #include <windows/wdk/wdm.h>
 #include <windows/wdk/wmi.h>
 
+#define BCLASSAPI
 #define BATTERY_CLASS_MAJOR_VERSION 0x0001
 #define BATTERY_CLASS_MINOR_VERSION 0x0000
 #define BATTERY_TAG_INVALID 0
@@ -55,6 +56,18 @@ typedef struct _BATTERY_INFORMATION {
     ULONG CriticalBias;
     ULONG CycleCount;
 } BATTERY_INFORMATION, *PBATTERY_INFORMATION;
+typedef struct _BATTERY_QUERY_INFORMATION {
+    ULONG BatteryTag;
+    BATTERY_QUERY_INFORMATION_LEVEL InformationLevel;
+    LONG AtRate; /* mW */
+} BATTERY_QUERY_INFORMATION, *PBATTERY_QUERY_INFORMATION;
+typedef struct _BATTERY_WAIT_STATUS {
+    ULONG BatteryTag;
+    ULONG Timeout; /* ms */
+    ULONG PowerState;
+    ULONG LowCapacity;
+    ULONG HighCapacity;
+} BATTERY_WAIT_STATUS, *PBATTERY_WAIT_STATUS;
 typedef struct _BATTERY_STATUS {
     ULONG PowerState;
     ULONG Capacity;

@@ -14,6 +14,19 @@
 #include <windows/wdk/prefix_tables.h>
 #include <windows/wdk/wdm.h>
 
+#ifndef FlagOn
+#define FlagOn(flags, bits) ((flags) & (bits))
+#endif
+#ifndef BooleanFlagOn
+#define BooleanFlagOn(flags, bits) ((BOOLEAN)(((flags) & (bits)) != 0))
+#endif
+#ifndef SetFlag
+#define SetFlag(flags, bits) ((flags) |= (bits))
+#endif
+#ifndef ClearFlag
+#define ClearFlag(flags, bits) ((flags) &= ~(bits))
+#endif
+
 typedef enum _MMFLUSH_TYPE { MmFlushForDelete, MmFlushForWrite } MMFLUSH_TYPE;
 typedef union _FILE_SEGMENT_ELEMENT {
     PVOID Buffer;

@@ -16,6 +16,7 @@
 #include <windows/wdk/kernel.h>
 #include <windows/wdk/memory.h>
 #include <windows/wdk/objects.h>
+#include <windows/wdk/pci.h>
 #include <windows/wdk/pnp.h>
 #include <windows/wdk/power.h>
 #include <windows/wdk/processes.h>
