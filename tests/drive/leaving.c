@@ -2,6 +2,7 @@
    is about to end, not when it has ended; with LEAVES_A_LINK its link stays; with LEAVES_BYTES it
    returns more bytes of a read than it sets; with CALLS_NOTHING its read calls a function that is
    not defined. */
+#include <irp/file.h>
 #include <irp/wdm.h>
 
 static WCHAR Path[] = u"\\Device\\Leaving", LinkPath[] = u"\\DosDevices\\Leaving";
