@@ -9,9 +9,8 @@
 namespace canary {
 
 /// The evidence that must show a defect: the outcome of the run, a rule of the verifier, or an
-/// access to freed memory that the address sanitizer reports. verifier_or_sanitizer is a rule of
-/// the verifier, except under the sanitizer, which stops the program first.
-enum class found_by { outcome, verifier, sanitizer, verifier_or_sanitizer };
+/// access to freed memory that the address sanitizer reports.
+enum class found_by { outcome, verifier, sanitizer };
 
 struct defect {
     const char* name;

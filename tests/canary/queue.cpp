@@ -327,7 +327,7 @@ const std::vector<defect>& queue_defects() {
          {"IrpCancelField"}},
         {"marks_after_it_is_out",
          "openzfsonwindows/ZFSin#199",
-         found_by::verifier_or_sanitizer,
+         found_by::verifier,
          marks_after_it_is_out,
          {"MarkingInterlockedQueuedIrps"}},
         {"completes_the_cancelled_under_its_lock",

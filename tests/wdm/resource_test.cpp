@@ -124,10 +124,10 @@ TEST(ResourceSchedules, SharedHolderThatWantsMore_Hangs) {
     explore_options how;
     how.exhaustive_runs = 1000;
     how.random_runs = how.pct_runs = 0;
+    ERESOURCE resource{};
     const explore_summary found =
-        irpverbs::irp::explore(how, [](sim_machine& machine) -> std::optional<std::string> {
-            ERESOURCE resource;
-            ExInitializeResourceLite(&resource);
+        irpverbs::irp::explore(how, [&](sim_machine& machine) -> std::optional<std::string> {
+            ExReinitializeResourceLite(&resource);
             for (const char* name : {"one", "other"})
                 machine.spawn(name, [&] {
                     ExEnterCriticalRegionAndAcquireResourceShared(&resource);
@@ -136,6 +136,7 @@ TEST(ResourceSchedules, SharedHolderThatWantsMore_Hangs) {
             machine.run();
             return std::nullopt;
         });
+    ExDeleteResourceLite(&resource);
     ASSERT_TRUE(found.failure);
     EXPECT_NE(found.failure->what.find("hung"), std::string::npos) << found.failure->what;
 }

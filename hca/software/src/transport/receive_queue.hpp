@@ -41,7 +41,7 @@ public:
     const slot& oldest() const { return slots_[oldest_ & mask_]; }
     segments oldest_segments() const {
         const slot& from = oldest();
-        if (from.segment_count == 1) return {&from.only, 1};
+        if (from.segment_count <= 1) return {&from.only, from.segment_count};
         return {segments_at(oldest_ & mask_), from.segment_count};
     }
     void drop_oldest() { ++oldest_; }
@@ -78,7 +78,7 @@ inline void receive_queue::add(ULONGLONG wr_id, segments list) {
     to.segment_count = static_cast<ULONG>(list.size());
     if (list.size() == 1) [[likely]]
         to.only = list.front();
-    else
+    else if (!list.empty())
         std::ranges::copy(list, segments_at(end_ & mask_));
     ++end_;
 }
