@@ -19,10 +19,6 @@ class PingPong(TwoProcesses):
     def test_connections(self):
         self.ping("-p", "verbs", "-e", "msg")
 
-    def test_messages_without_connections(self):
-        """A completion queue of ofi_rxm has 98,304 entries."""
-        self.ping("-p", "verbs;ofi_rxm", "-e", "rdm", "-m", "tagged")
-
     def test_datagrams(self):
         self.ping("-p", "verbs", "-e", "dgram", "-d", "irpverbs0-dgram")
 
