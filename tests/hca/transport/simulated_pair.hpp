@@ -227,8 +227,9 @@ private:
             to.engine->refuse_migration();
     }
 
-    // So a request and its response never fail as often as a requester tries.
-    static constexpr unsigned most_failures = 3;
+    // So a request and its response never fail as often as a requester tries, also if packets that
+    // overtake each other cost tries.
+    static constexpr unsigned most_failures = 2;
     std::map<std::pair<unsigned, ULONG>, unsigned> failures_; // by the sender and the packet number
     std::map<std::pair<machine_time, std::uint64_t>, std::function<void()>> events_;
     std::uint64_t order_ = 0;
