@@ -1,6 +1,7 @@
 // The C++ wrappers over a faulty cable: a client connects by one co_await with a deadline, a server
 // accepts, rejects or drops what listener.next() returns. Each operation ends, the handles close
 // what they hold, and both managers forget all connections.
+#include "async_host.hpp"
 #include "campaign_world.hpp"
 
 #include <support/coroutines.hpp>
@@ -26,24 +27,7 @@ const auto as_result = asio::as_tuple(asio::use_awaitable);
 struct coroutine_world : campaign_world {
     using campaign_world::campaign_world;
 
-    struct host {
-        ci::channel_adapter ca;
-        ci::protection_domain pd;
-        ci::completion_queue cq;
-        cm::manager cm;
-
-        asio::awaitable<void> open(ib_guid_t guid) {
-            ca = co_await ci::open_ca(HcaFromGuid(guid));
-            pd = co_await ci::allocate_pd(ca);
-            cq = co_await ci::create_cq(ca, 16);
-            cm = co_await cm::open(ca, 1, IB_CM_OPEN_WITHOUT_SA);
-        }
-        asio::awaitable<ci::queue_pair> make_qp() const {
-            return ci::create_qp(pd, cq, cq, small_qp(nullptr), asio::use_awaitable);
-        }
-    };
-
-    asio::awaitable<void> connect(const host& client) {
+    asio::awaitable<void> connect(const async_host& client) {
         cm::connect_options wanted(service, ends.two.gid());
         wanted.path = ends.one.path_to(ends.two);
         wanted.max_cm_retries = 3;
@@ -57,7 +41,7 @@ struct coroutine_world : campaign_world {
         if (drawn(2) == 0) co_await cm::disconnect(made.link, "bye", as_result);
     }
 
-    asio::awaitable<void> serve(const host& server, cm::listener& listener) {
+    asio::awaitable<void> serve(const async_host& server, cm::listener& listener) {
         for (;;) {
             cm::incoming request = co_await listener.next();
             if (drawn(6) == 0) continue; // dropped, which rejects it
@@ -72,8 +56,8 @@ struct coroutine_world : campaign_world {
     }
 
     asio::awaitable<void> play() {
-        host client;
-        host server;
+        async_host client;
+        async_host server;
         co_await client.open(hcas.guid(0));
         co_await server.open(hcas.guid(1));
         cm::listener listener = co_await cm::listen(server.cm, service);

@@ -1,5 +1,5 @@
 // The C++ wrappers: handles, and a connection in coroutines.
-#include "cm_end.hpp"
+#include "async_host.hpp"
 
 #include <support/both_machines.hpp>
 #include <support/coroutines.hpp>
@@ -19,19 +19,12 @@ using namespace std::chrono_literals;
 using namespace boost::asio::experimental::awaitable_operators;
 namespace asio = boost::asio;
 
-struct async_end {
-    ci::channel_adapter ca;
-    ci::protection_domain pd;
-    ci::completion_queue cq;
+struct async_end : async_host {
     ci::queue_pair qp;
-    cm::manager cm;
 
     asio::awaitable<void> open(ib_guid_t guid) {
-        ca = co_await ci::open_ca(HcaFromGuid(guid));
-        pd = co_await ci::allocate_pd(ca);
-        cq = co_await ci::create_cq(ca, 16);
-        qp = co_await ci::create_qp(pd, cq, cq, small_qp(nullptr));
-        cm = co_await cm::open(ca, 1, IB_CM_OPEN_WITHOUT_SA);
+        co_await async_host::open(guid);
+        qp = co_await make_qp();
     }
 };
 

@@ -1,5 +1,5 @@
-// What ERESOURCE and push locks share: a thread enters when its turn has come, and waits until
-// then.
+// The turns of readers and writers, for ERESOURCE and push locks: a thread enters when its turn has
+// come, and waits until then.
 #ifndef IRPVERBS_IRP_SRC_WINDOWS_READ_WRITE_HPP
 #define IRPVERBS_IRP_SRC_WINDOWS_READ_WRITE_HPP
 

@@ -10,13 +10,15 @@ namespace irpverbs::dispatch::detail {
 class spin_guard_at_dispatch {
 public:
     spin_guard_at_dispatch(const spin_guard& outer, KSPIN_LOCK& lock)
-        : lock_(lock), outer_(outer.level()) {
+        : lock_(lock), how_(outer.level()) {
         KSPIN_LOCK free = 0;
-        if (!is_inline() || !try_acquire(outer.self(), lock, free)) [[unlikely]]
+        if (is_by_function() || !try_acquire(outer.self(), lock, free)) [[unlikely]] {
             KeAcquireSpinLockAtDpcLevel(&lock);
+            how_ |= acquired_by_function;
+        }
     }
     ~spin_guard_at_dispatch() noexcept(false) {
-        if (!is_inline()) [[unlikely]]
+        if (is_by_function()) [[unlikely]]
             KeReleaseSpinLockFromDpcLevel(&lock_);
         else
             __atomic_store_n(&lock_, 0, __ATOMIC_RELEASE);
@@ -25,10 +27,10 @@ public:
     spin_guard_at_dispatch& operator=(const spin_guard_at_dispatch&) = delete;
 
 private:
-    bool is_inline() const { return outer_ < acquired_by_function; }
+    bool is_by_function() const { return how_ >= acquired_by_function; }
 
     KSPIN_LOCK& lock_;
-    const KIRQL outer_;
+    KIRQL how_; // as spin_guard::level()
 };
 
 } // namespace irpverbs::dispatch::detail

@@ -64,6 +64,16 @@ inline ULONG packets_of(ULONG length, ULONG mtu) {
     return length == 0 ? 1 : ((length - 1) >> std::countr_zero(mtu)) + 1;
 }
 
+/// The completion of a work request of the queue pair `number` that succeeded.
+inline IB_WC completion_entry(ULONGLONG wr_id, IB_WC_OPCODE opcode, ULONG length, ib_qpn_t number) {
+    IB_WC entry{};
+    entry.WrId = wr_id;
+    entry.Opcode = opcode;
+    entry.ByteCount = length;
+    entry.QpNumber = number;
+    return entry;
+}
+
 inline position position_of(bool is_first, bool is_last) {
     return static_cast<position>((is_first ? first : 0) | (is_last ? last : 0));
 }

@@ -164,12 +164,8 @@ inline void requester::complete(IB_WC_STATUS status, ULONGLONG wr_id, ib_wr_type
 
 inline IB_WC requester::completion_of(IB_WC_STATUS status, ULONGLONG wr_id, ib_wr_type_t type,
                                       ULONG length) const {
-    IB_WC entry{};
-    entry.WrId = wr_id;
+    IB_WC entry = completion_entry(wr_id, opcode_of_completion(type), length, shared_.attr.num);
     entry.Status = status;
-    entry.Opcode = opcode_of_completion(type);
-    entry.ByteCount = length;
-    entry.QpNumber = shared_.attr.num;
     return entry;
 }
 

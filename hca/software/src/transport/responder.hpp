@@ -192,12 +192,9 @@ inline memory_access& responder::remote_memory() const {
 }
 
 inline IB_WC responder::completion_of(ULONGLONG wr_id, operation what, ULONG length) const {
-    IB_WC entry{};
-    entry.WrId = wr_id;
-    entry.Opcode =
+    const IB_WC_OPCODE opcode =
         what == operation::write ? IB_WC_RECEIVE_RDMA_WRITE_WITH_IMMEDIATE : IB_WC_RECEIVE;
-    entry.ByteCount = length;
-    entry.QpNumber = shared_.attr.num;
+    IB_WC entry = completion_entry(wr_id, opcode, length, shared_.attr.num);
     entry.SourceQp = shared_.attr.dest_num;
     return entry;
 }

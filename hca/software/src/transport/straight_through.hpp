@@ -33,14 +33,15 @@ public:
 
     queue_pair& engine() const { return engine_; }
     memory_access& memory() const { return memory_; }
-    /// Completes with the entry that `make` returns; of a receive it may be solicited. An end of a
-    /// certain type may call it more than once, to make the entry in its place.
+    /// Completes with the entry that `make` returns. An end of a certain type may call it more than
+    /// once, to make the entry in its place, and then needs to know first whether a receive's is
+    /// solicited.
     template <class Make>
     void complete_send_by(const Make& make) const {
         owner_.complete_send(make());
     }
     template <class Make>
-    void complete_receive_by(bool, const Make& make) const {
+    void complete_receive_by(bool /*solicited*/, const Make& make) const {
         owner_.complete_receive(make());
     }
 
@@ -111,12 +112,7 @@ private:
         ++passed_.messages;
         if (is_option(what, IB_SEND_OPT_SIGNALED) || from_.terms().signals_all)
             from_.complete_send_by([&] {
-                IB_WC entry{};
-                entry.WrId = what.wr_id;
-                entry.Opcode = opcode;
-                entry.ByteCount = length;
-                entry.QpNumber = from_.terms().from_number;
-                return entry;
+                return completion_entry(what.wr_id, opcode, length, from_.terms().from_number);
             });
         return true;
     }
@@ -295,11 +291,7 @@ private:
     }
 
     IB_WC received(ULONGLONG wr_id, IB_WC_OPCODE opcode, ULONG length) const {
-        IB_WC entry{};
-        entry.WrId = wr_id;
-        entry.Opcode = opcode;
-        entry.ByteCount = length;
-        entry.QpNumber = from_.terms().to_number;
+        IB_WC entry = completion_entry(wr_id, opcode, length, from_.terms().to_number);
         entry.SourceQp = from_.terms().from_number;
         return entry;
     }
