@@ -13,7 +13,7 @@ class PingPong(TwoProcesses):
         while not listens(port):
             self.assertIsNone(server.poll(), "the server ended")
         client = self.start("host1", *words, "-P", str(port), "127.0.0.1")
-        for each in (server, client):
+        for each in (client, server):
             self.assertRegex(self.output(each), r"(?m)^4k +10 +=10 ")
 
     def test_connections(self):
