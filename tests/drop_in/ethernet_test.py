@@ -15,7 +15,7 @@ def address(index):
 
 
 def has_socket(at):
-    """Whether RoCEv2's UDP port of the address has a socket."""
+    """Whether RoCEv2's UDP port of the address or group has a socket."""
     numbers = "".join(f"{int(each):02X}" for each in reversed(at.split(".")))
     return f"{numbers}:12B7 " in Path("/proc/net/udp").read_text()
 
@@ -62,6 +62,16 @@ class ProgramsOnEthernet(unittest.TestCase):
         out, served = self.both(("udaddy", "-b", SERVER), ("udaddy", "-s", SERVER))
         self.assertIn("return status 0", out)
         self.assertIn("return status 0", served)
+
+    def test_mckey_sends_to_a_group(self):
+        group = f"239.{SERVER.split('.', 1)[1]}" # of this process
+        words = ("mckey", "-m", group)
+        server = self.start(f"roce:{SERVER}", *words, "-b", SERVER)
+        while not has_socket(group):
+            self.assertIsNone(server.poll(), "the server ended")
+        client = run(*words, "-b", CLIENT, "-s", hca=f"roce:{CLIENT}")
+        self.assertIn("data transfers complete", client.stdout)
+        self.assertIn("data transfers complete", server.communicate(timeout=300)[0])
 
     def test_address_of_another_kind_is_unreachable(self):
         ended = run("rping", "-c", "-a", "fd78::1", "-C", "1", hca=f"roce:{CLIENT}")

@@ -12,7 +12,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 CABLE = str(HERE / "roce_cable")
 IRPCTL = os.environ["IRPVERBS_IRPCTL"]
 LIBRARIES = [str(each) for each in pathlib.Path(os.environ["IRPVERBS_DROP_IN"]).glob("*.so*")]
-PROGRAMS = [f"/usr/bin/{name}" for name in ("rping", "ucmatose", "udaddy", "rdma_server", "rdma_client", "riostream",
+PROGRAMS = [f"/usr/bin/{name}" for name in ("rping", "ucmatose", "udaddy", "mckey", "rdma_server", "rdma_client", "riostream",
                                             "rstream", "ib_write_bw", "ib_send_bw")]
 # The kernel's end is 10.78.0.1, and the other one 10.78.0.2. Each word is a program in a shell of its own.
 FUNCTIONS = f"""
@@ -30,6 +30,15 @@ serve() {{
     until ( $2 ); do
         kill -0 $server && sleep 0.1 || return 1
     done
+}}
+# The sender to a group begins when the receiver is a member. $1: the receiver's interface.
+group() {{
+    case $2 in ours*) at="-n there" ;; *) at= ;; esac
+    $2 & receiver=$!
+    until ip $at maddr show dev $1 | grep -q 239.7.7.7; do
+        kill -0 $receiver && sleep 0.1 || return 1
+    done
+    ( $3 ) && wait $receiver
 }}
 pair() {{ serve "$@" && wait $server; }}
 # The server of rping ends with its client's only request to disconnect, which may be lost.
@@ -59,6 +68,7 @@ lose() {{
 }}
 """
 RPING = "-C 5 -V -S 20000"
+MCKEY = "mckey -m 239.7.7.7 -C 5 -S 1000"
 KERNELS = {4: "10.78.0.1", 6: "fd78::1"}
 OURS = {4: "10.78.0.2", 6: "fd78::2"}
 
@@ -87,6 +97,8 @@ COMMANDS = {
                                  f" 'kernels rping -c -a {OURS[6]} {RPING}'",
     **named("ucmatose", both_roles("pair", "ucmatose -b {at} -c 4 -S 5000", "ucmatose -s {at} -c 4 -S 5000")),
     **named("udaddy", both_roles("pair", "udaddy -b {at} -c 2", "udaddy -s {at} -c 2")),
+    "mckey, kernel receives": f"group k0 'kernels {MCKEY} -b {KERNELS[4]}' 'ours {MCKEY} -s -b {OURS[4]}'",
+    "mckey, we receive": f"group u0 'ours {MCKEY} -b {OURS[4]}' 'kernels {MCKEY} -s -b {KERNELS[4]}'",
     **named("endpoints", both_roles("pair", "rdma_server -s {at}", "rdma_client -s {at}")),
     **streams("riostream", "blocking"),
     **streams("riostream", "async"),
@@ -111,7 +123,7 @@ class RoceProgramsTest(unittest.TestCase):
             with self.subTest(name):
                 status, output = self.said[name]
                 self.assertEqual(status, 0, output)
-                if name.startswith(("ucmatose", "udaddy")):
+                if name.startswith(("ucmatose", "udaddy", "mckey")):
                     self.assertEqual(output.count("return status 0"), 2, output)
                 if name.startswith("perftest"):
                     self.assertRegex(output, r"(?m)^ *65536 +20 +[\d.]+ +[\d.]+")

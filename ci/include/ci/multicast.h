@@ -21,12 +21,14 @@ typedef struct _IB_MCAST {
    each datagram that reaches its port with this GID and LID, also of those that its own HCA sends,
    itself included. Attached twice, it receives one copy. The port's membership of the group, to
    which switches forward, is that of the subnet administration (saa), which also returns the LID.
-   Ownership: the IB_MCAST is the caller's until CiDetachMcast completes. It counts as created with
-   the queue pair.
-   STATUS_SUCCESS: Information is the IB_MCAST*. STATUS_INVALID_DEVICE_REQUEST: the queue pair has
-   another type. STATUS_INVALID_PARAMETER: also a GID or LID that is not a group's: a LID below
-   0xC000, or 0xFFFF. STATUS_INSUFFICIENT_RESOURCES: also IB_CA_ATTR.MaxMulticastAttachments
-   exist. */
+   On Ethernet, a group is one of IP: the attachment joins it, an IPv4 group is mapped into a GID,
+   and the LID, which must be a group's, has no meaning. Ownership: the IB_MCAST is the caller's
+   until CiDetachMcast completes. It counts as created with the queue pair. STATUS_SUCCESS:
+   Information is the IB_MCAST*. STATUS_INVALID_DEVICE_REQUEST: the queue pair has another type.
+   STATUS_INVALID_PARAMETER: also a GID or LID that is not a group's: a LID below 0xC000, or 0xFFFF.
+   STATUS_NOT_SUPPORTED: also a group of IP of another family than the port's addresses.
+   STATUS_INSUFFICIENT_RESOURCES: also IB_CA_ATTR.MaxMulticastAttachments exist, or the system
+   refuses the membership. */
 NT_API NTSTATUS CiAttachMcast(struct _IB_QP* pQp, const ib_gid_t* pMcastGid, ib_lid_t McastLid,
                               struct _CI_UDATA* pUserData, IRP* pIrp);
 

@@ -11,6 +11,8 @@
 #include "user/user_memory.hpp"
 #include "verb.hpp"
 
+#include <ci/support/group_gid.hpp>
+
 namespace irpverbs::ci::roles {
 
 /// The base of the roles: a parameter without checks.
@@ -199,7 +201,7 @@ private:
         return valid(is_way(attr, device.description.PortCount));
     }
     static NTSTATUS check_value(const hca_device&, void*, const ib_gid_t& group) {
-        return valid(group.gid_prefix >> 56 == 0xFF);
+        return valid(ci::is_group(group));
     }
     static NTSTATUS check_value(const hca_device& device, void* pd, const ib_qp_create_t& create) {
         return check_queue_pair(*static_cast<HCA_PD*>(pd), create, device.has_xrc());

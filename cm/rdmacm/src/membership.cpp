@@ -18,6 +18,7 @@ constexpr std::uint16_t ipv4_signature = 0x401B;
 constexpr std::uint16_t ipv6_signature = 0x601B;
 constexpr std::uint16_t assigned_signature = 0xA01B; // an MGID that an SA has chosen
 constexpr std::uint32_t multicast_qp = 0xFF'FFFF;
+constexpr std::uint8_t hop_limit_on_ethernet = 64; // as rdma_cm has it
 
 /// The number of the process's ids in each group of each port: the SA knows ports only.
 struct group_table {
@@ -57,13 +58,14 @@ ib_pkey_t first_pkey(const local_port& port) {
     return be16toh(key);
 }
 
-ibv_ah_attr way_to(const sa_mcmember_record_t& group, std::uint8_t port) {
+ibv_ah_attr way_to(const sa_mcmember_record_t& group, std::uint8_t port, std::uint8_t own_gid) {
     ibv_ah_attr made{};
     made.dlid = group.MLID;
     made.sl = group.SL;
     made.static_rate = group.Rate;
     made.port_num = port;
     made.is_global = 1;
+    made.grh.sgid_index = own_gid;
     made.grh.dgid = verbs::as_libibverbs(group.MGID);
     made.grh.flow_label = group.FlowLabel;
     made.grh.hop_limit = group.HopLimit;
@@ -87,15 +89,19 @@ ib_gid_t group_of(const ip_endpoint& address, ib_pkey_t p_key, rdma_port_space p
             is_ipv4 ? own.gid_guid & 0x0FFF'FFFF : own.gid_guid};
 }
 
+void membership::begin(const ib_gid_t& group) {
+    event_ = std::make_unique<queued_event>();
+    record_.MGID = counted_ = group;
+    record_.Q_Key = IB_CM_UDP_QKEY;
+    count_member(*owner.at, counted_);
+}
+
 int membership::join(std::uint8_t join_state) {
     const local_port& port = *owner.at;
-    event_ = std::make_unique<queued_event>();
     if (!access_.reserve(saa::detail::request_stack_size())) return ENOMEM;
     record_.P_Key = first_pkey(port);
-    record_.MGID = counted_ = group_of(address, record_.P_Key, owner.ps);
-    count_member(port, counted_);
+    begin(group_of(address, record_.P_Key, owner.ps));
     record_.PortGID = identity_of(port).gids.front();
-    record_.Q_Key = IB_CM_UDP_QKEY;
     record_.JoinState = join_state;
     std::uint64_t components = SA_MC_COMPMASK_PORTGID | SA_MC_COMPMASK_PKEY | SA_MC_COMPMASK_QKEY |
                                SA_MC_COMPMASK_JOINSTATE | SA_MC_COMPMASK_SL |
@@ -103,6 +109,14 @@ int membership::join(std::uint8_t join_state) {
     if (!address.is_any()) components |= SA_MC_COMPMASK_MGID;
     request(IBMF_SAA_UPDATE, components);
     return 0;
+}
+
+void membership::join_on_ethernet(std::uint8_t join_state) {
+    begin(address.gid());
+    record_.HopLimit = hop_limit_on_ethernet;
+    record_.JoinState = join_state;
+    set_joined();
+    cm_id::emit(owner, event_);
 }
 
 void membership::request(ibmf_saa_access_type_t type, std::uint64_t components) {
@@ -120,21 +134,39 @@ void membership::ended(void* context, NTSTATUS status, ULONG_PTR) {
 }
 
 void membership::report() {
-    event_->id = owner.shown();
-    event_->joined = this;
-    event_->param.ud.private_data = context;
-    event_->status = -EINVAL;
-    event_->event = RDMA_CM_EVENT_MULTICAST_ERROR;
     if (result_.status == IBMF_SUCCESS && result_.records.length >= sizeof(record_)) {
         record_ = *static_cast<const sa_mcmember_record_t*>(result_.records.bytes.get());
         is_member_ = true;
-        event_->status = 0;
-        event_->event = RDMA_CM_EVENT_MULTICAST_JOIN;
-        event_->param.ud.qp_num = multicast_qp;
-        event_->param.ud.qkey = record_.Q_Key;
-        event_->param.ud.ah_attr = way_to(record_, owner.at->number);
+        set_joined();
+    } else {
+        set_event(RDMA_CM_EVENT_MULTICAST_ERROR, -EINVAL);
     }
     cm_id::emit(owner, event_);
+}
+
+void membership::set_event(rdma_cm_event_type type, int status) {
+    event_->id = owner.shown();
+    event_->joined = this;
+    event_->param.ud.private_data = context;
+    event_->status = status;
+    event_->event = type;
+}
+
+void membership::set_joined() {
+    set_event(RDMA_CM_EVENT_MULTICAST_JOIN, 0);
+    event_->param.ud.qp_num = multicast_qp;
+    event_->param.ud.qkey = record_.Q_Key;
+    event_->param.ud.ah_attr = way_to(record_, owner.at->number, own_gid_index());
+}
+
+// A fabric's groups are reached from the first GID; a group of IP from the id's own address.
+std::uint8_t membership::own_gid_index() const {
+    if (is_member_) return 0;
+    const std::vector<ib_gid_t> gids = identity_of(*owner.at).gids;
+    const ip_endpoint bound = owner.source();
+    const auto own = bound.is_any() ? identity_of(*owner.at).own(address.family) : bound;
+    const auto place = own ? std::ranges::find(gids, own->gid()) : gids.end();
+    return place != gids.end() ? static_cast<std::uint8_t>(place - gids.begin()) : 0;
 }
 
 int membership::attach() {
@@ -175,9 +207,16 @@ int join(cm_id& id, const sockaddr* address, std::uint8_t join_state, void* cont
     const auto group = parse(address);
     if (!group) return EAFNOSUPPORT;
     if (id.at == nullptr || !id.is_datagram()) return EINVAL;
+    const auto add = [&]() -> membership& {
+        return *id.groups.emplace_back(std::make_unique<membership>(id, *group, context));
+    };
+    if (is_ethernet(*id.at)) {
+        if (!group->is_multicast()) return EINVAL;
+        add().join_on_ethernet(join_state);
+        return 0;
+    }
     if (const int error = open_session(*id.at); error != 0) return error;
-    auto& made = id.groups.emplace_back(std::make_unique<membership>(id, *group, context));
-    return made->join(join_state);
+    return add().join(join_state);
 }
 
 int leave(cm_id& id, const sockaddr* address) {

@@ -19,6 +19,8 @@ struct membership {
 
     /// Requests the membership of the SA: SA_MC_JOIN_*. Returns an errno value.
     int join(std::uint8_t join_state);
+    /// Reports the membership, since Ethernet has no SA: the attachment of the queue pair joins.
+    void join_on_ethernet(std::uint8_t join_state);
     /// Attaches the id's queue pair, when the program takes the event.
     int attach();
     /// Leaves the group, unless other ids of the process are members by the same port.
@@ -35,7 +37,11 @@ struct membership {
 
 private:
     static void ended(void* self, NTSTATUS status, ULONG_PTR information);
+    void begin(const ib_gid_t& group);
     void report();
+    void set_event(rdma_cm_event_type type, int status);
+    void set_joined();
+    std::uint8_t own_gid_index() const;
     void request(ibmf_saa_access_type_t type, std::uint64_t components);
 
     operation access_;

@@ -39,7 +39,9 @@ public:
         return true;
     }
     /// No effect on an operation that is not in progress. IRQL: <= DISPATCH_LEVEL.
-    void cancel() { IoCancelIrp(irp_); }
+    void cancel() {
+        if (irp_ != nullptr) IoCancelIrp(irp_);
+    }
 
 private:
     static NTSTATUS completed(DEVICE_OBJECT*, IRP* irp, void* self);

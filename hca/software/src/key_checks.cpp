@@ -1,5 +1,7 @@
 #include "key_checks.hpp"
 
+#include <ci/support/group_gid.hpp>
+
 #include <algorithm>
 
 namespace irpverbs::hca_software {
@@ -14,7 +16,7 @@ constexpr ULONGLONG grh_words = 10;
 constexpr ULONGLONG connected_words = (8 + 4) / 4; // LRH and ICRC: the payload has the others
 
 bool has_gid(const port& at, const ib_gid_t& gid) {
-    if (is_group(gid)) return true;
+    if (ci::is_group(gid)) return true;
     return std::ranges::any_of(at.gids, [&](const ib_gid_t& each) {
         return each.gid_guid == gid.gid_guid &&
                (each.gid_prefix == gid.gid_prefix || gid.gid_prefix == IB_DEFAULT_GID_PREFIX);

@@ -8,9 +8,6 @@
 
 namespace irpverbs::hca_software {
 
-/// True for a multicast GID. Source: IBA 4.1.1.
-inline bool is_group(const ib_gid_t& gid) { return gid.gid_prefix >> 56 == 0xFF; }
-
 /// Returns the index of an entry of the port's table that shares a partition with this P_Key: the
 /// low 15 bits are equal, and at least one of the two is a full member. Source: IBA 10.9.3.
 std::optional<std::size_t> find_pkey(const port& at, ib_pkey_t pkey);

@@ -15,11 +15,14 @@ inline constexpr ULONG max_attachments = 1u << 16;
 
 /// HCA_MCAST.Extension.
 struct attachment : boost::intrusive::list_base_hook<> {
-    attachment(queue_pair& its, const IB_MCAST& group) : qp(its), gid(group.Gid), lid(group.Lid) {}
+    attachment(queue_pair& its, const ib_gid_t& group, ib_lid_t group_lid)
+        : qp(its), gid(group), lid(group_lid) {}
 
     queue_pair& qp;
     const ib_gid_t gid;
     const ib_lid_t lid;
+    WORK_QUEUE_ITEM work; // on Ethernet: joins or leaves the group for this IRP
+    IRP* pending = nullptr;
 };
 
 /// Guarded by the fabric's lock.

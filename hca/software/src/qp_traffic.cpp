@@ -8,6 +8,8 @@
 #include "roce/ethernet_port.hpp"
 #include "transport/scatter_gather.hpp"
 
+#include <ci/support/group_gid.hpp>
+
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -283,7 +285,7 @@ ULONG qp_traffic::datagram_limit(const queue_pair& by, const ib_av_attr_t& way) 
         const bool is_multicast = way.dlid > IB_LID_UNICAST_LAST;
         const bool has_lids =
             way.dlid != 0 &&
-            (!is_multicast || (way.grh_valid != FALSE && is_group(way.grh.dest_gid)));
+            (!is_multicast || (way.grh_valid != FALSE && ci::is_group(way.grh.dest_gid)));
         const bool exists = way.port_num == from.number && is_on(from, way) &&
                             (from.ethernet != nullptr || has_lids);
         return exists ? static_cast<ULONG>(bytes_of_mtu(from)) : 0;

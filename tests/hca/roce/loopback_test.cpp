@@ -136,6 +136,98 @@ TEST_P(Roce, Datagram_ArrivesBehindItsIpHeader) {
     EXPECT_EQ(boost::endian::load_big_u32(&to.route()[32]), source);
 }
 
+// A group of IPv4 that no other process has.
+ib_gid_t group_of(const loopback_address& address) {
+    return {0, (address.gid().gid_guid & ~0xFF000000ull) | 0xEF000000};
+}
+
+ib_av_attr_t way_to(const ib_gid_t& group) {
+    ib_av_attr_t way{};
+    way.port_num = 1;
+    way.grh_valid = TRUE;
+    way.grh.dest_gid = group;
+    way.grh.hop_limit = 1;
+    return way;
+}
+
+/// The attachment of a queue pair to a group until the end of the scope.
+class member {
+public:
+    member(const datagram_end& end, const ib_gid_t& group) {
+        verb_call call([&](IRP* irp) {
+            return CiAttachMcast(end.qp, &group, IB_LID_MULTICAST_FIRST, nullptr, irp);
+        });
+        EXPECT_EQ(call.status(), STATUS_SUCCESS);
+        mcast_ = call.object<IB_MCAST>();
+    }
+    ~member() {
+        EXPECT_EQ(verb_call([&](IRP* irp) { return CiDetachMcast(mcast_, nullptr, irp); }).status(),
+                  STATUS_SUCCESS);
+    }
+    member(const member&) = delete;
+    member& operator=(const member&) = delete;
+
+private:
+    IB_MCAST* mcast_;
+};
+
+TEST_P(Roce, DatagramToAGroup_ReachesTheMembersOfEachHca) {
+    const ib_gid_t group = group_of(first_address);
+    datagram_end sender(first());
+    datagram_end neighbour(first());
+    datagram_end other(second());
+    datagram_end stranger(second());
+    const member of_first(neighbour, group);
+    const member of_second(other, group);
+    for (datagram_end* each : {&sender, &neighbour, &other, &stranger}) {
+        each->start();
+        EXPECT_EQ(each->post_receive(7), STATUS_SUCCESS);
+    }
+    EXPECT_EQ(sender.post(sender.send(5, 1000, sender.vector(way_to(group)), 0xFFFFFF)),
+              STATUS_SUCCESS);
+    for (const datagram_end* each : {&neighbour, &other}) {
+        EXPECT_EQ(each->next().ByteCount, 1040u);
+        EXPECT_TRUE(each->has_bytes_of(sender, 1000));
+        EXPECT_EQ(each->route()[28], 1); // time to live
+        EXPECT_EQ(boost::endian::load_big_u32(&each->route()[36]),
+                  static_cast<ULONG>(group.gid_guid));
+    }
+    EXPECT_EQ(sender.next().Status, ULONG{IB_WC_SUCCESS});
+    EXPECT_TRUE(stranger.has_no_completion());
+}
+
+// The second datagram goes to a group with a member, so it shows that the first one has passed.
+TEST_P(Roce, LastMemberOfAGroup_TakesItsSocketAlong) {
+    const ib_gid_t left = group_of(first_address);
+    const ib_gid_t kept = group_of(second_address);
+    datagram_end from(first());
+    datagram_end to(second());
+    from.start();
+    to.start();
+    const member stays(to, kept);
+    {
+        const member twice(to, left);
+        const member leaves(to, left);
+    }
+    EXPECT_EQ(to.post_receive(7), STATUS_SUCCESS);
+    EXPECT_EQ(to.post_receive(8), STATUS_SUCCESS);
+    for (const ib_gid_t& each : {left, kept})
+        EXPECT_EQ(from.post(from.send(5, 100, from.vector(way_to(each)), 0xFFFFFF)),
+                  STATUS_SUCCESS);
+    EXPECT_EQ(to.next().WrId, 7u);
+    EXPECT_EQ(boost::endian::load_big_u32(&to.route()[36]), static_cast<ULONG>(kept.gid_guid));
+    EXPECT_TRUE(to.has_no_completion());
+}
+
+TEST_P(Roce, GroupOfAFamilyWithoutAddress_IsNotSupported) {
+    const datagram_end end(first());
+    const ib_gid_t group{0xFF15000000000000, 1};
+    EXPECT_EQ(verb_call([&](IRP* irp) {
+                  return CiAttachMcast(end.qp, &group, IB_LID_MULTICAST_FIRST, nullptr, irp);
+              }).status(),
+              STATUS_NOT_SUPPORTED);
+}
+
 TEST_P(Roce, NumbersOfQueuePairs_DifferFromThoseOfTheLastAttachment) {
     std::vector<ib_qpn_t> numbers;
     for (int i = 0; i < 2; ++i) {

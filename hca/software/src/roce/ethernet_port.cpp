@@ -3,7 +3,7 @@
 #include "../fabric.hpp"
 #include "../qp_table.hpp"
 
-#include <dispatch/machine.hpp>
+#include <ci/support/group_gid.hpp>
 
 #include <algorithm>
 #include <array>
@@ -60,6 +60,7 @@ reading read_arrival(udp_socket::arrival& from, datagram& into) {
     if (!what || what->to_qp == 0) return reading::foreign;
     into.pkey = what->pkey;
     into.to_qp = what->to_qp;
+    if (ci::is_group(from.route.global.to)) into.to = group_lid;
     into.global = true;
     into.route = from.route.global;
     into.from_udp_port = from.route.from_port;
@@ -96,9 +97,10 @@ NTSTATUS ethernet_port::open(const interface& on, std::string& problem) {
         problem = on.name + ": its MTU is too small for packets of 256 bytes";
         return STATUS_NOT_SUPPORTED;
     }
+    interface_ = on.index;
     for (const ib_gid_t& each : on.gids) {
         if (port_.gids.size() == port::max_gids) break;
-        const NTSTATUS status = add_socket(each, on.index, problem);
+        const NTSTATUS status = add_socket(each, problem);
         if (!NT_SUCCESS(status)) return status;
         port_.gids.push_back(each);
     }
@@ -110,26 +112,20 @@ NTSTATUS ethernet_port::open(const interface& on, std::string& problem) {
 }
 
 NTSTATUS ethernet_port::start(std::string& problem) {
-    for (endpoint& each : endpoints_) {
-        const auto readable = [](void* context) {
-            auto& its = *static_cast<endpoint*>(context);
-            its.owner->receive(its.socket);
-            return true;
-        };
-        each.watch = dispatch::watch_readable(dispatch::machine::current(),
-                                              each.socket.descriptor(), readable, &each);
-        if (each.watch != nullptr) continue;
-        problem = "a simulated machine has no sockets";
-        return STATUS_NOT_SUPPORTED;
-    }
-    return STATUS_SUCCESS;
+    if (std::ranges::all_of(endpoints_, &endpoint::start)) return STATUS_SUCCESS;
+    problem = "a simulated machine has no sockets";
+    return STATUS_NOT_SUPPORTED;
 }
 
-NTSTATUS ethernet_port::add_socket(const ib_gid_t& gid, unsigned scope, std::string& problem) {
-    endpoint& made = endpoints_.emplace_back();
-    made.owner = this;
-    const int error = made.socket.open(gid, scope);
+NTSTATUS ethernet_port::add_socket(const ib_gid_t& gid, std::string& problem) {
+    const int error = endpoints_.emplace_back(*this).socket.open(gid, interface_);
     return error == 0 ? STATUS_SUCCESS : explain(problem, gid, error);
+}
+
+NTSTATUS ethernet_port::join(const ib_gid_t& group) {
+    const bool has_address = std::ranges::any_of(
+        port_.gids, [&](const ib_gid_t& each) { return is_ipv4(each) == is_ipv4(group); });
+    return has_address ? groups_.join(group, interface_) : STATUS_NOT_SUPPORTED;
 }
 
 void ethernet_port::close() {
@@ -159,7 +155,7 @@ void ethernet_port::send(const datagram& what) const {
     send(what.route, std::span(bytes).first(size + ci::invariant_crc_size));
 }
 
-// Runs on the reactor. A packet for which there is no memory is lost.
+// A packet for which there is no memory is lost.
 void ethernet_port::receive(udp_socket& from) {
     std::array<udp_socket::arrival, udp_socket::most_arrivals> arrived;
     std::array<datagram, udp_socket::most_arrivals> read;

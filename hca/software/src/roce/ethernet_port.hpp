@@ -1,11 +1,9 @@
 // A port with an Ethernet interface in the place of a cable: RoCEv2 over UDP sockets, one for each
-// of its GIDs.
+// of its GIDs and each of its multicast groups.
 #pragma once
 
 #include "interface.hpp"
-#include "udp_socket.hpp"
-
-#include <dispatch/descriptor_watch.hpp>
+#include "multicast_groups.hpp"
 
 #include <list>
 #include <span>
@@ -20,7 +18,7 @@ namespace roce {
 
 class ethernet_port {
 public:
-    ethernet_port(fabric& where, port& at) : fabric_(where), port_(at) {}
+    ethernet_port(fabric& where, port& at) : fabric_(where), port_(at), groups_(*this) {}
     ethernet_port(const ethernet_port&) = delete;
     ethernet_port& operator=(const ethernet_port&) = delete;
 
@@ -39,20 +37,23 @@ public:
     /// Sends a datagram of an agent; the caller holds the fabric's lock.
     void send(const datagram& what) const;
 
-private:
-    /// A socket and its watch.
-    struct endpoint {
-        ethernet_port* owner;
-        udp_socket socket;
-        std::unique_ptr<dispatch::descriptor_watch> watch;
-    };
+    /// The packets of a group arrive until `leave`; each call counts. STATUS_NOT_SUPPORTED: the
+    /// port has no address of its family. STATUS_INSUFFICIENT_RESOURCES: the system refuses. IRQL
+    /// of both: PASSIVE_LEVEL.
+    NTSTATUS join(const ib_gid_t& group);
+    void leave(const ib_gid_t& group) { groups_.leave(group); }
 
-    NTSTATUS add_socket(const ib_gid_t& gid, unsigned scope, std::string& problem);
+    /// Reads the packets of a socket. Runs on the reactor.
     void receive(udp_socket& from);
+
+private:
+    NTSTATUS add_socket(const ib_gid_t& gid, std::string& problem);
 
     fabric& fabric_;
     port& port_;
+    unsigned interface_ = 0;        // its index
     std::list<endpoint> endpoints_; // does not change after `open`
+    multicast_groups groups_;
 };
 
 } // namespace roce

@@ -11,6 +11,10 @@ namespace irpverbs::hca_software::roce {
 using transport::const_bytes;
 
 inline constexpr USHORT udp_port = 4791;
+
+/// Ethernet has no LIDs: inside the HCA, this one is that of all groups.
+inline constexpr ib_lid_t group_lid = IB_LID_MULTICAST_FIRST;
+
 inline constexpr std::size_t udp_header_size = 8;
 inline constexpr std::size_t ipv4_header_size = 20;
 inline constexpr std::size_t ipv6_header_size = 40;

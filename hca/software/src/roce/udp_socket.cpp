@@ -2,6 +2,9 @@
 
 #include "address.hpp"
 
+#include <ci/support/group_gid.hpp>
+
+#include <boost/endian/conversion.hpp>
 #include <netinet/udp.h>
 #include <unistd.h>
 
@@ -14,12 +17,49 @@ namespace irpverbs::hca_software::roce {
 namespace {
 
 constexpr int wanted_buffer = 8 << 20;  // bytes
-constexpr int no_checksum_needed = 102; // UDP_NO_CHECK6_RX, which netinet/udp.h may lack
+constexpr int no_checksum_needed = 102; // UDP_NO_CHECK6_RX, which the C library's headers may lack
 constexpr std::size_t control_size = 2 * CMSG_SPACE(sizeof(int)) + 64;
 
-bool set(int descriptor, int level, int option, int value) {
+constexpr int ipv6_multicast_all = 29; // IPV6_MULTICAST_ALL, the same
+
+template <class Value>
+bool set(int descriptor, int level, int option, const Value& value) {
     return setsockopt(descriptor, level, option, &value, sizeof(value)) == 0;
 }
+
+ip_mreqn membership_of(const ib_gid_t& group, unsigned index) {
+    ip_mreqn made{};
+    made.imr_multiaddr.s_addr = boost::endian::native_to_big(static_cast<ULONG>(group.gid_guid));
+    made.imr_ifindex = static_cast<int>(index);
+    return made;
+}
+
+ipv6_mreq ipv6_membership_of(const ib_gid_t& group, unsigned index) {
+    const socket_address address = address_of(group, udp_port, index);
+    return {reinterpret_cast<const sockaddr_in6&>(address.value).sin6_addr, index};
+}
+
+/// Options of one message that is sent.
+class sent_options {
+public:
+    void add(bool is_version_4, int option, int value) {
+        auto& header = *reinterpret_cast<cmsghdr*>(&bytes_[used_]);
+        header.cmsg_level = is_version_4 ? IPPROTO_IP : IPPROTO_IPV6;
+        header.cmsg_type = option;
+        header.cmsg_len = CMSG_LEN(sizeof(int));
+        std::memcpy(CMSG_DATA(&header), &value, sizeof(value));
+        used_ += CMSG_SPACE(sizeof(int));
+    }
+    void set(msghdr& of) {
+        of.msg_control = used_ != 0 ? bytes_.data() : nullptr;
+        of.msg_controllen = used_;
+    }
+
+private:
+    static constexpr std::size_t most = 2; // traffic class, hop limit
+    alignas(cmsghdr) std::array<UCHAR, most * CMSG_SPACE(sizeof(int))> bytes_{};
+    std::size_t used_ = 0;
+};
 
 // A traffic class or a hop limit as the kernel reports it: one byte, or an int.
 int number_of(const cmsghdr& from) {
@@ -76,16 +116,38 @@ udp_socket::~udp_socket() {
     if (descriptor_ >= 0) close(descriptor_);
 }
 
-int udp_socket::open(const ib_gid_t& local, unsigned scope) {
+int udp_socket::make(const ib_gid_t& local, unsigned scope) {
     local_ = local;
     scope_ = scope;
     buffers_ = std::make_unique<buffers>();
     descriptor_ =
         socket(is_ipv4(local) ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (descriptor_ < 0) return errno;
-    if (const int error = set_options(); error != 0) return error;
-    socket_address address = address_of(local, udp_port, scope);
+    return descriptor_ >= 0 ? set_options() : errno;
+}
+
+int udp_socket::bind_local() const {
+    socket_address address = address_of(local_, udp_port, scope_);
     return bind(descriptor_, address.get(), address.size) == 0 ? 0 : errno;
+}
+
+int udp_socket::open(const ib_gid_t& local, unsigned scope) {
+    if (const int error = make(local, scope); error != 0) return error;
+    const bool done =
+        is_ipv4(local) ? set(descriptor_, IPPROTO_IP, IP_MULTICAST_IF, membership_of({}, scope))
+                       : set(descriptor_, IPPROTO_IPV6, IPV6_MULTICAST_IF, static_cast<int>(scope));
+    return done ? bind_local() : errno;
+}
+
+int udp_socket::open_group(const ib_gid_t& group, unsigned scope) {
+    if (const int error = make(group, scope); error != 0) return error;
+    bool done = set(descriptor_, SOL_SOCKET, SO_REUSEADDR, 1);
+    if (is_ipv4(group))
+        done = done && set(descriptor_, IPPROTO_IP, IP_MULTICAST_ALL, 0) &&
+               set(descriptor_, IPPROTO_IP, IP_ADD_MEMBERSHIP, membership_of(group, scope));
+    else
+        done = done && set(descriptor_, IPPROTO_IPV6, ipv6_multicast_all, 0) &&
+               set(descriptor_, IPPROTO_IPV6, IPV6_JOIN_GROUP, ipv6_membership_of(group, scope));
+    return done ? bind_local() : errno;
 }
 
 // Peers leave out the checksum of UDP, also over IPv6. The buffer is as large as the system allows.
@@ -114,22 +176,17 @@ int udp_socket::send(const global_route& way, const_bytes payload) const {
     if (is_ipv4(way.to) != is_version_4) return EAFNOSUPPORT;
     socket_address to = address_of(way.to, udp_port, scope_);
     iovec content{const_cast<UCHAR*>(payload.data()), payload.size()};
-    alignas(cmsghdr) std::array<UCHAR, CMSG_SPACE(sizeof(int))> control{};
+    sent_options options;
+    if (way.traffic_class != 0)
+        options.add(is_version_4, is_version_4 ? IP_TOS : IPV6_TCLASS, way.traffic_class);
+    if (way.hop_limit != 0 && ci::is_group(way.to))
+        options.add(is_version_4, is_version_4 ? IP_TTL : IPV6_HOPLIMIT, way.hop_limit);
     msghdr message{};
     message.msg_name = to.get();
     message.msg_namelen = to.size;
     message.msg_iov = &content;
     message.msg_iovlen = 1;
-    if (way.traffic_class != 0) {
-        message.msg_control = control.data();
-        message.msg_controllen = control.size();
-        cmsghdr* const named = CMSG_FIRSTHDR(&message);
-        named->cmsg_level = is_version_4 ? IPPROTO_IP : IPPROTO_IPV6;
-        named->cmsg_type = is_version_4 ? IP_TOS : IPV6_TCLASS;
-        named->cmsg_len = CMSG_LEN(sizeof(int));
-        const int value = way.traffic_class;
-        std::memcpy(CMSG_DATA(named), &value, sizeof(value));
-    }
+    options.set(message);
     return sendmsg(descriptor_, &message, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0 ? 0 : errno;
 }
 

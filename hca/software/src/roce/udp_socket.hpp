@@ -1,4 +1,4 @@
-// The UDP socket of one address of an interface, on the port of RoCEv2.
+// The UDP socket of an address or of a multicast group, on the port of RoCEv2.
 #pragma once
 
 #include "packet.hpp"
@@ -18,11 +18,14 @@ public:
 
     /// Binds the address; `scope` is the index of its interface. Returns an errno; 0: it is bound.
     int open(const ib_gid_t& local, unsigned scope);
+    /// Joins the multicast group on the interface of this index, and binds it: no other packets are
+    /// received. Other sockets of the system may be bound to it, too, and each gets a copy.
+    int open_group(const ib_gid_t& group, unsigned scope);
     int descriptor() const { return descriptor_; }
     const ib_gid_t& local() const { return local_; }
 
-    /// Sends a payload to `way.to` with that traffic class; the hop limit is the system's. Returns
-    /// an errno; 0: it is sent. Never blocks.
+    /// Sends a payload to `way.to` with that traffic class. The hop limit is the system's, and to a
+    /// group that of `way` unless it is 0. Returns an errno; 0: it is sent. Never blocks.
     int send(const global_route& way, const_bytes payload) const;
 
     struct arrival {
@@ -38,7 +41,9 @@ public:
 private:
     struct buffers;
 
+    int make(const ib_gid_t& local, unsigned scope);
     int set_options() const;
+    int bind_local() const;
 
     int descriptor_ = -1;
     ib_gid_t local_{};

@@ -1,0 +1,58 @@
+// The multicast groups of IP that an Ethernet port receives: a UDP socket for each, since those of
+// the port's own addresses receive nothing else.
+#pragma once
+
+#include "udp_socket.hpp"
+
+#include <dispatch/descriptor_watch.hpp>
+#include <dispatch/ke.h>
+
+#include <list>
+#include <memory>
+
+namespace irpverbs::hca_software::roce {
+
+class ethernet_port;
+
+/// A socket and its watch, which calls ethernet_port::receive.
+struct endpoint {
+    explicit endpoint(ethernet_port& its_owner) : owner(its_owner) {}
+
+    /// Packets arrive from now on. False: a simulated machine has no sockets. IRQL: PASSIVE_LEVEL.
+    bool start();
+
+    ethernet_port& owner;
+    udp_socket socket;
+    std::unique_ptr<dispatch::descriptor_watch> watch;
+};
+
+class multicast_groups {
+public:
+    explicit multicast_groups(ethernet_port& owner) : owner_(owner) {}
+
+    /// Adds a member to a group. The first one opens the socket, on the interface of this index,
+    /// which makes the system report the membership to routers and switches (IGMP, MLD).
+    /// STATUS_INSUFFICIENT_RESOURCES: the system has no socket or membership left. IRQL of both:
+    /// PASSIVE_LEVEL. Threads: any.
+    NTSTATUS join(const ib_gid_t& group, unsigned index);
+    /// Removes a member; the last one closes the socket.
+    void leave(const ib_gid_t& group);
+
+private:
+    struct group {
+        explicit group(ethernet_port& owner) : receiver(owner) {}
+
+        endpoint receiver;
+        ULONG members = 1;
+    };
+    using groups = std::list<group>;
+
+    bool add_member(const ib_gid_t& to);
+    groups::iterator find(const ib_gid_t& which);
+
+    ethernet_port& owner_;
+    KSPIN_LOCK lock_ = 0;
+    groups groups_; // guarded by it
+};
+
+} // namespace irpverbs::hca_software::roce
