@@ -22,6 +22,12 @@ struct async_host {
         cq = co_await ci::create_cq(ca, 16);
         cm = co_await cm::open(ca, 1, IB_CM_OPEN_WITHOUT_SA);
     }
+    boost::asio::awaitable<void> close() {
+        co_await cm.async_close();
+        co_await cq.async_close();
+        co_await pd.async_close();
+        co_await ca.async_close();
+    }
     boost::asio::awaitable<ci::queue_pair> make_qp() const {
         return ci::create_qp(pd, cq, cq, small_qp(nullptr), boost::asio::use_awaitable);
     }
