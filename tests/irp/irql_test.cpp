@@ -4,8 +4,10 @@
 #include <support/findings.hpp>
 #include <support/irp_stack.hpp>
 
+#include <irp/device_interface.h>
 #include <irp/file.h>
 #include <irp/power.h>
+#include <irp/registry.h>
 #include <irp/testing/driver.h>
 
 #include <array>
@@ -136,6 +138,70 @@ TEST_P(IrpIrqlRules, DeviceAndRemoveLockCallsAtWrongIrql_AreReported) {
          [&] { IoReleaseRemoveLock(&lock, nullptr); }},
         {"IoReleaseRemoveLockAndWait", APC_LEVEL, "IrqlIoPassive5",
          [&] { IoReleaseRemoveLockAndWait(&lock, nullptr); }},
+    });
+}
+
+TEST_P(IrpIrqlRules, RegistryCallsAtWrongIrql_AreReported) {
+    HANDLE key = nullptr;
+    ULONG length = 0;
+    expect_reported({
+        {"ZwCreateKey", APC_LEVEL, "IrqlZwPassive",
+         [&] { ZwCreateKey(&key, 0, nullptr, 0, nullptr, 0, nullptr); }},
+        {"ZwOpenKey", APC_LEVEL, "IrqlZwPassive", [&] { ZwOpenKey(&key, 0, nullptr); }},
+        {"ZwDeleteKey", APC_LEVEL, "IrqlZwPassive", [&] { ZwDeleteKey(key); }},
+        {"ZwSetValueKey", APC_LEVEL, "IrqlZwPassive",
+         [&] { ZwSetValueKey(key, nullptr, 0, REG_NONE, nullptr, 0); }},
+        {"ZwDeleteValueKey", APC_LEVEL, "IrqlZwPassive", [&] { ZwDeleteValueKey(key, nullptr); }},
+        {"ZwFlushKey", APC_LEVEL, "IrqlZwPassive", [&] { ZwFlushKey(key); }},
+        {"ZwQueryValueKey", APC_LEVEL, "IrqlZwPassive",
+         [&] { ZwQueryValueKey(key, nullptr, KeyValueBasicInformation, nullptr, 0, &length); }},
+        {"ZwEnumerateValueKey", APC_LEVEL, "IrqlZwPassive",
+         [&] { ZwEnumerateValueKey(key, 0, KeyValueBasicInformation, nullptr, 0, &length); }},
+        {"ZwQueryKey", APC_LEVEL, "IrqlZwPassive",
+         [&] { ZwQueryKey(key, KeyBasicInformation, nullptr, 0, &length); }},
+        {"ZwEnumerateKey", APC_LEVEL, "IrqlZwPassive",
+         [&] { ZwEnumerateKey(key, 0, KeyBasicInformation, nullptr, 0, &length); }},
+        {"RtlQueryRegistryValues", APC_LEVEL, "IrqlRtlPassive",
+         [&] { RtlQueryRegistryValues(0, nullptr, nullptr, nullptr, nullptr); }},
+        {"RtlWriteRegistryValue", APC_LEVEL, "IrqlRtlPassive",
+         [&] { RtlWriteRegistryValue(0, nullptr, nullptr, REG_NONE, nullptr, 0); }},
+        {"RtlDeleteRegistryValue", APC_LEVEL, "IrqlRtlPassive",
+         [&] { RtlDeleteRegistryValue(0, nullptr, nullptr); }},
+        {"RtlCreateRegistryKey", APC_LEVEL, "IrqlRtlPassive",
+         [&] { RtlCreateRegistryKey(0, nullptr); }},
+        {"RtlCheckRegistryKey", APC_LEVEL, "IrqlRtlPassive",
+         [&] { RtlCheckRegistryKey(0, nullptr); }},
+    });
+}
+
+TEST_P(IrpIrqlRules, DeviceInterfaceCallsAtWrongIrql_AreReported) {
+    void* registered = nullptr;
+    HANDLE key = nullptr;
+    ULONG length = 0;
+    GUID type{};
+    PZZWSTR list = nullptr;
+    expect_reported({
+        {"IoRegisterDeviceInterface", APC_LEVEL, "IrqlIoPassive5",
+         [&] { IoRegisterDeviceInterface(bottom.device, &type, nullptr, nullptr); }},
+        {"IoSetDeviceInterfaceState", APC_LEVEL, "IrqlIoPassive5",
+         [&] { IoSetDeviceInterfaceState(nullptr, TRUE); }},
+        {"IoGetDeviceInterfaces", APC_LEVEL, "IrqlIoPassive5",
+         [&] { IoGetDeviceInterfaces(&type, nullptr, 0, &list); }},
+        {"IoGetDeviceProperty", APC_LEVEL, "IrqlIoPassive5",
+         [&] { IoGetDeviceProperty(bottom.device, DevicePropertyClassName, 0, nullptr, &length); }},
+        {"IoOpenDeviceRegistryKey", APC_LEVEL, "IrqlIoPassive5",
+         [&] { IoOpenDeviceRegistryKey(bottom.device, PLUGPLAY_REGKEY_DEVICE, 0, &key); }},
+        {"IoOpenDeviceInterfaceRegistryKey", APC_LEVEL, "IrqlIoPassive5",
+         [&] { IoOpenDeviceInterfaceRegistryKey(nullptr, 0, &key); }},
+        {"IoRegisterPlugPlayNotification", APC_LEVEL, "IrqlIoPassive5",
+         [&] {
+             IoRegisterPlugPlayNotification(EventCategoryDeviceInterfaceChange, 0, &type,
+                                            &bottom.driver, nullptr, nullptr, &registered);
+         }},
+        {"IoUnregisterPlugPlayNotification", APC_LEVEL, "IrqlIoPassive5",
+         [&] { IoUnregisterPlugPlayNotification(registered); }},
+        {"IoUnregisterPlugPlayNotificationEx", APC_LEVEL, "IrqlIoPassive5",
+         [&] { IoUnregisterPlugPlayNotificationEx(registered); }},
     });
 }
 

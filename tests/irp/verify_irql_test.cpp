@@ -1,6 +1,8 @@
 // The rules about IRQLs, each by one of its functions; irql_test.cpp covers all functions.
 #include "verified.hpp"
 
+#include <irp/registry.h>
+
 namespace {
 
 using namespace irpverbs::testing;
@@ -64,6 +66,19 @@ TEST(IrqlIoPassive3, Broken_IsReported) {
 }
 TEST(IrqlIoPassive3, Kept_IsNotReported) {
     EXPECT_TRUE(nothing(found_in([](sim_machine&) { detach_at(PASSIVE_LEVEL); })));
+}
+
+void delete_registry_value_at(KIRQL level) {
+    WCHAR path[] = u"Sample";
+    WCHAR name[] = u"Depth";
+    at(level, [&] { RtlDeleteRegistryValue(RTL_REGISTRY_SERVICES, path, name); });
+}
+TEST(IrqlRtlPassive, Broken_IsReported) {
+    const auto all = found_in([](sim_machine&) { delete_registry_value_at(APC_LEVEL); });
+    EXPECT_TRUE(is(all, "IrqlRtlPassive", violation, 0x0002001E));
+}
+TEST(IrqlRtlPassive, Kept_IsNotReported) {
+    EXPECT_TRUE(nothing(found_in([](sim_machine&) { delete_registry_value_at(PASSIVE_LEVEL); })));
 }
 
 void initialise_remove_lock_at(KIRQL level) {

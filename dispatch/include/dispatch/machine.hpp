@@ -42,7 +42,7 @@ public:
 
     /// The place of a package's object, for support/locals.hpp.
     std::atomic<void*>& local(std::size_t index) noexcept { return locals_[index]; }
-    static constexpr std::size_t max_locals = 8;
+    static constexpr std::size_t max_locals = 16;
 
     /// The system's cancel spin lock, for irp.
     KSPIN_LOCK cancel_spin_lock = 0;

@@ -7,11 +7,14 @@
 #include <irp/completion_port.h>
 #include <irp/csq.h>
 #include <irp/device.h>
+#include <irp/device_interface.h>
 #include <irp/device_queue.h>
-#include <irp/file_object.h>
+#include <irp/file.h>
+#include <irp/interrupt.h>
 #include <irp/ioctl.h>
 #include <irp/irp.h>
 #include <irp/mdl.h>
+#include <irp/registry.h>
 #include <irp/remove_lock.h>
 #include <irp/start_io.h>
 #include <irp/work_item.h>

@@ -13,6 +13,7 @@
 // Windows' opaque structure behind DEVICE_OBJECT.
 struct _DEVOBJ_EXTENSION {
     std::shared_ptr<irpverbs::irp::object_namespace> names;
+    std::u16string path;
     std::u16string key;
 };
 
@@ -21,15 +22,20 @@ namespace irpverbs::irp {
 NTSTATUS name_device(DEVICE_OBJECT& device, const UNICODE_STRING* name) try {
     auto place = std::make_unique<_DEVOBJ_EXTENSION>();
     place->names = object_namespace::current();
-    const NTSTATUS status = place->names->insert_device(
-        name != nullptr ? std::u16string(view_of(*name)) : place->names->unused_device_path(),
-        device, place->key);
+    place->path =
+        name != nullptr ? std::u16string(view_of(*name)) : place->names->unused_device_path();
+    const NTSTATUS status = place->names->insert_device(place->path, device, place->key);
     if (!NT_SUCCESS(status)) return status;
     device.Flags |= DO_DEVICE_HAS_NAME;
     device.DeviceObjectExtension = place.release();
     return STATUS_SUCCESS;
 } catch (const std::bad_alloc&) {
     return STATUS_INSUFFICIENT_RESOURCES;
+}
+
+std::u16string name_of_device(const DEVICE_OBJECT& device) {
+    return device.DeviceObjectExtension != nullptr ? device.DeviceObjectExtension->path
+                                                   : std::u16string();
 }
 
 void remove_device_name(DEVICE_OBJECT& device) {

@@ -8,12 +8,6 @@
 namespace irpverbs::irp {
 namespace {
 
-// A string for the calls of the C interface, which do not change it.
-UNICODE_STRING string_of(std::u16string_view text) {
-    const auto length = static_cast<USHORT>(text.size() * sizeof(WCHAR));
-    return {length, length, reinterpret_cast<PWSTR>(const_cast<char16_t*>(text.data()))};
-}
-
 // Calls the completion routine of the originator's own location: no driver has the IRP.
 void end_unsent(IRP* irp, NTSTATUS status) {
     irp->IoStatus.Status = status;

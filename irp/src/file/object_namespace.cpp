@@ -13,17 +13,6 @@ using namespace dispatch::detail;
 constexpr int most_links = 32;
 constexpr std::u16string_view global_folder = u"\\GLOBAL??";
 
-char16_t upper(char16_t letter) {
-    return letter >= u'a' && letter <= u'z' ? static_cast<char16_t>(letter - u'a' + u'A') : letter;
-}
-
-std::u16string upper(std::u16string_view text) {
-    std::u16string result(text);
-    for (char16_t& each : result)
-        each = upper(each);
-    return result;
-}
-
 struct machine_names {
     std::shared_ptr<object_namespace> names = std::make_shared<object_namespace>();
 };

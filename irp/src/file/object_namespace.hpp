@@ -1,6 +1,8 @@
 // The machine's names of devices: folders, symbolic links and devices, by path.
 #pragma once
 
+#include "names.hpp"
+
 #include <irp/device.h>
 
 #include <dispatch/support/object.hpp>
@@ -66,9 +68,5 @@ private:
     entries entries_;           // guarded by lock_; keys are upper-case paths without links
     ULONG unnamed_devices_ = 0; // guarded by lock_
 };
-
-inline std::u16string_view view_of(const UNICODE_STRING& text) {
-    return {reinterpret_cast<const char16_t*>(text.Buffer), text.Length / sizeof(WCHAR)};
-}
 
 } // namespace irpverbs::irp

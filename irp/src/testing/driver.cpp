@@ -1,4 +1,7 @@
 #include "irql_rules.hpp"
+#include "names.hpp"
+#include "plug_and_play/plug_and_play.hpp"
+#include "registry/registry.hpp"
 #include "require.hpp"
 
 #include <dispatch/status.hpp>
@@ -23,11 +26,6 @@ struct driver_memory {
     std::u16string registry_path;
 };
 
-UNICODE_STRING string_of(std::u16string& text) {
-    const auto length = static_cast<USHORT>(text.size() * sizeof(WCHAR));
-    return {length, length, reinterpret_cast<PWSTR>(text.data())};
-}
-
 struct free_driver {
     void operator()(driver_memory* gone) const {
         gone->~driver_memory();
@@ -42,8 +40,10 @@ owned_driver make_driver(PDRIVER_INITIALIZE entry, std::u16string_view name) {
     owned_driver made(new (place) driver_memory);
     made->name = u"\\Driver\\";
     made->name += name;
-    made->registry_path = u"\\Registry\\Machine\\System\\CurrentControlSet\\Services\\";
+    made->registry_path = registry::services;
+    made->registry_path += u'\\';
     made->registry_path += name;
+    registry::current().ensure(made->registry_path);
     made->object.DriverName = string_of(made->name);
     made->object.DriverExtension = &made->extension;
     made->object.DriverInit = entry;
@@ -92,7 +92,9 @@ NTSTATUS IrpUnloadDriver(PDRIVER_OBJECT DriverObject) {
     if (is_in_use(*DriverObject)) return STATUS_DEVICE_BUSY;
     DriverObject->DriverUnload(DriverObject);
     KeFlushQueuedDpcs();
-    if (DriverObject->DeviceObject != nullptr) return STATUS_CANNOT_DELETE;
+    if (DriverObject->DeviceObject != nullptr ||
+        plug_and_play::current()->callbacks().has_any_of(*DriverObject))
+        return STATUS_CANNOT_DELETE;
     owned_driver(CONTAINING_RECORD(DriverObject, driver_memory, object)).reset();
     return STATUS_SUCCESS;
 }

@@ -1,4 +1,5 @@
 #include "packet/build.hpp"
+#include "plug_and_play/plug_and_play.hpp"
 
 #include <dispatch/status.hpp>
 #include <irp/testing/pnp.hpp>
@@ -44,11 +45,13 @@ pnp_device::pnp_device(bus_routine hardware) : hardware_(std::move(hardware)) {
     if (!NT_SUCCESS(status)) throw dispatch::status_error(status, "the bus has no device");
     *static_cast<void**>(physical_->DeviceExtension) = this;
     physical_->Flags &= ~static_cast<ULONG>(DO_DEVICE_INITIALIZING);
+    plug_and_play::current()->add_device(*physical_);
 }
 
 pnp_device::~pnp_device() {
     surprise_removal();
     if (state_ != state::removed) remove();
+    plug_and_play::current()->remove_device(*physical_);
     IoDeleteDevice(physical_);
 }
 

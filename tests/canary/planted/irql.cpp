@@ -1,6 +1,7 @@
 #include "planted.hpp"
 
 #include <dispatch/pool.h>
+#include <irp/registry.h>
 
 namespace planted {
 namespace {
@@ -107,6 +108,12 @@ void use_system() {
     }
     KeWaitForSingleObject(object, Executive, KernelMode, FALSE, nullptr);
     ObDereferenceObject(object);
+    {
+        WCHAR path[] = u"Planted";
+        WCHAR name[] = u"Depth";
+        const misplaced level("IrqlRtlPassive", APC_LEVEL);
+        RtlDeleteRegistryValue(RTL_REGISTRY_SERVICES, path, name);
+    }
     const misplaced level("IrqlZwPassive", APC_LEVEL);
     ZwClose(thread);
 }

@@ -11,7 +11,8 @@ namespace irpverbs::irp {
 /// top of the stack, waits for its completion and returns its status; it keeps the order that the
 /// Plug and Play manager keeps, and sends nothing and returns STATUS_INVALID_DEVICE_STATE out of
 /// turn. One thread calls the members. IRQL: PASSIVE_LEVEL. Source: WDK "State Transitions for PnP
-/// Devices".
+/// Devices". The device has a key below Enum in the registry (ROOT\IRPVERBS\0000, 0001, ...), and
+/// may have device interfaces (device_interface.h).
 class NT_API pnp_device {
 public:
     enum class state : unsigned char {
@@ -31,8 +32,8 @@ public:
     /// Creates the physical device. Without `hardware`, those requests complete with
     /// STATUS_INVALID_DEVICE_REQUEST. Throws dispatch::status_error.
     explicit pnp_device(bus_routine hardware = {});
-    /// Removes the device, by surprise if it was started, and deletes the physical device. Its
-    /// files are closed.
+    /// Removes the device, by surprise if it was started, and deletes the physical device with its
+    /// interfaces. Its files are closed.
     ~pnp_device();
     pnp_device(const pnp_device&) = delete;
     pnp_device& operator=(const pnp_device&) = delete;

@@ -10,7 +10,6 @@
 #define DELETE 0x00010000L
 #define WRITE_DAC 0x00040000L
 #define WRITE_OWNER 0x00080000L
-#define STANDARD_RIGHTS_ALL 0x001F0000L
 #define SPECIFIC_RIGHTS_ALL 0x0000FFFFL
 #define ACCESS_SYSTEM_SECURITY 0x01000000L
 
@@ -94,7 +93,6 @@ NT_API extern POBJECT_TYPE* PsProcessType;
 NT_API extern POBJECT_TYPE* PsJobType;
 NT_API extern POBJECT_TYPE* SeTokenObjectType;
 NT_API extern POBJECT_TYPE* MmSectionObjectType;
-NT_API extern POBJECT_TYPE* CmKeyObjectType;
 NT_API extern POBJECT_TYPE* TmResourceManagerObjectType;
 NT_API extern POBJECT_TYPE* TmEnlistmentObjectType;
 NT_API extern POBJECT_TYPE* TmTransactionManagerObjectType;

@@ -1,8 +1,9 @@
-/* Plug and Play: capabilities, relations, interfaces, notifications, properties. Source: WDK wdm.h
+/* The rest of Plug and Play, beyond irp/device_interface.h. Source: WDK wdm.h
    and ntddk.h reference. */
 #ifndef IRPVERBS_WINDOWS_PNP_H
 #define IRPVERBS_WINDOWS_PNP_H
 
+#include <irp/device_interface.h>
 #include <windows/wdk/files.h>
 #include <windows/wdk/guid.h>
 #include <windows/wdk/resources.h>
@@ -93,13 +94,6 @@ typedef struct _BUS_INTERFACE_STANDARD {
 } BUS_INTERFACE_STANDARD, *PBUS_INTERFACE_STANDARD;
 #define PCI_WHICHSPACE_CONFIG 0x0
 #define PCI_WHICHSPACE_ROM 0x52696350
-typedef struct _DEVICE_INTERFACE_CHANGE_NOTIFICATION {
-    USHORT Version;
-    USHORT Size;
-    GUID Event;
-    GUID InterfaceClassGuid;
-    PUNICODE_STRING SymbolicLinkName;
-} DEVICE_INTERFACE_CHANGE_NOTIFICATION, *PDEVICE_INTERFACE_CHANGE_NOTIFICATION;
 typedef struct _HWPROFILE_CHANGE_NOTIFICATION {
     USHORT Version;
     USHORT Size;
@@ -120,65 +114,13 @@ typedef struct _TARGET_DEVICE_CUSTOM_NOTIFICATION {
     LONG NameBufferOffset;
     UCHAR CustomDataBuffer[1];
 } TARGET_DEVICE_CUSTOM_NOTIFICATION, *PTARGET_DEVICE_CUSTOM_NOTIFICATION;
-typedef enum _IO_NOTIFICATION_EVENT_CATEGORY {
-    EventCategoryReserved,
-    EventCategoryHardwareProfileChange,
-    EventCategoryDeviceInterfaceChange,
-    EventCategoryTargetDeviceChange,
-    EventCategoryKernelSoftRestart
-} IO_NOTIFICATION_EVENT_CATEGORY;
-#define PNPNOTIFY_DEVICE_INTERFACE_INCLUDE_EXISTING_INTERFACES 1
-typedef NTSTATUS DRIVER_NOTIFICATION_CALLBACK_ROUTINE(PVOID NotificationStructure, PVOID Context);
-typedef DRIVER_NOTIFICATION_CALLBACK_ROUTINE* PDRIVER_NOTIFICATION_CALLBACK_ROUTINE;
 typedef void DEVICE_CHANGE_COMPLETE_CALLBACK(PVOID Context);
 typedef DEVICE_CHANGE_COMPLETE_CALLBACK* PDEVICE_CHANGE_COMPLETE_CALLBACK;
-typedef enum _DEVICE_REGISTRY_PROPERTY {
-    DevicePropertyDeviceDescription = 0,
-    DevicePropertyHardwareID = 1,
-    DevicePropertyCompatibleIDs = 2,
-    DevicePropertyBootConfiguration = 3,
-    DevicePropertyBootConfigurationTranslated = 4,
-    DevicePropertyClassName = 5,
-    DevicePropertyClassGuid = 6,
-    DevicePropertyDriverKeyName = 7,
-    DevicePropertyManufacturer = 8,
-    DevicePropertyFriendlyName = 9,
-    DevicePropertyLocationInformation = 10,
-    DevicePropertyPhysicalDeviceObjectName = 11,
-    DevicePropertyBusTypeGuid = 12,
-    DevicePropertyLegacyBusType = 13,
-    DevicePropertyBusNumber = 14,
-    DevicePropertyEnumeratorName = 15,
-    DevicePropertyAddress = 16,
-    DevicePropertyUINumber = 17,
-    DevicePropertyInstallState = 18,
-    DevicePropertyRemovalPolicy = 19,
-    DevicePropertyResourceRequirements = 20,
-    DevicePropertyAllocatedResources = 21,
-    DevicePropertyContainerID = 22
-} DEVICE_REGISTRY_PROPERTY;
-typedef enum _DEVICE_REMOVAL_POLICY {
-    RemovalPolicyExpectNoRemoval = 1,
-    RemovalPolicyExpectOrderlyRemoval = 2,
-    RemovalPolicyExpectSurpriseRemoval = 3
-} DEVICE_REMOVAL_POLICY;
-#define DEVICE_INTERFACE_INCLUDE_NONACTIVE 0x00000001
 
 NT_EXTERN_C_BEGIN
-NT_API NTSTATUS IoRegisterDeviceInterface(PDEVICE_OBJECT PhysicalDeviceObject,
-                                          const GUID* InterfaceClassGuid,
-                                          PUNICODE_STRING ReferenceString,
-                                          PUNICODE_STRING SymbolicLinkName);
-NT_API NTSTATUS IoSetDeviceInterfaceState(PUNICODE_STRING SymbolicLinkName, BOOLEAN Enable);
-NT_API NTSTATUS IoGetDeviceInterfaces(const GUID* InterfaceClassGuid,
-                                      PDEVICE_OBJECT PhysicalDeviceObject, ULONG Flags,
-                                      PZZWSTR* SymbolicLinkList);
 NT_API NTSTATUS IoGetDeviceInterfaceAlias(PUNICODE_STRING SymbolicLinkName,
                                           const GUID* AliasInterfaceClassGuid,
                                           PUNICODE_STRING AliasSymbolicLinkName);
-NT_API NTSTATUS IoGetDeviceProperty(PDEVICE_OBJECT DeviceObject,
-                                    DEVICE_REGISTRY_PROPERTY DeviceProperty, ULONG BufferLength,
-                                    PVOID PropertyBuffer, PULONG ResultLength);
 NT_API NTSTATUS IoGetDevicePropertyData(PDEVICE_OBJECT Pdo, const DEVPROPKEY* PropertyKey,
                                         LCID Lcid, ULONG Flags, ULONG Size, PVOID Data,
                                         PULONG RequiredSize, PDEVPROPTYPE Type);
@@ -193,12 +135,6 @@ NT_API NTSTATUS IoGetDeviceInterfacePropertyData(PUNICODE_STRING SymbolicLinkNam
                                                  const DEVPROPKEY* PropertyKey, LCID Lcid,
                                                  ULONG Flags, ULONG Size, PVOID Data,
                                                  PULONG RequiredSize, PDEVPROPTYPE Type);
-NT_API NTSTATUS IoRegisterPlugPlayNotification(
-    IO_NOTIFICATION_EVENT_CATEGORY EventCategory, ULONG EventCategoryFlags, PVOID EventCategoryData,
-    PDRIVER_OBJECT DriverObject, PDRIVER_NOTIFICATION_CALLBACK_ROUTINE CallbackRoutine,
-    PVOID Context, PVOID* NotificationEntry);
-NT_API NTSTATUS IoUnregisterPlugPlayNotification(PVOID NotificationEntry);
-NT_API NTSTATUS IoUnregisterPlugPlayNotificationEx(PVOID NotificationEntry);
 NT_API NTSTATUS IoReportTargetDeviceChange(PDEVICE_OBJECT PhysicalDeviceObject,
                                            PVOID NotificationStructure);
 NT_API NTSTATUS IoReportTargetDeviceChangeAsynchronous(PDEVICE_OBJECT PhysicalDeviceObject,

@@ -1,171 +1,11 @@
-/* The registry. Source: WDK wdm.h reference, "Registry routines". */
+/* The rest of the registry, beyond irp/registry.h. Source: WDK wdm.h reference, "Registry
+ * routines". */
 #ifndef IRPVERBS_WINDOWS_REGISTRY_H
 #define IRPVERBS_WINDOWS_REGISTRY_H
 
+#include <irp/registry.h>
 #include <windows/wdk/objects.h>
 #include <windows/wdk/rtl.h>
-
-#define REG_NONE 0
-#define REG_SZ 1
-#define REG_EXPAND_SZ 2
-#define REG_BINARY 3
-#define REG_DWORD 4
-#define REG_DWORD_LITTLE_ENDIAN 4
-#define REG_DWORD_BIG_ENDIAN 5
-#define REG_LINK 6
-#define REG_MULTI_SZ 7
-#define REG_RESOURCE_LIST 8
-#define REG_FULL_RESOURCE_DESCRIPTOR 9
-#define REG_RESOURCE_REQUIREMENTS_LIST 10
-#define REG_QWORD 11
-#define REG_QWORD_LITTLE_ENDIAN 11
-#define REG_OPTION_NON_VOLATILE 0x00000000L
-#define REG_OPTION_VOLATILE 0x00000001L
-#define REG_OPTION_CREATE_LINK 0x00000002L
-#define REG_OPTION_BACKUP_RESTORE 0x00000004L
-#define REG_OPTION_OPEN_LINK 0x00000008L
-#define REG_CREATED_NEW_KEY 0x00000001L
-#define REG_OPENED_EXISTING_KEY 0x00000002L
-#define KEY_QUERY_VALUE 0x0001
-#define KEY_SET_VALUE 0x0002
-#define KEY_CREATE_SUB_KEY 0x0004
-#define KEY_ENUMERATE_SUB_KEYS 0x0008
-#define KEY_NOTIFY 0x0010
-#define KEY_CREATE_LINK 0x0020
-#define KEY_WOW64_64KEY 0x0100
-#define KEY_WOW64_32KEY 0x0200
-#define KEY_READ ((STANDARD_RIGHTS_READ | 0x19) & ~SYNCHRONIZE)
-#define KEY_WRITE ((STANDARD_RIGHTS_WRITE | 0x06) & ~SYNCHRONIZE)
-#define KEY_EXECUTE (KEY_READ & ~SYNCHRONIZE)
-#define KEY_ALL_ACCESS ((STANDARD_RIGHTS_ALL | 0x3F) & ~SYNCHRONIZE)
-
-typedef enum _KEY_INFORMATION_CLASS {
-    KeyBasicInformation,
-    KeyNodeInformation,
-    KeyFullInformation,
-    KeyNameInformation,
-    KeyCachedInformation,
-    KeyFlagsInformation,
-    KeyVirtualizationInformation,
-    KeyHandleTagsInformation,
-    KeyTrustInformation,
-    KeyLayerInformation,
-    MaxKeyInfoClass
-} KEY_INFORMATION_CLASS;
-typedef enum _KEY_SET_INFORMATION_CLASS {
-    KeyWriteTimeInformation,
-    KeyWow64FlagsInformation,
-    KeyControlFlagsInformation,
-    KeySetVirtualizationInformation,
-    KeySetDebugInformation,
-    KeySetHandleTagsInformation,
-    KeySetLayerInformation,
-    MaxKeySetInfoClass
-} KEY_SET_INFORMATION_CLASS;
-typedef enum _KEY_VALUE_INFORMATION_CLASS {
-    KeyValueBasicInformation,
-    KeyValueFullInformation,
-    KeyValuePartialInformation,
-    KeyValueFullInformationAlign64,
-    KeyValuePartialInformationAlign64,
-    KeyValueLayerInformation,
-    MaxKeyValueInfoClass
-} KEY_VALUE_INFORMATION_CLASS;
-typedef struct _KEY_BASIC_INFORMATION {
-    LARGE_INTEGER LastWriteTime;
-    ULONG TitleIndex;
-    ULONG NameLength;
-    WCHAR Name[1];
-} KEY_BASIC_INFORMATION, *PKEY_BASIC_INFORMATION;
-typedef struct _KEY_NODE_INFORMATION {
-    LARGE_INTEGER LastWriteTime;
-    ULONG TitleIndex;
-    ULONG ClassOffset;
-    ULONG ClassLength;
-    ULONG NameLength;
-    WCHAR Name[1];
-} KEY_NODE_INFORMATION, *PKEY_NODE_INFORMATION;
-typedef struct _KEY_FULL_INFORMATION {
-    LARGE_INTEGER LastWriteTime;
-    ULONG TitleIndex;
-    ULONG ClassOffset;
-    ULONG ClassLength;
-    ULONG SubKeys;
-    ULONG MaxNameLen;
-    ULONG MaxClassLen;
-    ULONG Values;
-    ULONG MaxValueNameLen;
-    ULONG MaxValueDataLen;
-    WCHAR Class[1];
-} KEY_FULL_INFORMATION, *PKEY_FULL_INFORMATION;
-typedef struct _KEY_NAME_INFORMATION {
-    ULONG NameLength;
-    WCHAR Name[1];
-} KEY_NAME_INFORMATION, *PKEY_NAME_INFORMATION;
-typedef struct _KEY_WRITE_TIME_INFORMATION {
-    LARGE_INTEGER LastWriteTime;
-} KEY_WRITE_TIME_INFORMATION, *PKEY_WRITE_TIME_INFORMATION;
-typedef struct _KEY_VALUE_BASIC_INFORMATION {
-    ULONG TitleIndex;
-    ULONG Type;
-    ULONG NameLength;
-    WCHAR Name[1];
-} KEY_VALUE_BASIC_INFORMATION, *PKEY_VALUE_BASIC_INFORMATION;
-typedef struct _KEY_VALUE_FULL_INFORMATION {
-    ULONG TitleIndex;
-    ULONG Type;
-    ULONG DataOffset;
-    ULONG DataLength;
-    ULONG NameLength;
-    WCHAR Name[1];
-} KEY_VALUE_FULL_INFORMATION, *PKEY_VALUE_FULL_INFORMATION;
-typedef struct _KEY_VALUE_PARTIAL_INFORMATION {
-    ULONG TitleIndex;
-    ULONG Type;
-    ULONG DataLength;
-    UCHAR Data[1];
-} KEY_VALUE_PARTIAL_INFORMATION, *PKEY_VALUE_PARTIAL_INFORMATION;
-typedef struct _KEY_VALUE_ENTRY {
-    PUNICODE_STRING ValueName;
-    ULONG DataLength;
-    ULONG DataOffset;
-    ULONG Type;
-} KEY_VALUE_ENTRY, *PKEY_VALUE_ENTRY;
-
-typedef NTSTATUS RTL_QUERY_REGISTRY_ROUTINE(PWSTR ValueName, ULONG ValueType, PVOID ValueData,
-                                            ULONG ValueLength, PVOID Context, PVOID EntryContext);
-typedef RTL_QUERY_REGISTRY_ROUTINE* PRTL_QUERY_REGISTRY_ROUTINE;
-typedef struct _RTL_QUERY_REGISTRY_TABLE {
-    PRTL_QUERY_REGISTRY_ROUTINE QueryRoutine;
-    ULONG Flags;
-    PWSTR Name;
-    PVOID EntryContext;
-    ULONG DefaultType;
-    PVOID DefaultData;
-    ULONG DefaultLength;
-} RTL_QUERY_REGISTRY_TABLE, *PRTL_QUERY_REGISTRY_TABLE;
-#define RTL_QUERY_REGISTRY_SUBKEY 0x00000001
-#define RTL_QUERY_REGISTRY_TOPKEY 0x00000002
-#define RTL_QUERY_REGISTRY_REQUIRED 0x00000004
-#define RTL_QUERY_REGISTRY_NOVALUE 0x00000008
-#define RTL_QUERY_REGISTRY_NOEXPAND 0x00000010
-#define RTL_QUERY_REGISTRY_DIRECT 0x00000020
-#define RTL_QUERY_REGISTRY_DELETE 0x00000040
-#define RTL_QUERY_REGISTRY_NOSTRING 0x00000080
-#define RTL_QUERY_REGISTRY_TYPECHECK 0x00000100
-#define RTL_QUERY_REGISTRY_TYPECHECK_SHIFT 24
-#define RTL_REGISTRY_ABSOLUTE 0
-#define RTL_REGISTRY_SERVICES 1
-#define RTL_REGISTRY_CONTROL 2
-#define RTL_REGISTRY_WINDOWS_NT 3
-#define RTL_REGISTRY_DEVICEMAP 4
-#define RTL_REGISTRY_USER 5
-#define RTL_REGISTRY_MAXIMUM 6
-#define RTL_REGISTRY_HANDLE 0x40000000
-#define RTL_REGISTRY_OPTIONAL 0x80000000
-#define PLUGPLAY_REGKEY_DEVICE 1
-#define PLUGPLAY_REGKEY_DRIVER 2
-#define PLUGPLAY_REGKEY_CURRENT_HWPROFILE 4
 
 /* Callbacks before and after each operation on the registry. */
 typedef enum _REG_NOTIFY_CLASS {
@@ -408,51 +248,15 @@ typedef NTSTATUS EX_CALLBACK_FUNCTION(PVOID CallbackContext, PVOID Argument1, PV
 typedef EX_CALLBACK_FUNCTION* PEX_CALLBACK_FUNCTION;
 
 NT_EXTERN_C_BEGIN
-NT_API NTSTATUS ZwCreateKey(PHANDLE KeyHandle, ACCESS_MASK DesiredAccess,
-                            POBJECT_ATTRIBUTES ObjectAttributes, ULONG TitleIndex,
-                            PUNICODE_STRING Class, ULONG CreateOptions, PULONG Disposition);
 NT_API NTSTATUS ZwCreateKeyTransacted(PHANDLE KeyHandle, ACCESS_MASK DesiredAccess,
                                       POBJECT_ATTRIBUTES ObjectAttributes, ULONG TitleIndex,
                                       PUNICODE_STRING Class, ULONG CreateOptions,
                                       HANDLE TransactionHandle, PULONG Disposition);
-NT_API NTSTATUS ZwOpenKey(PHANDLE KeyHandle, ACCESS_MASK DesiredAccess,
-                          POBJECT_ATTRIBUTES ObjectAttributes);
-NT_API NTSTATUS ZwOpenKeyEx(PHANDLE KeyHandle, ACCESS_MASK DesiredAccess,
-                            POBJECT_ATTRIBUTES ObjectAttributes, ULONG OpenOptions);
 NT_API NTSTATUS ZwOpenKeyTransacted(PHANDLE KeyHandle, ACCESS_MASK DesiredAccess,
                                     POBJECT_ATTRIBUTES ObjectAttributes, HANDLE TransactionHandle);
-NT_API NTSTATUS ZwDeleteKey(HANDLE KeyHandle);
 NT_API NTSTATUS ZwRenameKey(HANDLE KeyHandle, PUNICODE_STRING NewName);
-NT_API NTSTATUS ZwDeleteValueKey(HANDLE KeyHandle, PUNICODE_STRING ValueName);
-NT_API NTSTATUS ZwFlushKey(HANDLE KeyHandle);
-NT_API NTSTATUS ZwSetValueKey(HANDLE KeyHandle, PUNICODE_STRING ValueName, ULONG TitleIndex,
-                              ULONG Type, PVOID Data, ULONG DataSize);
-NT_API NTSTATUS ZwQueryValueKey(HANDLE KeyHandle, PUNICODE_STRING ValueName,
-                                KEY_VALUE_INFORMATION_CLASS InformationClass, PVOID Information,
-                                ULONG Length, PULONG ResultLength);
-NT_API NTSTATUS ZwQueryKey(HANDLE KeyHandle, KEY_INFORMATION_CLASS InformationClass,
-                           PVOID Information, ULONG Length, PULONG ResultLength);
 NT_API NTSTATUS ZwSetInformationKey(HANDLE KeyHandle, KEY_SET_INFORMATION_CLASS InformationClass,
                                     PVOID Information, ULONG Length);
-NT_API NTSTATUS ZwEnumerateKey(HANDLE KeyHandle, ULONG Index,
-                               KEY_INFORMATION_CLASS InformationClass, PVOID Information,
-                               ULONG Length, PULONG ResultLength);
-NT_API NTSTATUS ZwEnumerateValueKey(HANDLE KeyHandle, ULONG Index,
-                                    KEY_VALUE_INFORMATION_CLASS InformationClass, PVOID Information,
-                                    ULONG Length, PULONG ResultLength);
-NT_API NTSTATUS RtlQueryRegistryValues(ULONG RelativeTo, PCWSTR Path,
-                                       PRTL_QUERY_REGISTRY_TABLE QueryTable, PVOID Context,
-                                       PVOID Environment);
-NT_API NTSTATUS RtlWriteRegistryValue(ULONG RelativeTo, PCWSTR Path, PCWSTR ValueName,
-                                      ULONG ValueType, PVOID ValueData, ULONG ValueLength);
-NT_API NTSTATUS RtlDeleteRegistryValue(ULONG RelativeTo, PCWSTR Path, PCWSTR ValueName);
-NT_API NTSTATUS RtlCreateRegistryKey(ULONG RelativeTo, PWSTR Path);
-NT_API NTSTATUS RtlCheckRegistryKey(ULONG RelativeTo, PWSTR Path);
-NT_API NTSTATUS IoOpenDeviceRegistryKey(PDEVICE_OBJECT DeviceObject, ULONG DevInstKeyType,
-                                        ACCESS_MASK DesiredAccess, PHANDLE DeviceRegKey);
-NT_API NTSTATUS IoOpenDeviceInterfaceRegistryKey(PUNICODE_STRING SymbolicLinkName,
-                                                 ACCESS_MASK DesiredAccess,
-                                                 PHANDLE DeviceInterfaceRegKey);
 typedef enum _DRIVER_REGKEY_TYPE {
     DriverRegKeyParameters,
     DriverRegKeyPersistentState

@@ -479,19 +479,6 @@ typedef struct _DMA_OPERATIONS {
 } DMA_OPERATIONS, *PDMA_OPERATIONS;
 
 NT_EXTERN_C_BEGIN
-NT_API NTSTATUS IoConnectInterrupt(PKINTERRUPT* InterruptObject, PKSERVICE_ROUTINE ServiceRoutine,
-                                   PVOID ServiceContext, PKSPIN_LOCK SpinLock, ULONG Vector,
-                                   KIRQL Irql, KIRQL SynchronizeIrql, KINTERRUPT_MODE Mode,
-                                   BOOLEAN ShareVector, KAFFINITY ProcessorEnableMask,
-                                   BOOLEAN FloatingSave);
-NT_API NTSTATUS IoConnectInterruptEx(PIO_CONNECT_INTERRUPT_PARAMETERS Parameters);
-NT_API void IoDisconnectInterrupt(PKINTERRUPT InterruptObject);
-NT_API void IoDisconnectInterruptEx(PIO_DISCONNECT_INTERRUPT_PARAMETERS Parameters);
-NT_API KIRQL KeAcquireInterruptSpinLock(PKINTERRUPT Interrupt);
-NT_API void KeReleaseInterruptSpinLock(PKINTERRUPT Interrupt, KIRQL OldIrql);
-NT_API BOOLEAN KeSynchronizeExecution(PKINTERRUPT Interrupt,
-                                      PKSYNCHRONIZE_ROUTINE SynchronizeRoutine,
-                                      PVOID SynchronizeContext);
 NT_API PDMA_ADAPTER IoGetDmaAdapter(PDEVICE_OBJECT PhysicalDeviceObject,
                                     PDEVICE_DESCRIPTION DeviceDescription,
                                     PULONG NumberOfMapRegisters);
