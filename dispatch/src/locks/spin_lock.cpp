@@ -5,6 +5,7 @@
 #include <dispatch/machine.hpp>
 #include <dispatch/spin_lock.h>
 #include <dispatch/support/held_locks.hpp>
+#include <dispatch/support/interrupt_lock.hpp>
 #include <dispatch/support/spin_lock.hpp>
 
 using namespace irpverbs::dispatch::detail;
@@ -75,6 +76,16 @@ NT_SLOW_PATH void release_checked(KSPIN_LOCK* lock, const irql_rule& bound,
 
 bool irpverbs::dispatch::detail::holds_spin_lock(const processor& self, const KSPIN_LOCK* lock) {
     return __atomic_load_n(lock, __ATOMIC_RELAXED) == owner_word(self);
+}
+
+void irpverbs::dispatch::detail::acquire_interrupt_lock(KSPIN_LOCK& lock) {
+    KeAcquireSpinLockAtDpcLevel(&lock);
+}
+
+void irpverbs::dispatch::detail::release_interrupt_lock(KSPIN_LOCK& lock) {
+    if (instrumented())
+        return release_checked(&lock, irql_rules::KeReleaseInterruptSpinLock, std::nullopt);
+    release(this_processor(), &lock);
 }
 
 extern "C" {
