@@ -2,16 +2,22 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
+#include <iterator>
 #include <map>
 
 namespace drive {
 
 const char* const script_help = R"(The script, one command a line; # begins a comment:
+  registry NAME dword NUMBER | registry NAME string "TEXT"
+                            first of all: a value of the driver's registry key, before the driver
+                            is loaded; NAME as Depth or Parameters\Depth
   setup                     the commands below run one after the other, first
   actor NAME                a thread of its own: all actors run at the same time
   teardown                  the commands below run when all actors have ended
-    open FILE PATH          FILE is the script's name of it, PATH as \Device\Pipe
+    open FILE PATH          FILE is the script's name of it, PATH as \Device\Pipe, or
+                            {GUID}, the class of a device interface that is enabled
     read FILE BYTES
     write FILE "TEXT"
     ioctl FILE CODE [in "TEXT"] [out BYTES]
@@ -21,6 +27,8 @@ const char* const script_help = R"(The script, one command a line; # begins a co
     add | start | stop | remove | unplug
                             Plug and Play of one device: AddDevice, IRP_MN_START_DEVICE, ...
     sleep MS                of the machine's time
+    interrupt               the device's interrupt line is raised; STATUS_NOT_FOUND: no service
+                            routine claimed it
   Requests wait for their completion; after a minute of the machine's time they are cancelled.
   Each command may end in "expect STATUS[|STATUS...]" or "expect any". Without it open, add and
   start must succeed, and others may have any status.
@@ -63,7 +71,9 @@ private:
         split();
         if (words_.empty()) return;
         const std::string first = take("a command");
-        if (first == "setup") {
+        if (first == "registry") {
+            read_setting();
+        } else if (first == "setup") {
             section_ = &made_.setup;
         } else if (first == "teardown") {
             section_ = &made_.teardown;
@@ -76,6 +86,23 @@ private:
         if (!words_.empty()) fail("nothing more was expected than before '" + words_[0].text + "'");
     }
 
+    void read_setting() {
+        if (section_ != nullptr || !made_.actors.empty())
+            fail("'registry' was expected before 'setup', 'actor NAME' and 'teardown'");
+        setting made;
+        const std::string path = take("the name of a value");
+        const std::size_t slash = path.rfind('\\');
+        if (slash != path.npos) made.key = path.substr(0, slash);
+        made.name = path.substr(slash + 1);
+        if (take_if("dword"))
+            made.number = number("a number", 0xFFFFFFFF);
+        else if (take_if("string"))
+            made.text = quoted();
+        else
+            fail("'dword' or 'string' was expected");
+        made_.settings.push_back(std::move(made));
+    }
+
     // section_ is null for the last actor, whose commands move as actors are added.
     std::vector<command>& section() {
         if (section_ != nullptr) return *section_;
@@ -85,15 +112,17 @@ private:
 
     void read_command(const std::string& name) {
         static const std::map<std::string, verb> verbs{
-            {"open", verb::open},   {"read", verb::read},     {"write", verb::write},
-            {"ioctl", verb::ioctl}, {"flush", verb::flush},   {"cancel", verb::cancel},
-            {"close", verb::close}, {"add", verb::add},       {"start", verb::start},
-            {"stop", verb::stop},   {"remove", verb::remove}, {"unplug", verb::unplug},
-            {"sleep", verb::sleep},
+            {"open", verb::open},     {"read", verb::read},
+            {"write", verb::write},   {"ioctl", verb::ioctl},
+            {"flush", verb::flush},   {"cancel", verb::cancel},
+            {"close", verb::close},   {"add", verb::add},
+            {"start", verb::start},   {"stop", verb::stop},
+            {"remove", verb::remove}, {"unplug", verb::unplug},
+            {"sleep", verb::sleep},   {"interrupt", verb::interrupt},
         };
         const auto known = verbs.find(name);
         if (known == verbs.end()) fail("'" + name + "' is no command; see irpverbs-drive --help");
-        command made{known->second, line_, trimmed(), {}, {}, 0, {}, 0, {}};
+        command made{known->second, line_, trimmed(), {}, {}, {}, 0, {}, 0, {}};
         if (made.what <= verb::close) made.file = take("the script's name of a file");
         read_arguments(made);
         read_expectation(made);
@@ -104,6 +133,7 @@ private:
         switch (made.what) {
         case verb::open:
             made.path = take("the path of a device");
+            if (made.path.starts_with('{')) made.interface = take_guid(made.path);
             break;
         case verb::read:
             made.length = number("a number of bytes", max_length);
@@ -148,6 +178,31 @@ private:
         for (const NTSTATUS each : all)
             if (name == NtStatusName(each)) return each;
         fail("'" + name + "' is no status that the library names");
+    }
+
+    // Removes the GUID from the beginning of the path.
+    GUID take_guid(std::string& path) const {
+        constexpr std::string_view form = "{01234567-89ab-cdef-0123-456789abcdef}";
+        std::string digits;
+        bool fits = path.size() >= form.size();
+        for (std::size_t i = 0; fits && i < form.size(); ++i) {
+            const bool digit = std::isxdigit(static_cast<unsigned char>(form[i])) != 0;
+            fits = digit ? std::isxdigit(static_cast<unsigned char>(path[i])) != 0
+                         : path[i] == form[i];
+            if (digit) digits += path[i];
+        }
+        if (!fits) fail("a GUID as " + std::string(form) + " was expected, not '" + path + "'");
+        path.erase(0, form.size());
+        const auto part = [&](std::size_t at, std::size_t length) {
+            return std::stoul(digits.substr(at, length), nullptr, 16);
+        };
+        GUID made{static_cast<ULONG>(part(0, 8)),
+                  static_cast<USHORT>(part(8, 4)),
+                  static_cast<USHORT>(part(12, 4)),
+                  {}};
+        for (std::size_t i = 0; i < std::size(made.Data4); ++i)
+            made.Data4[i] = static_cast<UCHAR>(part(16 + 2 * i, 2));
+        return made;
     }
 
     std::string take(const char* expected) {

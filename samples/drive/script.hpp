@@ -1,9 +1,11 @@
 // Scripts of user mode: what is opened, read, written, cancelled and unplugged, by whom.
 #pragma once
 
+#include <dispatch/ntdef.h>
 #include <dispatch/ntstatus.h>
 
 #include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -25,6 +27,7 @@ enum class verb : std::uint8_t {
     remove,
     unplug,
     sleep,
+    interrupt,
 };
 
 struct command {
@@ -32,11 +35,20 @@ struct command {
     int line;
     std::string text;               // as written
     std::string file;               // the script's name of the file
-    std::string path;               // open
+    std::string path;               // open; behind the device, if there is an interface
+    std::optional<GUID> interface;  // open: the class of a device interface
     ULONG code = 0;                 // ioctl
     std::string input;              // write, ioctl
     ULONG length = 0;               // read: bytes; ioctl: of output; sleep: ms
     std::vector<NTSTATUS> expected; // empty: any status
+};
+
+/// A value of the driver's registry key.
+struct setting {
+    std::string key; // below the driver's, with backslashes; may be empty
+    std::string name;
+    std::optional<ULONG> number; // REG_DWORD; without it `text` is the value, a REG_SZ
+    std::string text;
 };
 
 struct actor {
@@ -45,8 +57,9 @@ struct actor {
 };
 
 struct script {
-    std::vector<command> setup; // one after the other, before the actors
-    std::vector<actor> actors;  // at the same time
+    std::vector<setting> settings; // before the driver is loaded
+    std::vector<command> setup;    // one after the other, before the actors
+    std::vector<actor> actors;     // at the same time
     std::vector<command> teardown;
 };
 

@@ -3,6 +3,7 @@
 #include <dispatch/support/unset_bytes.hpp>
 #include <irp/file.h>
 #include <irp/testing/driver.hpp>
+#include <irp/testing/interrupt.h>
 #include <irp/testing/pnp.hpp>
 #include <irp/wdm.h>
 
@@ -16,6 +17,7 @@ namespace {
 
 using irpverbs::irp::pnp_device;
 
+constexpr const char16_t* driver_name = u"Drive";
 constexpr std::int64_t ticks_of_ms = 10'000;
 constexpr std::int64_t patience = 60'000 * ticks_of_ms;
 constexpr std::size_t least_unset = 8;
@@ -84,7 +86,34 @@ public:
 private:
     NTSTATUS load() {
         module_.reset_variables();
-        return irpverbs::irp::load_driver(module_.entry(), u"Drive", driver_);
+        for (const setting& each : script_.settings)
+            set(each);
+        return irpverbs::irp::load_driver(module_.entry(), driver_name, driver_);
+    }
+
+    static std::u16string wide(const std::string& text) { return {text.begin(), text.end()}; }
+
+    static PWSTR pointer_to(std::u16string& text) { return reinterpret_cast<PWSTR>(text.data()); }
+
+    // Creates the keys of the path one after the other.
+    static void set(const setting& what) {
+        std::u16string path = driver_name;
+        RtlCreateRegistryKey(RTL_REGISTRY_SERVICES, pointer_to(path));
+        const std::u16string below = wide(what.key);
+        for (std::size_t from = 0; from < below.size();) {
+            const std::size_t end = std::min(below.find(u'\\', from), below.size());
+            path += u'\\' + below.substr(from, end - from);
+            RtlCreateRegistryKey(RTL_REGISTRY_SERVICES, pointer_to(path));
+            from = end + 1;
+        }
+        std::u16string name = wide(what.name);
+        std::u16string text = wide(what.text);
+        ULONG number = what.number.value_or(0);
+        RtlWriteRegistryValue(
+            RTL_REGISTRY_SERVICES, pointer_to(path), pointer_to(name),
+            what.number ? REG_DWORD : REG_SZ,
+            what.number ? static_cast<void*>(&number) : text.data(),
+            static_cast<ULONG>(what.number ? sizeof number : (text.size() + 1) * sizeof(WCHAR)));
     }
 
     // A name that the driver left behind is in the way of the next load.
@@ -150,6 +179,9 @@ private:
             return NtClose(std::exchange(files_[each.file], nullptr));
         case verb::sleep:
             return pause(each.length);
+        case verb::interrupt:
+            if (vector_ == 0) return STATUS_INVALID_DEVICE_STATE;
+            return IrpRaiseInterrupt(vector_) ? STATUS_SUCCESS : STATUS_NOT_FOUND;
         default:
             return plug_and_play(each.what);
         }
@@ -161,11 +193,22 @@ private:
         return KeDelayExecutionThread(KernelMode, FALSE, &time);
     }
 
+    // The path of the first enabled interface of a class; empty: there is none.
+    static std::u16string path_of(const command& each) {
+        if (!each.interface) return wide(each.path);
+        PZZWSTR links = nullptr;
+        if (!NT_SUCCESS(IoGetDeviceInterfaces(&*each.interface, nullptr, 0, &links))) return {};
+        const std::u16string first(reinterpret_cast<const char16_t*>(links));
+        ExFreePool(links);
+        return first.empty() ? first : first + wide(each.path);
+    }
+
     NTSTATUS open(const command& each) {
-        std::u16string path(each.path.begin(), each.path.end());
+        const std::u16string path = path_of(each);
+        if (path.empty()) return STATUS_OBJECT_NAME_NOT_FOUND;
         UNICODE_STRING name{static_cast<USHORT>(path.size() * sizeof(WCHAR)),
                             static_cast<USHORT>(path.size() * sizeof(WCHAR)),
-                            reinterpret_cast<PWSTR>(path.data())};
+                            reinterpret_cast<PWSTR>(const_cast<char16_t*>(path.data()))};
         OBJECT_ATTRIBUTES attributes;
         InitializeObjectAttributes(&attributes, &name, OBJ_CASE_INSENSITIVE, nullptr, nullptr);
         IO_STATUS_BLOCK block{};
@@ -220,6 +263,7 @@ private:
     NTSTATUS send_plug_and_play(verb what) {
         if (what == verb::add) {
             device_.emplace();
+            vector_ = device_->interrupt_vector();
             return device_->add(driver_);
         }
         if (!device_) return STATUS_INVALID_DEVICE_STATE;
@@ -282,6 +326,7 @@ private:
     DRIVER_OBJECT* driver_ = nullptr;
     bool unloaded_ = false;
     std::optional<pnp_device> device_;
+    ULONG vector_ = 0; // of the device's interrupt line; 0: there was no device
     KMUTEX manager_{};
     std::size_t left_ = 0; // actors that have not ended
     std::map<std::string, HANDLE> files_;

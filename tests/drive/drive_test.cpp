@@ -86,6 +86,26 @@ TEST(Drive, PlugAndPlay_IsSentToOneDeviceOneRequestAtATime) {
     EXPECT_TRUE(has(other.out, "add: STATUS_INVALID_DEVICE_REQUEST")) << other.out;
 }
 
+TEST(Drive, DriverOfWindows_ReadsItsRegistryKeyAndServesItsInterrupt) {
+    const ended how = run({SENSOR_DRIVER, SENSOR_SCRIPT, "--runs=300", "--pct=300"});
+    EXPECT_EQ(how.status, 0) << how.out << how.err;
+}
+
+TEST(Drive, SettingThatTheDriverRefuses_FailsItsLoad) {
+    const std::string path = ::testing::TempDir() + "drive_sensor.script";
+    std::ofstream(path) << "registry Parameters\\Scale dword 0\nsetup\n add\n";
+    const ended how = run({SENSOR_DRIVER, path, "--runs=1", "--pct=0"});
+    EXPECT_EQ(how.status, 1);
+    EXPECT_TRUE(has(how.out, "DriverEntry returned STATUS_INVALID_PARAMETER")) << how.out;
+    std::remove(path.c_str());
+}
+
+TEST(Drive, DpcOfAServiceRoutineThatOutlivesItsInterrupt_IsFound) {
+    const ended how = run({SENSOR_WITHOUT_THE_FLUSH, SENSOR_SCRIPT, "--runs=2000", "--pct=2000"});
+    EXPECT_EQ(how.status, 1) << how.out << how.err;
+    EXPECT_TRUE(has(how.out, "SensorDpc")) << how.out; // it uses a freed interrupt, or NULL
+}
+
 TEST(Drive, DriverThatLeavesNothing_IsLoadedAgain) {
     const ended how = run({LEAVING_DRIVER, LEAVING_SCRIPT, "--runs=100", "--pct=100"});
     EXPECT_EQ(how.status, 0) << how.out << how.err;

@@ -37,6 +37,29 @@ TEST(DriveScript, Sections_HoldTheirCommands) {
               (std::vector<NTSTATUS>{STATUS_SUCCESS, STATUS_INVALID_HANDLE}));
 }
 
+TEST(DriveScript, SettingsAndInterfaces_AreThoseOfTheDriver) {
+    const script made = parse_script("registry Depth dword 0x10\n"
+                                     "registry Parameters\\Deep\\Name string \"a b\"\n"
+                                     "setup\n open f {5c9c1f54-6F8d-4a0c-9c33-0d2c1a7e4b10}\\x\n",
+                                     "s");
+    ASSERT_EQ(made.settings.size(), 2u);
+    EXPECT_EQ(made.settings[0].key, "");
+    EXPECT_EQ(made.settings[0].name, "Depth");
+    EXPECT_EQ(made.settings[0].number, 16u);
+    EXPECT_EQ(made.settings[1].key, "Parameters\\Deep");
+    EXPECT_EQ(made.settings[1].name, "Name");
+    EXPECT_FALSE(made.settings[1].number);
+    EXPECT_EQ(made.settings[1].text, "a b");
+    const command& open = made.setup.at(0);
+    ASSERT_TRUE(open.interface);
+    EXPECT_EQ(open.path, "\\x");
+    EXPECT_EQ(open.interface->Data1, 0x5c9c1f54u);
+    EXPECT_EQ(open.interface->Data2, 0x6f8d);
+    EXPECT_EQ(open.interface->Data3, 0x4a0c);
+    EXPECT_EQ(open.interface->Data4[0], 0x9c);
+    EXPECT_EQ(open.interface->Data4[7], 0x10);
+}
+
 TEST(DriveScript, Mistakes_AreNamedWithTheirLine) {
     EXPECT_EQ(error_of("read f 1"), "s:1: 'setup', 'actor NAME' or 'teardown' was expected first");
     EXPECT_EQ(error_of("setup\n raed f 1"), "s:2: 'raed' is no command; see irpverbs-drive --help");
@@ -50,6 +73,12 @@ TEST(DriveScript, Mistakes_AreNamedWithTheirLine) {
               "s:2: 'STATUS_LUCK' is no status that the library names");
     EXPECT_EQ(error_of("setup\n close f g"), "s:2: nothing more was expected than before 'g'");
     EXPECT_EQ(error_of("actor"), "s:1: the name of the actor was expected at the end of the line");
+    EXPECT_EQ(error_of("setup\nregistry Depth dword 1"),
+              "s:2: 'registry' was expected before 'setup', 'actor NAME' and 'teardown'");
+    EXPECT_EQ(error_of("registry Depth binary 1"), "s:1: 'dword' or 'string' was expected");
+    EXPECT_EQ(error_of("setup\n open f {5c9c1f54}"),
+              "s:2: a GUID as {01234567-89ab-cdef-0123-456789abcdef} was expected, not "
+              "'{5c9c1f54}'");
     EXPECT_EQ(error_of("# nothing\n"), "s:1: a command in 'setup' or of an 'actor' was expected");
 }
 

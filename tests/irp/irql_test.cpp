@@ -6,9 +6,11 @@
 
 #include <irp/device_interface.h>
 #include <irp/file.h>
+#include <irp/interrupt.h>
 #include <irp/power.h>
 #include <irp/registry.h>
 #include <irp/testing/driver.h>
+#include <irp/testing/interrupt.h>
 
 #include <array>
 #include <cstddef>
@@ -202,6 +204,23 @@ TEST_P(IrpIrqlRules, DeviceInterfaceCallsAtWrongIrql_AreReported) {
          [&] { IoUnregisterPlugPlayNotification(registered); }},
         {"IoUnregisterPlugPlayNotificationEx", APC_LEVEL, "IrqlIoPassive5",
          [&] { IoUnregisterPlugPlayNotificationEx(registered); }},
+    });
+}
+
+TEST_P(IrpIrqlRules, InterruptCallsAtWrongIrql_AreReported) {
+    KINTERRUPT* interrupt = nullptr;
+    IO_CONNECT_INTERRUPT_PARAMETERS wanted{};
+    expect_reported({
+        {"IoConnectInterrupt", APC_LEVEL, "IrqlIoPassive5",
+         [&] {
+             IoConnectInterrupt(&interrupt, nullptr, nullptr, nullptr, 0, 5, 5, Latched, FALSE, 1,
+                                FALSE);
+         }},
+        {"IoConnectInterruptEx", APC_LEVEL, "IrqlIoPassive5",
+         [&] { IoConnectInterruptEx(&wanted); }},
+        {"IoDisconnectInterrupt", APC_LEVEL, "IrqlIoPassive5",
+         [&] { IoDisconnectInterrupt(interrupt); }},
+        {"IrpRaiseInterrupt", above_dispatch, "IrqlIoDispatch", [] { IrpRaiseInterrupt(1); }},
     });
 }
 

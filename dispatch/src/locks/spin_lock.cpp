@@ -5,6 +5,7 @@
 #include <dispatch/machine.hpp>
 #include <dispatch/spin_lock.h>
 #include <dispatch/support/held_locks.hpp>
+#include <dispatch/support/interrupt_lock.hpp>
 #include <dispatch/support/spin_lock.hpp>
 
 using namespace irpverbs::dispatch::detail;
@@ -71,10 +72,23 @@ NT_SLOW_PATH void release_checked(KSPIN_LOCK* lock, const irql_rule& bound,
     checked([&] { release(self, lock, free_word_of(lock)); });
 }
 
+// Unlike other locks, that of an interrupt is released above DISPATCH_LEVEL.
+constexpr irql_rule interrupt_lock_release{"KeReleaseInterruptSpinLock", irql_bound::at_least,
+                                           DISPATCH_LEVEL, 0x41, "IrqlDispatch"};
+
 } // namespace
 
 bool irpverbs::dispatch::detail::holds_spin_lock(const processor& self, const KSPIN_LOCK* lock) {
     return __atomic_load_n(lock, __ATOMIC_RELAXED) == owner_word(self);
+}
+
+void irpverbs::dispatch::detail::acquire_interrupt_lock(KSPIN_LOCK& lock) {
+    KeAcquireSpinLockAtDpcLevel(&lock);
+}
+
+void irpverbs::dispatch::detail::release_interrupt_lock(KSPIN_LOCK& lock) {
+    if (instrumented()) return release_checked(&lock, interrupt_lock_release, std::nullopt);
+    release(this_processor(), &lock);
 }
 
 extern "C" {

@@ -23,47 +23,51 @@ struct _IO_INTERRUPT_MESSAGE_INFO;
 #define CONNECT_MESSAGE_BASED 3
 #define CONNECT_FULLY_SPECIFIED_GROUP 4
 #define CONNECT_CURRENT_VERSION 5
+typedef struct _IO_CONNECT_INTERRUPT_FULLY_SPECIFIED_PARAMETERS {
+    PDEVICE_OBJECT PhysicalDeviceObject;
+    PKINTERRUPT* InterruptObject;
+    PKSERVICE_ROUTINE ServiceRoutine;
+    PVOID ServiceContext;
+    PKSPIN_LOCK SpinLock;
+    KIRQL SynchronizeIrql;
+    BOOLEAN FloatingSave;
+    BOOLEAN ShareVector;
+    ULONG Vector;
+    KIRQL Irql;
+    KINTERRUPT_MODE InterruptMode;
+    KAFFINITY ProcessorEnableMask;
+    USHORT Group;
+} IO_CONNECT_INTERRUPT_FULLY_SPECIFIED_PARAMETERS,
+    *PIO_CONNECT_INTERRUPT_FULLY_SPECIFIED_PARAMETERS;
+typedef struct _IO_CONNECT_INTERRUPT_LINE_BASED_PARAMETERS {
+    PDEVICE_OBJECT PhysicalDeviceObject;
+    PKINTERRUPT* InterruptObject;
+    PKSERVICE_ROUTINE ServiceRoutine;
+    PVOID ServiceContext;
+    PKSPIN_LOCK SpinLock;
+    KIRQL SynchronizeIrql;
+    BOOLEAN FloatingSave;
+} IO_CONNECT_INTERRUPT_LINE_BASED_PARAMETERS, *PIO_CONNECT_INTERRUPT_LINE_BASED_PARAMETERS;
+typedef struct _IO_CONNECT_INTERRUPT_MESSAGE_BASED_PARAMETERS {
+    PDEVICE_OBJECT PhysicalDeviceObject;
+    union {
+        PVOID* Generic;
+        struct _IO_INTERRUPT_MESSAGE_INFO** InterruptMessageTable;
+        PKINTERRUPT* InterruptObject;
+    } ConnectionContext;
+    PKMESSAGE_SERVICE_ROUTINE MessageServiceRoutine;
+    PVOID ServiceContext;
+    PKSPIN_LOCK SpinLock;
+    KIRQL SynchronizeIrql;
+    BOOLEAN FloatingSave;
+    PKSERVICE_ROUTINE FallBackServiceRoutine;
+} IO_CONNECT_INTERRUPT_MESSAGE_BASED_PARAMETERS, *PIO_CONNECT_INTERRUPT_MESSAGE_BASED_PARAMETERS;
 typedef struct _IO_CONNECT_INTERRUPT_PARAMETERS {
     ULONG Version;
     union {
-        struct {
-            PDEVICE_OBJECT PhysicalDeviceObject;
-            PKINTERRUPT* InterruptObject;
-            PKSERVICE_ROUTINE ServiceRoutine;
-            PVOID ServiceContext;
-            PKSPIN_LOCK SpinLock;
-            KIRQL SynchronizeIrql;
-            BOOLEAN FloatingSave;
-            BOOLEAN ShareVector;
-            ULONG Vector;
-            KIRQL Irql;
-            KINTERRUPT_MODE InterruptMode;
-            KAFFINITY ProcessorEnableMask;
-            USHORT Group;
-        } FullySpecified;
-        struct {
-            PDEVICE_OBJECT PhysicalDeviceObject;
-            PKINTERRUPT* InterruptObject;
-            PKSERVICE_ROUTINE ServiceRoutine;
-            PVOID ServiceContext;
-            PKSPIN_LOCK SpinLock;
-            KIRQL SynchronizeIrql;
-            BOOLEAN FloatingSave;
-        } LineBased;
-        struct {
-            PDEVICE_OBJECT PhysicalDeviceObject;
-            union {
-                PVOID* Generic;
-                struct _IO_INTERRUPT_MESSAGE_INFO** InterruptMessageTable;
-                PKINTERRUPT* InterruptObject;
-            } ConnectionContext;
-            PKMESSAGE_SERVICE_ROUTINE MessageServiceRoutine;
-            PVOID ServiceContext;
-            PKSPIN_LOCK SpinLock;
-            KIRQL SynchronizeIrql;
-            BOOLEAN FloatingSave;
-            PKSERVICE_ROUTINE FallBackServiceRoutine;
-        } MessageBased;
+        IO_CONNECT_INTERRUPT_FULLY_SPECIFIED_PARAMETERS FullySpecified;
+        IO_CONNECT_INTERRUPT_LINE_BASED_PARAMETERS LineBased;
+        IO_CONNECT_INTERRUPT_MESSAGE_BASED_PARAMETERS MessageBased;
     };
 } IO_CONNECT_INTERRUPT_PARAMETERS, *PIO_CONNECT_INTERRUPT_PARAMETERS;
 typedef struct _IO_DISCONNECT_INTERRUPT_PARAMETERS {

@@ -73,7 +73,7 @@ void plug_and_play::add_device(const DEVICE_OBJECT& physical) {
         const std::lock_guard guard(lock_);
         number = devices_++;
         instance += four_digits(number);
-        instances_.emplace(&physical, instance);
+        bus_devices_.emplace(&physical, bus_device{number, instance});
     }
     describe_device(instance, number);
 }
@@ -88,7 +88,7 @@ void plug_and_play::remove_device(const DEVICE_OBJECT& physical) {
                 gone.push_back({each.type, false, each.link()});
             }
         std::erase_if(interfaces_, [&](const auto& each) { return each.physical == &physical; });
-        instances_.erase(&physical);
+        bus_devices_.erase(&physical);
     }
     for (notifications::event& each : gone)
         callbacks_->announce(std::move(each));
@@ -96,8 +96,15 @@ void plug_and_play::remove_device(const DEVICE_OBJECT& physical) {
 
 std::u16string plug_and_play::instance_of(const DEVICE_OBJECT* physical) {
     const std::lock_guard guard(lock_);
-    const auto found = instances_.find(physical);
-    return found == instances_.end() ? std::u16string() : found->second;
+    const auto found = bus_devices_.find(physical);
+    return found == bus_devices_.end() ? std::u16string() : found->second.instance;
+}
+
+std::optional<interrupt_line> plug_and_play::line_of(const DEVICE_OBJECT* physical) {
+    const std::lock_guard guard(lock_);
+    const auto found = bus_devices_.find(physical);
+    if (found == bus_devices_.end()) return std::nullopt;
+    return irp::line_of(found->second.number);
 }
 
 plug_and_play::device_interface* plug_and_play::find(std::u16string_view link) {

@@ -2,6 +2,7 @@
 // for these.
 #pragma once
 
+#include "interrupt/interrupt_controller.hpp"
 #include "names.hpp"
 #include "notifications.hpp"
 
@@ -31,6 +32,9 @@ public:
     void remove_device(const DEVICE_OBJECT& physical);
     /// Returns the path of the device below Enum; empty: it is not one of a bus.
     std::u16string instance_of(const DEVICE_OBJECT* physical);
+
+    /// Returns the interrupt line of the device; null: it is not one of a bus.
+    std::optional<interrupt_line> line_of(const DEVICE_OBJECT* physical);
 
     /// Statuses: those of IoRegisterDeviceInterface.
     NTSTATUS register_interface(const DEVICE_OBJECT* physical, const GUID& type,
@@ -63,7 +67,11 @@ private:
     void disable(device_interface& one);
 
     dispatch::detail::scheduled_spin lock_;
-    std::map<const DEVICE_OBJECT*, std::u16string> instances_; // guarded by lock_
+    struct bus_device {
+        unsigned number;
+        std::u16string instance;
+    };
+    std::map<const DEVICE_OBJECT*, bus_device> bus_devices_; // guarded by lock_
     std::vector<device_interface> interfaces_;               // guarded by lock_
     unsigned devices_ = 0;                                   // so far; guarded by lock_
     const std::shared_ptr<notifications> callbacks_ = std::make_shared<notifications>();

@@ -55,6 +55,10 @@ pnp_device::~pnp_device() {
     IoDeleteDevice(physical_);
 }
 
+ULONG pnp_device::interrupt_vector() const {
+    return plug_and_play::current()->line_of(physical_)->vector;
+}
+
 NTSTATUS pnp_device::dispatch(DEVICE_OBJECT* device, IRP* irp) {
     auto& self = *static_cast<pnp_device*>(*static_cast<void**>(device->DeviceExtension));
     const IO_STACK_LOCATION& stack = *IoGetCurrentIrpStackLocation(irp);

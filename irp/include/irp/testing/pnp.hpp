@@ -42,6 +42,9 @@ public:
     DEVICE_OBJECT* top() const { return IoGetAttachedDevice(physical_); }
     pnp_device::state current() const noexcept { return state_; }
 
+    /// The vector of the device's interrupt line, for IrpRaiseInterrupt (interrupt.h).
+    ULONG interrupt_vector() const;
+
     /// Calls the driver's AddDevice: for a lower filter, then the function driver, then an upper
     /// filter. Its status; STATUS_INVALID_DEVICE_REQUEST: the driver has no AddDevice.
     NTSTATUS add(DRIVER_OBJECT* driver);
