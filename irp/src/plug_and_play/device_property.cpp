@@ -109,7 +109,7 @@ NTSTATUS IoOpenDeviceRegistryKey(PDEVICE_OBJECT DeviceObject, ULONG DevInstKeyTy
     const std::u16string instance = plug_and_play::current()->instance_of(DeviceObject);
     if (instance.empty()) return STATUS_INVALID_DEVICE_REQUEST;
     std::u16string path;
-    switch (DevInstKeyType & ~PLUGPLAY_REGKEY_CURRENT_HWPROFILE) {
+    switch (DevInstKeyType & ~ULONG{PLUGPLAY_REGKEY_CURRENT_HWPROFILE}) {
     case PLUGPLAY_REGKEY_DEVICE:
         path = enum_path(instance) + u"\\Device Parameters";
         break;
