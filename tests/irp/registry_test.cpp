@@ -451,8 +451,9 @@ TEST_P(RegistryQueries, WriteAndDelete_GoByPath) {
               STATUS_SUCCESS);
     EXPECT_EQ(RtlCheckRegistryKey(RTL_REGISTRY_SERVICES, path), STATUS_SUCCESS);
     EXPECT_EQ(RtlDeleteRegistryValue(RTL_REGISTRY_SERVICES, path, name), STATUS_SUCCESS);
-    for (const ULONG place : {RTL_REGISTRY_CONTROL, RTL_REGISTRY_WINDOWS_NT, RTL_REGISTRY_DEVICEMAP,
-                              RTL_REGISTRY_USER}) {
+    for (const ULONG place :
+         std::initializer_list<ULONG>{RTL_REGISTRY_CONTROL, RTL_REGISTRY_WINDOWS_NT,
+                                      RTL_REGISTRY_DEVICEMAP, RTL_REGISTRY_USER}) {
         WCHAR made[] = u"Made";
         EXPECT_EQ(RtlCreateRegistryKey(place | RTL_REGISTRY_OPTIONAL, made), STATUS_SUCCESS);
         EXPECT_EQ(RtlCheckRegistryKey(place, made), STATUS_SUCCESS);
