@@ -24,8 +24,8 @@ KSPIN_LOCK& lock_of(KINTERRUPT& interrupt) {
 // Calls `routine` at SynchronizeIrql with the spin lock held.
 template <class Routine>
 BOOLEAN synchronized(KINTERRUPT& interrupt, Routine routine) {
+    const KIRQL old = KeAcquireInterruptSpinLock(&interrupt); // which checks that it exists
     const KIRQL level = interrupt.synchronize_irql;
-    const KIRQL old = KeAcquireInterruptSpinLock(&interrupt);
     const BOOLEAN result = routine();
     if (KeGetCurrentIrql() != level)
         bug_check(IRQL_UNEXPECTED_VALUE,
