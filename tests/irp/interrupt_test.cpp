@@ -280,6 +280,18 @@ TEST(InterruptRules, InterruptThatWasDisconnected_IsUsedFreedMemory) {
     EXPECT_EQ(rule_in(report), "FreedMemoryUsed") << report;
 }
 
+TEST(InterruptRules, NoInterrupt_IsNamed) {
+    const std::string report = report_of_one_run([](dispatch::sim_machine& sim) {
+        sim.spawn("driver", [] {
+            KeSynchronizeExecution(
+                nullptr, [](PVOID) -> BOOLEAN { return TRUE; }, nullptr);
+        });
+        sim.run();
+    });
+    EXPECT_NE(report.find("KeSynchronizeExecution: the interrupt is NULL"), std::string::npos)
+        << report;
+}
+
 // Two words that the service routine, a synchronized routine and a holder of the lock keep equal.
 struct pair_of_words {
     int one = 0;

@@ -2,6 +2,7 @@
 #include "interrupt_controller.hpp"
 #include "irql_rules.hpp"
 #include "plug_and_play/plug_and_play.hpp"
+#include "require.hpp"
 
 #include <irp/testing/interrupt.h>
 
@@ -130,6 +131,7 @@ NTSTATUS IoConnectInterruptEx(PIO_CONNECT_INTERRUPT_PARAMETERS Parameters) {
 
 void IoDisconnectInterrupt(PKINTERRUPT InterruptObject) {
     VERIFY_IRQL(IoDisconnectInterrupt);
+    require(InterruptObject, "IoDisconnectInterrupt: the interrupt is NULL");
     if (verifying()) check_freed_use(InterruptObject, "an interrupt is disconnected");
     const auto removed = interrupt_controller::current().disconnect(InterruptObject);
     if (removed != nullptr) ExWaitForRundownProtectionRelease(&removed->calls);
@@ -141,10 +143,12 @@ void IoDisconnectInterruptEx(PIO_DISCONNECT_INTERRUPT_PARAMETERS Parameters) {
 
 BOOLEAN KeSynchronizeExecution(PKINTERRUPT Interrupt, PKSYNCHRONIZE_ROUTINE SynchronizeRoutine,
                                PVOID SynchronizeContext) {
+    require(Interrupt, "KeSynchronizeExecution: the interrupt is NULL");
     return synchronized(*Interrupt, [&] { return SynchronizeRoutine(SynchronizeContext); });
 }
 
 KIRQL KeAcquireInterruptSpinLock(PKINTERRUPT Interrupt) {
+    require(Interrupt, "KeAcquireInterruptSpinLock: the interrupt is NULL");
     if (verifying()) check_freed_use(Interrupt, "the lock of an interrupt is acquired");
     KIRQL old = PASSIVE_LEVEL;
     KeRaiseIrql(Interrupt->synchronize_irql, &old);
