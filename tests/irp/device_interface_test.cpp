@@ -204,6 +204,17 @@ TEST_P(DeviceInterfaces, Keys_AreThoseOfDeviceDriverAndInterface) {
     EXPECT_EQ(open_for(PLUGPLAY_REGKEY_DRIVER), STATUS_SUCCESS);
     EXPECT_EQ(path_of(key), u"Control\\Class\\{4d36e97d-e325-11ce-bfc1-08002be10318}\\0000");
     EXPECT_EQ(open_for(3), STATUS_INVALID_PARAMETER);
+    const auto set_driver = [](std::u16string text) { // without a terminator
+        RtlWriteRegistryValue(
+            RTL_REGISTRY_ABSOLUTE,
+            u"\\Registry\\Machine\\System\\CurrentControlSet\\Enum\\ROOT\\IRPVERBS\\0000",
+            u"Driver", REG_SZ, text.data(), static_cast<ULONG>(text.size() * sizeof(WCHAR)));
+    };
+    set_driver(u"Unterminated");
+    EXPECT_EQ(open_for(PLUGPLAY_REGKEY_DRIVER), STATUS_SUCCESS);
+    EXPECT_EQ(path_of(key), u"Control\\Class\\Unterminated");
+    set_driver(u"an\\\\empty part");
+    EXPECT_EQ(open_for(PLUGPLAY_REGKEY_DRIVER), STATUS_OBJECT_NAME_NOT_FOUND);
     EXPECT_EQ(IoOpenDeviceInterfaceRegistryKey(sensor.link(), KEY_READ, &key), STATUS_SUCCESS);
     EXPECT_EQ(path_of(key), u"Control\\DeviceClasses\\" + sensors_text +
                                 u"\\##?#ROOT#IRPVERBS#0000#" + sensors_text +

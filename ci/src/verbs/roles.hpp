@@ -11,7 +11,7 @@
 #include "user/user_memory.hpp"
 #include "verb.hpp"
 
-#include <ci/support/group_gid.hpp>
+#include <ci/support/ip_gid.hpp>
 
 namespace irpverbs::ci::roles {
 

@@ -47,7 +47,7 @@ int irpverbs_ibv_attach_mcast(ibv_qp* shown, const ibv_gid* gid, std::uint16_t l
     if (find(self, group, group_lid) != self.groups.end()) return 0;
     self.groups.reserve(self.groups.size() + 1);
     const outcome done =
-        call(CiAttachMcast, self.qp, &group, ib_lid_t{group_lid}, static_cast<CI_UDATA*>(nullptr));
+        call(CiAttachMcast, self.qp, &group, ib_lid_t(group_lid), static_cast<CI_UDATA*>(nullptr));
     auto* const made = own_object<IB_MCAST>(open_device::of(shown->context).ca(), done);
     if (made != nullptr) self.groups.push_back(made);
     return done.error();

@@ -162,11 +162,12 @@ void membership::set_joined() {
 // A fabric's groups are reached from the first GID; a group of IP from the id's own address.
 std::uint8_t membership::own_gid_index() const {
     if (is_member_) return 0;
-    const std::vector<ib_gid_t> gids = identity_of(*owner.at).gids;
+    const port_identity port = identity_of(*owner.at);
     const ip_endpoint bound = owner.source();
-    const auto own = bound.is_any() ? identity_of(*owner.at).own(address.family) : bound;
-    const auto place = own ? std::ranges::find(gids, own->gid()) : gids.end();
-    return place != gids.end() ? static_cast<std::uint8_t>(place - gids.begin()) : 0;
+    const auto own = bound.is_any() ? port.own(address.family) : bound;
+    if (!own) return 0;
+    const auto place = std::ranges::find(port.gids, own->gid());
+    return place != port.gids.end() ? static_cast<std::uint8_t>(place - port.gids.begin()) : 0;
 }
 
 int membership::attach() {

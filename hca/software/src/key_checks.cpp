@@ -1,6 +1,6 @@
 #include "key_checks.hpp"
 
-#include <ci/support/group_gid.hpp>
+#include <ci/support/ip_gid.hpp>
 
 #include <algorithm>
 

@@ -8,7 +8,7 @@
 #include "roce/ethernet_port.hpp"
 #include "transport/scatter_gather.hpp"
 
-#include <ci/support/group_gid.hpp>
+#include <ci/support/ip_gid.hpp>
 
 #include <algorithm>
 #include <array>

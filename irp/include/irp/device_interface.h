@@ -117,7 +117,7 @@ NT_API NTSTATUS IoGetDeviceProperty(PDEVICE_OBJECT DeviceObject,
    key is created if it does not exist. PLUGPLAY_REGKEY_CURRENT_HWPROFILE is ignored: there is one
    profile. Ownership: ZwClose closes the handle. IRQL: PASSIVE_LEVEL. STATUS_SUCCESS;
    STATUS_INVALID_DEVICE_REQUEST; STATUS_INVALID_PARAMETER: another DevInstKeyType;
-   STATUS_OBJECT_NAME_NOT_FOUND: the link of no registered interface;
+   STATUS_OBJECT_NAME_NOT_FOUND: the link of no registered interface, or the driver has no key;
    STATUS_INSUFFICIENT_RESOURCES. Source: WDK IoOpenDeviceRegistryKey,
    IoOpenDeviceInterfaceRegistryKey. */
 NT_API NTSTATUS IoOpenDeviceRegistryKey(PDEVICE_OBJECT DeviceObject, ULONG DevInstKeyType,

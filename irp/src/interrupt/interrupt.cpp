@@ -165,9 +165,10 @@ void KeReleaseInterruptSpinLock(PKINTERRUPT Interrupt, KIRQL OldIrql) {
 BOOLEAN IrpRaiseInterrupt(ULONG Vector) {
     VERIFY_IRQL(IrpRaiseInterrupt);
     BOOLEAN claimed = FALSE;
+    const auto connected = interrupt_controller::current().connected_to(Vector);
     // The DPCs of the routines run after all of them, when a disconnect no longer waits.
     const KIRQL old = KeRaiseIrqlToDpcLevel();
-    for (const auto& each : interrupt_controller::current().connected_to(Vector)) {
+    for (const auto& each : connected) {
         if (!call(*each)) continue;
         claimed = TRUE;
         if (each->mode == LevelSensitive) break;

@@ -64,7 +64,9 @@ NTSTATUS property_of(const DEVICE_OBJECT& device, const std::u16string& instance
 }
 
 NTSTATUS open_key(const std::u16string& path, HANDLE& handle) {
-    handle = new_key_handle(registry::current().ensure(path));
+    key_reference key = registry::current().ensure(path);
+    if (key == nullptr) return STATUS_OBJECT_NAME_NOT_FOUND;
+    handle = new_key_handle(std::move(key));
     return handle != nullptr ? STATUS_SUCCESS : STATUS_INSUFFICIENT_RESOURCES;
 }
 
@@ -73,11 +75,10 @@ NTSTATUS driver_key_path(const DEVICE_OBJECT& device, const std::u16string& inst
     std::vector<std::byte> data;
     const NTSTATUS status = property_of(device, instance, DevicePropertyDriverKeyName, data);
     if (!NT_SUCCESS(status)) return status;
-    path = u"\\Registry\\Machine\\System\\CurrentControlSet\\Control\\Class\\";
-    path += std::u16string(data.size() / sizeof(WCHAR), u'\0');
-    std::memcpy(path.data() + path.size() - data.size() / sizeof(WCHAR), data.data(),
-                data.size() / sizeof(WCHAR) * sizeof(WCHAR));
-    path.resize(path.find(u'\0'));
+    std::u16string name(data.size() / sizeof(WCHAR), u'\0');
+    std::memcpy(name.data(), data.data(), name.size() * sizeof(WCHAR));
+    path = registry::control;
+    path += u"\\Class\\" + name.substr(0, name.find(u'\0')); // anyone may have set it
     return STATUS_SUCCESS;
 }
 

@@ -13,8 +13,6 @@
 namespace irpverbs::irp {
 namespace {
 
-constexpr std::u16string_view control =
-    u"\\Registry\\Machine\\System\\CurrentControlSet\\Control\\";
 constexpr std::u16string_view class_of_devices = u"{4d36e97d-e325-11ce-bfc1-08002be10318}";
 constexpr std::u16string_view link_folder = u"\\??\\";
 
@@ -61,7 +59,7 @@ std::u16string text_of(const GUID& guid) {
 }
 
 std::u16string enum_path(std::u16string_view instance) {
-    return u"\\Registry\\Machine\\System\\CurrentControlSet\\Enum\\" + std::u16string(instance);
+    return std::u16string(registry::devices) + u'\\' + std::u16string(instance);
 }
 
 std::shared_ptr<plug_and_play> plug_and_play::current() { return managers.current().manager; }
@@ -181,8 +179,9 @@ std::u16string plug_and_play::key_of_interface(std::u16string_view link) {
     const std::lock_guard guard(lock_);
     const device_interface* const one = find(link);
     if (one == nullptr) return {};
-    return std::u16string(control) + u"DeviceClasses\\" + text_of(one->type) + u"\\##?#" +
-           one->base.substr(link_folder.size()) + u"\\#" + one->reference + u"\\Device Parameters";
+    return std::u16string(registry::control) + u"\\DeviceClasses\\" + text_of(one->type) +
+           u"\\##?#" + one->base.substr(link_folder.size()) + u"\\#" + one->reference +
+           u"\\Device Parameters";
 }
 
 } // namespace irpverbs::irp

@@ -10,14 +10,9 @@ namespace {
 
 IRPVERBS_REGISTERED_EARLY const dispatch::detail::machine_local<registry> registries(0);
 
-constexpr std::u16string_view initial_keys[] = {
-    u"\\Registry\\Machine\\Hardware\\DeviceMap",
-    u"\\Registry\\Machine\\Software\\Microsoft\\Windows NT\\CurrentVersion",
-    u"\\Registry\\Machine\\System\\CurrentControlSet\\Control",
-    u"\\Registry\\Machine\\System\\CurrentControlSet\\Enum",
-    registry::services,
-    u"\\Registry\\User\\.Default",
-};
+constexpr std::u16string_view initial_keys[] = {registry::device_map, registry::windows_nt,
+                                                registry::control,    registry::devices,
+                                                registry::services,   registry::user};
 
 LONGLONG now() {
     LARGE_INTEGER time;
@@ -108,6 +103,7 @@ NTSTATUS registry::create(const key_reference& base, std::u16string_view path, b
 }
 
 key_reference registry::ensure(std::u16string_view path) {
+    if (path.find(u"\\\\") != path.npos) return nullptr;
     const std::lock_guard guard(lock_);
     place there = walk(nullptr, path);
     while (!there.rest.empty())

@@ -49,8 +49,17 @@ using key_reference = std::shared_ptr<registry_key>;
 /// <= DISPATCH_LEVEL.
 class registry {
 public:
+    // The keys that every registry begins with, and that callers name.
     static constexpr std::u16string_view services =
         u"\\Registry\\Machine\\System\\CurrentControlSet\\Services";
+    static constexpr std::u16string_view control =
+        u"\\Registry\\Machine\\System\\CurrentControlSet\\Control";
+    static constexpr std::u16string_view devices =
+        u"\\Registry\\Machine\\System\\CurrentControlSet\\Enum";
+    static constexpr std::u16string_view device_map = u"\\Registry\\Machine\\Hardware\\DeviceMap";
+    static constexpr std::u16string_view windows_nt =
+        u"\\Registry\\Machine\\Software\\Microsoft\\Windows NT\\CurrentVersion";
+    static constexpr std::u16string_view user = u"\\Registry\\User\\.Default";
 
     registry();
 
@@ -63,7 +72,8 @@ public:
     /// Opens the key, or creates its last part. Statuses: those of ZwCreateKey.
     NTSTATUS create(const key_reference& base, std::u16string_view path, bool is_volatile,
                     key_reference& found, bool& created);
-    /// Opens the key at a path from the root; creates each part that does not exist.
+    /// Opens the key at a path from the root; creates each part that does not exist. Null: the path
+    /// has an empty part.
     key_reference ensure(std::u16string_view path);
     /// Statuses: those of ZwDeleteKey.
     NTSTATUS remove(registry_key& key);

@@ -3,6 +3,7 @@
 #include "registry_query.hpp"
 
 #include <new>
+#include <optional>
 
 using namespace irpverbs::irp;
 
@@ -13,31 +14,31 @@ std::u16string_view text_of(const WCHAR* text) {
                            : std::u16string_view();
 }
 
-// Null: there is no such place.
-const char16_t* root_of(ULONG relative_to) {
+// None: there is no such place.
+std::optional<std::u16string_view> root_of(ULONG relative_to) {
     switch (relative_to) {
     case RTL_REGISTRY_ABSOLUTE:
         return u"";
     case RTL_REGISTRY_SERVICES:
-        return u"\\Registry\\Machine\\System\\CurrentControlSet\\Services";
+        return registry::services;
     case RTL_REGISTRY_CONTROL:
-        return u"\\Registry\\Machine\\System\\CurrentControlSet\\Control";
+        return registry::control;
     case RTL_REGISTRY_WINDOWS_NT:
-        return u"\\Registry\\Machine\\Software\\Microsoft\\Windows NT\\CurrentVersion";
+        return registry::windows_nt;
     case RTL_REGISTRY_DEVICEMAP:
-        return u"\\Registry\\Machine\\Hardware\\DeviceMap";
+        return registry::device_map;
     case RTL_REGISTRY_USER:
-        return u"\\Registry\\User\\.Default";
+        return registry::user;
     default:
-        return nullptr;
+        return std::nullopt;
     }
 }
 
 NTSTATUS find(ULONG relative_to, const WCHAR* path, bool create, key_reference& key) {
     if ((relative_to & RTL_REGISTRY_HANDLE) != 0) return key_of(const_cast<WCHAR*>(path), key);
-    const char16_t* const root = root_of(relative_to & ~RTL_REGISTRY_OPTIONAL);
-    if (root == nullptr) return STATUS_INVALID_PARAMETER;
-    std::u16string whole = root;
+    const auto root = root_of(relative_to & ~RTL_REGISTRY_OPTIONAL);
+    if (!root) return STATUS_INVALID_PARAMETER;
+    std::u16string whole(*root);
     const std::u16string_view below = text_of(path);
     if (!whole.empty() && !below.empty()) whole += u'\\';
     whole += below;

@@ -3,8 +3,6 @@
 #include "../fabric.hpp"
 #include "../qp_table.hpp"
 
-#include <ci/support/group_gid.hpp>
-
 #include <algorithm>
 #include <array>
 #include <cerrno>

@@ -2,6 +2,7 @@
 // of its GIDs and each of its multicast groups.
 #pragma once
 
+#include "endpoint.hpp"
 #include "interface.hpp"
 #include "multicast_groups.hpp"
 

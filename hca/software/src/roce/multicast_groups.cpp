@@ -1,8 +1,5 @@
 #include "multicast_groups.hpp"
 
-#include "ethernet_port.hpp"
-
-#include <dispatch/machine.hpp>
 #include <dispatch/support/spin_lock.hpp>
 
 #include <algorithm>
@@ -10,17 +7,6 @@
 namespace irpverbs::hca_software::roce {
 
 using dispatch::detail::spin_guard;
-
-bool endpoint::start() {
-    const auto readable = [](void* context) {
-        auto& its = *static_cast<endpoint*>(context);
-        its.owner.receive(its.socket);
-        return true;
-    };
-    watch =
-        dispatch::watch_readable(dispatch::machine::current(), socket.descriptor(), readable, this);
-    return watch != nullptr;
-}
 
 // Two first members may both open the socket: the list has one of them.
 NTSTATUS multicast_groups::join(const ib_gid_t& to, unsigned index) {

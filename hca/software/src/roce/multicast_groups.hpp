@@ -2,29 +2,13 @@
 // the port's own addresses receive nothing else.
 #pragma once
 
-#include "udp_socket.hpp"
+#include "endpoint.hpp"
 
-#include <dispatch/descriptor_watch.hpp>
 #include <dispatch/ke.h>
 
 #include <list>
-#include <memory>
 
 namespace irpverbs::hca_software::roce {
-
-class ethernet_port;
-
-/// A socket and its watch, which calls ethernet_port::receive.
-struct endpoint {
-    explicit endpoint(ethernet_port& its_owner) : owner(its_owner) {}
-
-    /// Packets arrive from now on. False: a simulated machine has no sockets. IRQL: PASSIVE_LEVEL.
-    bool start();
-
-    ethernet_port& owner;
-    udp_socket socket;
-    std::unique_ptr<dispatch::descriptor_watch> watch;
-};
 
 class multicast_groups {
 public:

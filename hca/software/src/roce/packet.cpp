@@ -13,7 +13,6 @@ constexpr UCHAR default_hop_limit = 64;
 constexpr USHORT do_not_fragment = 0x4000;
 constexpr std::size_t identification_offset = 4; // in the IPv4 header
 constexpr std::size_t checksum_offset = 10;
-constexpr std::uint64_t mapped_prefix = 0xFFFF; // in the upper half of a GID's GUID
 
 UCHAR hop_limit_of(const ip_route& route) {
     return route.global.hop_limit != 0 ? route.global.hop_limit : default_hop_limit;
@@ -114,10 +113,6 @@ bool find_identification(std::uint32_t difference, std::size_t words, USHORT& id
 }
 
 } // namespace
-
-bool is_ipv4(const ib_gid_t& gid) {
-    return gid.gid_prefix == 0 && gid.gid_guid >> 32 == mapped_prefix;
-}
 
 std::size_t write_route(const ip_route& route, std::size_t payload, UCHAR* to) {
     UCHAR* const udp = to + write_ip(route, payload, to);

@@ -6,6 +6,8 @@
 
 #include "../transport/packet_format.hpp"
 
+#include <ci/support/ip_gid.hpp>
+
 namespace irpverbs::hca_software::roce {
 
 using transport::const_bytes;
@@ -22,8 +24,7 @@ inline constexpr std::size_t max_route_size = ipv6_header_size + udp_header_size
 inline constexpr std::size_t max_udp_payload =
     transport::max_transport_size + ci::invariant_crc_size;
 
-/// True for an IPv4 address that is mapped into a GID.
-bool is_ipv4(const ib_gid_t& gid);
+using ci::is_ipv4;
 
 /// The IP and UDP headers of a packet. Both GIDs are addresses of one family.
 struct ip_route {

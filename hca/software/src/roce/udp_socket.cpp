@@ -2,8 +2,6 @@
 
 #include "address.hpp"
 
-#include <ci/support/group_gid.hpp>
-
 #include <boost/endian/conversion.hpp>
 #include <netinet/udp.h>
 #include <unistd.h>

@@ -1,0 +1,20 @@
+#include "endpoint.hpp"
+
+#include "ethernet_port.hpp"
+
+#include <dispatch/machine.hpp>
+
+namespace irpverbs::hca_software::roce {
+
+bool endpoint::start() {
+    const auto readable = [](void* context) {
+        auto& its = *static_cast<endpoint*>(context);
+        its.owner.receive(its.socket);
+        return true;
+    };
+    watch =
+        dispatch::watch_readable(dispatch::machine::current(), socket.descriptor(), readable, this);
+    return watch != nullptr;
+}
+
+} // namespace irpverbs::hca_software::roce
