@@ -88,7 +88,9 @@ void listener::came(void* context, NTSTATUS status, ULONG_PTR information) {
     self.event_->event = RDMA_CM_EVENT_CONNECT_REQUEST;
     self.event_->id = self.child_.get();
     self.event_->listen_id = &self.owner;
-    if (cm_id::emit(self.owner, self.event_)) self.child_.release(); // the program's now
+    // The program may take the event, and await the next request, before emit returns.
+    cm_id* const child = self.child_.release();
+    if (!cm_id::emit(self.owner, self.event_)) self.child_.reset(child);
 }
 
 void listener::take_connection(ULONG_PTR object) {
