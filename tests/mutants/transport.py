@@ -16,6 +16,7 @@ BINDINGS, KEYS, PAGES = ("hca/software/src/" + name for name in
                          ("key_bindings.cpp", "key_table.cpp", "key_pages.cpp"))
 RESOURCES = HERE + "read_resources.cpp"
 MIGRATION = HERE + "path_migration.cpp"
+EARLY = HERE + "early_packets.cpp"
 
 # name, mutated file, [(text, replacement)...]
 MISTAKES = [
@@ -85,8 +86,7 @@ MISTAKES = [
     ("gap_not_reported", RESPONDER,
      [("    reply_ = {expected_, wrong_sequence};\n", "")]),
     ("every_packet_behind_a_gap_reported", RESPONDER,
-     [("    if (nak_sent_) return;\n    nak_sent_ = true;\n    reply_ = {expected_, wrong",
-       "    nak_sent_ = true;\n    reply_ = {expected_, wrong")]),
+     [("    if (!nak_sent_) request_again();\n}\n\nvoid", "    request_again();\n}\n\nvoid")]),
     ("duplicate_not_acknowledged", RESPONDER,
      [("    reply_ = {expected_ - 1, 0};\n", "")]),
     ("stale_key_replayed", RESPONDER,
@@ -353,6 +353,24 @@ MISTAKES = [
      [("!receiver().is_granted(operation::atomic_write) || !reads() ||",
        "!receiver().is_granted(operation::atomic_write) ||")]),
     ("straight_atomic_write_uncounted", STRAIGHT, [("        count_atomic_write();\n        return true;", "        return true;")]),
+    # ---- packets that have overtaken others
+    ("early_request_dropped", RESPONDER, [("    early_.keep(what, expected_);\n", "")]),
+    ("early_requests_not_executed", RESPONDER, [("            receive_kept();\n", "            early_.clear();\n")]),
+    ("early_requests_survive_a_reset", EXECUTION, [("    queue_.clear();\n    early_.clear();\n", "    queue_.clear();\n")]),
+    ("second_gap_not_requested", RESPONDER,
+     [("    if (executed && !early_.is_empty() && !nak_sent_) request_again();\n", "    (void)executed;\n")]),
+    ("early_response_requested_at_once", RESPONSES,
+     [("misses_response_before(what.number) && keep(what)) return;", "false && keep(what)) return;")]),
+    ("early_response_before_the_missing_one", RESPONSES,
+     [("        if (queue_[each].is_read_or_atomic()) return true;\n", "        if (queue_[each].is_atomic()) return true;\n")]),
+    ("missing_response_awaited_without_end", REQUESTER,
+     [("        gap_until_ = 0;\n        implied_nak();\n", "        gap_until_ = 0;\n")]),
+    ("early_packet_without_its_bytes", EARLY, [("        end = std::ranges::copy(piece, end).out;\n", "        end += piece.size();\n")]),
+    ("early_packets_out_of_order", EARLY, [("    list_.insert(behind, *made.release());\n", "    list_.push_back(*made.release());\n")]),
+    ("early_packet_kept_twice", EARLY,
+     [("    if (behind != list_.end() && behind->content.number == what.number) return true;\n", "")]),
+    ("room_of_early_packets_not_given_back", EARLY, [("    to_->give();\n", "    (void)to_;\n")]),
+    ("execution_of_early_requests_not_acknowledged", EARLY, [("    made->content.ack_request = true;\n", "")]),
     # ---- regions of physical pages, and shared ones
     ("shared_region_longer_than_the_other", PAGES,
      [("    holder.range.length = other.range.length;\n", "    holder.range.length = other.range.length + 8;\n")]),

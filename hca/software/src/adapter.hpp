@@ -11,10 +11,14 @@
 #include "qp_traffic.hpp"
 #include "shared_receives.hpp"
 
+#include "transport/early_packets.hpp"
+
 #include <atomic>
 #include <vector>
 
 namespace irpverbs::hca_software {
+
+inline constexpr ULONG max_early_packets = 2048;
 
 /// The HcaDeviceExtension of the FDO.
 struct device_extension {
@@ -57,6 +61,10 @@ public:
     srq_table& xrc_srqs() { return xrc_srqs_; }
     qp_traffic& traffic() { return traffic_; }
     memory_accesses& accesses() { return accesses_; }
+    /// Null: packets arrive in order.
+    transport::early_packet_room* early_packets() {
+        return is_on_ethernet() ? &early_packets_ : nullptr;
+    }
 
     /// A number for a queue pair that no other one of this HCA ever has.
     std::uint64_t new_queue_pair() { return ++queue_pairs_; }
@@ -90,6 +98,7 @@ private:
     srq_table xrc_srqs_;
     qp_traffic traffic_;
     memory_accesses accesses_;
+    transport::early_packet_room early_packets_{max_early_packets};
     object_count pds_;
     object_count avs_;
     object_count srqs_;

@@ -33,8 +33,8 @@ transport::shared_receive_queue* receives_of(const ib_qp_create_t& wanted) {
 queue_pair::queue_pair(HCA_QP* its, adapter& in)
     : shared(its), hca(in), attr(initial_attributes(*its)),
       memory(in.keys(), its->Pd, in.new_queue_pair()),
-      engine(attr, memory, *this, receives_of(its->Create)), sends_to(ring_of(its->Create.h_sq_cq)),
-      receives_to(ring_of(its->Create.h_rq_cq)) {}
+      engine(attr, memory, *this, receives_of(its->Create), in.early_packets()),
+      sends_to(ring_of(its->Create.h_sq_cq)), receives_to(ring_of(its->Create.h_rq_cq)) {}
 
 void queue_pair::request_service() { hca.traffic().request(*this); }
 

@@ -24,6 +24,7 @@ public:
         if (chance().fires("fewer rights", 4))
             self().attr.access_ctrl = chance().pick(IB_AC_REMOTE + 1, "rights");
         memory_.grant(self().attr.access_ctrl);
+        if (chance().fires("keeps early packets", 2)) pair_.keep_early_packets(100);
         pair_.connect();
         pair_.on_transmit = [this](const packet& what) { check(what); };
         pair_.drop = [](const packet&) { return true; };

@@ -330,6 +330,7 @@ void run_seed(std::uint64_t seed) {
         each->attr.alternate_av.dlid = second_path;
         each->attr.alternate_local_ack_timeout = each->attr.local_ack_timeout;
     }
+    if (chance.fires("keeps early packets", 2)) pair.keep_early_packets(100);
     pair.connect();
     region* from[2];
     region* to[2];

@@ -192,6 +192,8 @@ void draw_faults(simulated_pair& pair) {
                    draw("fills"),
                    pair.chance.fires("reorders", 2) ? machine_time{400} : machine_time{0},
                    pair.chance.fires("passes straight", 2) ? 2u : 0u};
+    if (pair.chance.fires("keeps early packets", 2))
+        pair.keep_early_packets(pair.chance.pick(40, "room"));
     const auto mtu = static_cast<UCHAR>(IB_MTU_256 + pair.chance.pick(3, "mtu"));
     const auto reads = static_cast<UCHAR>(1 + pair.chance.pick(4, "reads"));
     for (const auto& each : pair.ends) {

@@ -122,6 +122,7 @@ public:
     transport::memory_access* other_memory = nullptr;        // that it uses instead of `memory`
     std::unique_ptr<transport::shared_receive_queue> shared; // null: it has its own receives
     std::map<ULONG, simulated_srq*> srqs;                    // of an XRC target, by their numbers
+    transport::early_packet_room* room = nullptr;
     std::unique_ptr<transport::queue_pair> engine;
     machine_time timer = 0;
     std::vector<IB_WC> sent;
@@ -198,6 +199,14 @@ public:
         return bytes;
     }
 
+    /// Packets that overtake others are kept, `most` at a time. Before both ends connect.
+    void keep_early_packets(ULONG most = 1000) {
+        room.emplace(most);
+        for (const auto& each : ends)
+            each->room = &*room;
+    }
+
+    std::optional<transport::early_packet_room> room; // outlives the ends
     std::unique_ptr<simulated_end> ends[2];
     carrier_faults faults;
     dispatch::random_choices chance;
@@ -257,7 +266,8 @@ inline bool simulated_end::pass_straight(ib_send_wr_t& what) {
 }
 
 inline void simulated_end::connect() {
-    engine = std::make_unique<transport::queue_pair>(attr, used_memory(), *this, shared.get());
+    engine =
+        std::make_unique<transport::queue_pair>(attr, used_memory(), *this, shared.get(), room);
     ASSERT_TRUE(engine->allocate());
     engine->enter(IB_QPS_INIT);
     engine->enter(IB_QPS_RTR);

@@ -1,6 +1,7 @@
 // Members that the two halves of a queue pair share.
 #pragma once
 
+#include "early_packets.hpp"
 #include "hooks.hpp"
 #include "shared_receive_queue.hpp"
 
@@ -17,6 +18,7 @@ struct endpoint {
     // Null: the responder has a queue of its own. An XRC target's is the one that the responder has
     // looked up last, during one call of the engine.
     shared_receive_queue* shared_receives = nullptr;
+    early_packet_room* room = nullptr; // null: the carrier keeps packets in order
     ib_qp_state_t state = IB_QPS_RESET;
     bool failed = false;            // it has entered an error state, and has to flush its queues
     bool refused_migration = false; // reported

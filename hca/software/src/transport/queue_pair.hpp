@@ -16,10 +16,10 @@ inline constexpr ULONG most_reads = 16;
 class queue_pair {
 public:
     /// The parameters outlive the queue pair. `receives` is null if it has a receive queue of its
-    /// own.
+    /// own, `room` if its carrier keeps packets in order.
     queue_pair(ib_qp_attr_t& attr, memory_access& memory, queue_pair_owner& owner,
-               shared_receive_queue* receives = nullptr)
-        : shared_{attr, memory, owner, receives}, requester_(shared_), responder_(shared_) {}
+               shared_receive_queue* receives = nullptr, early_packet_room* room = nullptr)
+        : shared_{attr, memory, owner, receives, room}, requester_(shared_), responder_(shared_) {}
     queue_pair(const queue_pair&) = delete;
     queue_pair& operator=(const queue_pair&) = delete;
 

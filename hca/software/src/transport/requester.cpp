@@ -15,7 +15,7 @@ void requester::start() {
     retries_left_ = shared_.attr.retry_cnt;
     rnr_retries_left_ = shared_.attr.rnr_retry_cnt;
     recovering_ = false;
-    rnr_until_ = deadline_ = 0;
+    rnr_until_ = deadline_ = gap_until_ = 0;
 }
 
 NTSTATUS requester::post(const ib_send_wr_t& what) {
@@ -109,6 +109,10 @@ void requester::timer_expired() {
     timer_ = 0;
     const machine_time now = shared_.owner.now();
     if (!shared_.sends()) return;
+    if (gap_until_ != 0 && gap_until_ <= now) {
+        gap_until_ = 0;
+        implied_nak();
+    }
     if (rnr_until_ != 0) {
         if (rnr_until_ <= now) {
             rnr_until_ = 0;
@@ -130,6 +134,7 @@ void requester::request_timer() {
     if (!shared_.sends()) return;
     machine_time due = rnr_until_;
     if (due == 0 && unacknowledged_ != sent_end_) due = deadline_;
+    if (gap_until_ != 0 && (due == 0 || gap_until_ < due)) due = gap_until_;
     if (due == 0 || (timer_ != 0 && timer_ <= due)) return;
     timer_ = due;
     shared_.owner.set_timer(due);
@@ -158,8 +163,9 @@ void requester::reset() {
     current_ = queue_.oldest();
     next_ = unacknowledged_ = sent_end_ = next_number_;
     reads_ = 0;
-    rnr_until_ = deadline_ = 0;
+    rnr_until_ = deadline_ = gap_until_ = 0;
     recovering_ = false;
+    early_.clear();
 }
 
 } // namespace irpverbs::hca_software::transport

@@ -38,7 +38,7 @@ inline IB_WC_OPCODE opcode_of_completion(ib_wr_type_t type) {
 /// Guarded by the lock of the queue pair. Source: IBA 9.7 (reliable service), 9.8 (unreliable).
 class requester {
 public:
-    explicit requester(endpoint& shared) : shared_(shared) {}
+    explicit requester(endpoint& shared) : shared_(shared), early_(shared.room) {}
 
     bool allocate() { return queue_.allocate(shared_.attr); }
 
@@ -106,6 +106,10 @@ private:
     void advance(const send_request& what);
 
     // ---- responses
+    void receive_in_turn(const packet& what);
+    bool misses_response_before(psn number) const;
+    bool keep(const packet& what);
+    void receive_kept();
     bool acknowledge_until(psn end);
     void on_acknowledge(const packet& what);
     void on_rnr_nak(psn number, UCHAR timer_code);
@@ -131,6 +135,7 @@ private:
 
     endpoint& shared_;
     send_queue queue_;
+    early_packets early_;
     ULONG current_ = 0;      // the request whose packet is next
     psn next_;               // the number of that packet
     psn next_number_;        // of the next request that is started
@@ -146,6 +151,7 @@ private:
     bool recovering_ = false;    // a lost response is known, and requested again
     machine_time rnr_until_ = 0; // 0: the peer is ready
     machine_time deadline_ = 0;  // of a response; 0: none
+    machine_time gap_until_ = 0; // a missing response is awaited; 0: none is
     machine_time timer_ = 0;     // the time for which the timer is set; 0: none
 };
 

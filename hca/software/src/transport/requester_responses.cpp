@@ -6,8 +6,46 @@
 
 namespace irpverbs::hca_software::transport {
 
+namespace {
+
+// A response that was overtaken comes within this time, or it is lost.
+constexpr machine_time gap_time = 2000 * microsecond;
+
+} // namespace
+
 void requester::receive(const packet& what) {
     if (!shared_.sends() || service_of(what.opcode) != shared_.service()) return;
+    if (early_.is_enabled() && misses_response_before(what.number) && keep(what)) return;
+    receive_in_turn(what);
+    if (!early_.is_empty()) receive_kept();
+}
+
+// True if a read or an atomic has no response yet that the peer sent before the one of that number.
+bool requester::misses_response_before(psn number) const {
+    if (!is_outstanding(number)) return false;
+    psn begin = unacknowledged_;
+    for (ULONG each = queue_.oldest(); begin != number; ++each) {
+        if (queue_[each].is_read_or_atomic()) return true;
+        const psn end = queue_[each].last_number + 1;
+        if (number.since(begin) < end.since(begin)) return false;
+        begin = end;
+    }
+    return false;
+}
+
+bool requester::keep(const packet& what) {
+    if (!early_.keep(what, unacknowledged_)) return false;
+    if (gap_until_ == 0) gap_until_ = shared_.owner.now() + gap_time;
+    return true;
+}
+
+void requester::receive_kept() {
+    while (!early_.is_empty() && shared_.sends() && !misses_response_before(early_.first().number))
+        receive_in_turn(early_.take_first()->content);
+    if (early_.is_empty()) gap_until_ = 0;
+}
+
+void requester::receive_in_turn(const packet& what) {
     const opcode_row& row = what.row();
     if (!is_outstanding(what.number)) {
         if (row.what == operation::acknowledge && what.number + 1 == unacknowledged_)
@@ -37,6 +75,7 @@ void requester::progress_to(psn number) {
     rnr_retries_left_ = shared_.attr.rnr_retry_cnt;
     recovering_ = false;
     rnr_until_ = 0;
+    if (gap_until_ != 0) gap_until_ = shared_.owner.now() + gap_time;
     restart_timer();
 }
 

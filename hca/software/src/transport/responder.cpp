@@ -37,11 +37,32 @@ void responder::report_established() {
 // ---- reliable
 
 void responder::receive_reliable(const packet& what) {
-    if (what.number == expected_) return receive_expected(what);
     if (what.number.is_before(expected_)) return receive_duplicate(what);
-    if (nak_sent_) return;
+    if (what.number == expected_) {
+        receive_expected(what);
+        if (!early_.is_empty()) [[unlikely]]
+            receive_kept();
+        return;
+    }
+    early_.keep(what, expected_);
+    if (!nak_sent_) request_again();
+}
+
+void responder::request_again() {
     nak_sent_ = true;
     reply_ = {expected_, wrong_sequence};
+}
+
+// Executes the packets that came before the one that was missing, up to the next that is missing.
+void responder::receive_kept() {
+    bool executed = false;
+    while (early_packets::kept_ptr next = early_.take(expected_)) {
+        if (!shared_.receives()) return;
+        if (shared_.is_target()) look_up(next->content.to_srq);
+        receive_expected(next->content);
+        executed = true;
+    }
+    if (executed && !early_.is_empty() && !nak_sent_) request_again();
 }
 
 // Source: IBA 9.7.4.1 (order of the checks).

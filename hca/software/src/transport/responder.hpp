@@ -22,7 +22,7 @@ inline bool is_any_atomic(operation what) {
 /// Guarded by the lock of the queue pair. Source: IBA 9.7 (reliable service), 9.8 (unreliable).
 class responder {
 public:
-    explicit responder(endpoint& shared) : shared_(shared) {}
+    explicit responder(endpoint& shared) : shared_(shared), early_(shared.room) {}
 
     bool allocate(ULONG most_reads) {
         return queue_.allocate(shared_.attr.rq_depth, shared_.attr.rq_sge) &&
@@ -77,6 +77,8 @@ private:
     // ---- reliable
     void receive_reliable(const packet& what);
     void receive_expected(const packet& what);
+    void receive_kept();
+    void request_again();
     void execute_write_or_send(const packet& what);
     void execute_read(const packet& what);
     void execute_atomic(const packet& what);
@@ -140,6 +142,7 @@ private:
     endpoint& shared_;
     receive_queue queue_;
     read_resources resources_;
+    early_packets early_;
     receive_request receive_;
     bool has_receive_ = false; // `receive_` is taken from the queue, and not completed
     ULONG named_srq_ = 0;      // of an XRC target: the number that was looked up last

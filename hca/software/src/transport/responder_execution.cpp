@@ -219,6 +219,7 @@ void responder::report_last() {
 
 void responder::reset() {
     queue_.clear();
+    early_.clear();
     has_receive_ = reported_last_ = false;
     message_ = {};
     if (shared_.is_target()) shared_.shared_receives = nullptr;
