@@ -18,16 +18,26 @@ PROGRAMS = [f"/usr/bin/{name}" for name in ("rping", "ucmatose", "udaddy", "mcke
 FUNCTIONS = f"""
 kernels() {{ exec timeout 60 "$@"; }}
 ours() {{ exec /usr/sbin/ip netns exec there timeout 60 {IRPCTL} --hca roce:u0 run -- "$@"; }}
+# Without a namespace: the kernel has the port of RoCEv2, but no device on rx1.
+beside() {{ exec timeout 60 {IRPCTL} --hca 'roce:rx1?raw' run -- "$@"; }}
 here() {{ exec /usr/sbin/ip netns exec there timeout 60 {IRPCTL} --hca roce:u0 "$@"; }}
 # A request to an address without a socket would be lost, and repeated after 4 s.
 await_socket() {{
     case $1 in ours*) until /usr/sbin/ip netns exec there grep -q :12B7 /proc/net/udp; do sleep 0.1; done ;; esac
 }}
+# rping's thread may ask for an event when its main thread, which has ended well, has closed the channel: its status is
+# 255 then.
+client() {{
+    ( $1 ) 2> /tmp/client
+    status=$?
+    cat /tmp/client
+    [ $status = 0 ] || grep -q 'rdma_get_cm_event: Bad file descriptor' /tmp/client
+}}
 # A client is started again until its server listens.
 serve() {{
     $1 & server=$!
     await_socket "$1"
-    until ( $2 ); do
+    until client "$2"; do
         kill -0 $server && sleep 0.1 || return 1
     done
 }}
@@ -70,6 +80,7 @@ lose() {{
 RPING = "-C 5 -V -S 20000"
 MCKEY = "mckey -m 239.7.7.7 -C 5 -S 1000"
 KERNELS = {4: "10.78.0.1", 6: "fd78::1"}
+ON_RX = "10.77.0.1", "10.77.0.2" # rxe0 and, by a raw socket, ours
 OURS = {4: "10.78.0.2", 6: "fd78::2"}
 
 
@@ -107,6 +118,11 @@ COMMANDS = {
     "perftest, sends": f"anew 'kernels ib_send_bw -R -n 20' 'ours ib_send_bw -R -n 20 {KERNELS[4]}'",
     "irpctl cm connect": f"pair 'kernels ucmatose -b {KERNELS[4]} -C 1 -S 64'"
                          f" 'here cm connect --to {KERNELS[4]} --service 0x1061d2f'",
+    "one port": "rdma link delete rxe1",
+    "rping on one port, kernel serves": f"pair 'kernels rping -s -a {ON_RX[0]} {RPING}'"
+                                        f" 'beside rping -c -a {ON_RX[0]} -I {ON_RX[1]} {RPING}'",
+    "rping on one port, we serve": f"pair 'beside rping -s -a {ON_RX[1]} {RPING}'"
+                                   f" 'kernels rping -c -a {ON_RX[1]} -I {ON_RX[0]} {RPING}'",
     "5 % loss": "lose 5%",
     # In the other role the DREP of a program that has ended may be lost; its DREQ is repeated for 69 s.
     "ucmatose with 5 % loss, we serve": f"pair 'ours ucmatose -b {OURS[4]} -c 4 -S 5000'"

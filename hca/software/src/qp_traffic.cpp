@@ -35,7 +35,7 @@ ci::wire_route wire_route_of(const datagram& of) {
     return made;
 }
 
-// A packet that is sent has no UDP port of its origin yet.
+// A packet of the fabric's agents has no UDP port of its origin.
 roce::ip_route ip_route_of(const datagram& of) {
     const USHORT port = of.from_udp_port != 0 ? of.from_udp_port : roce::udp_port;
     return {of.route, port, of.identification};
@@ -248,7 +248,10 @@ transport::transmission qp_traffic::send_on_ethernet(queue_pair& by, port& from,
         count_sent(from, false, (size + ci::invariant_crc_size) / 4);
     });
     store<2>(&bytes[pkey_offset], route.pkey);
-    if (HcaIsCaptured(by.hca.device())) capture_sent(from, route, std::span(bytes).first(size));
+    if (HcaIsCaptured(by.hca.device())) {
+        route.from_udp_port = from.ethernet->source_port(route.route.from);
+        capture_sent(from, route, std::span(bytes).first(size));
+    }
     const auto payload = std::span(bytes).first(size + ci::invariant_crc_size);
     return from.ethernet->send(route.route, payload) ? transport::transmission::sent
                                                      : transport::transmission::later;

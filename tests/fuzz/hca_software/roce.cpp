@@ -1,7 +1,8 @@
-// RoCEv2 packets of arbitrary bytes. The first byte chooses the IP version, and whether the
-// invariant CRC is made right; the rest is the UDP payload. A packet that is accepted and written
-// again is accepted as well.
+// RoCEv2 packets of arbitrary bytes. The first byte chooses the IP version, whether the invariant
+// CRC is made right, and whether a raw socket has read the headers; the rest is the UDP payload, or
+// the packet of the raw socket. A packet that is accepted and written again is accepted as well.
 #include <roce/packet.hpp>
+#include <roce/raw_reception.hpp>
 
 #include <cstdlib>
 #include <vector>
@@ -39,6 +40,10 @@ extern "C" int LLVMFuzzerTestOneInput(const UCHAR* data, std::size_t size) {
     if (size == 0) return 0;
     roce::ip_route route = route_of((data[0] & 1) != 0);
     std::vector<UCHAR> payload(data + 1, data + size);
+    if ((data[0] & 4) != 0) {
+        const auto behind = roce::read_raw(payload, (data[0] & 1) != 0, route);
+        payload.assign(behind.begin(), behind.end());
+    }
     const bool is_repaired =
         (data[0] & 2) != 0 && payload.size() >= 16 && payload.size() <= roce::max_udp_payload;
     if (is_repaired) roce::write_invariant_crc(route, payload);

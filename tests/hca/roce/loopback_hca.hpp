@@ -23,7 +23,8 @@ inline NTSTATUS try_attach(const std::string& uri, std::string& message) {
 /// An HCA of an address until the end of the scope.
 class roce_hca {
 public:
-    explicit roce_hca(const loopback_address& address) : uri_(address.uri()) {
+    explicit roce_hca(const loopback_address& address, const std::string& options = "")
+        : uri_(address.uri() + options) {
         std::string message;
         EXPECT_EQ(try_attach(uri_, message), STATUS_SUCCESS) << message;
     }

@@ -364,7 +364,14 @@ TEST_P(Roce, AddressInUse_IsASharingViolation) {
     EXPECT_EQ(try_attach(first_address.uri(), message), STATUS_SHARING_VIOLATION);
     EXPECT_EQ(message, first_address.text() +
                            ", UDP port 4791: in use, by another program or by the kernel's "
-                           "soft-RoCE (module rdma_rxe)");
+                           "soft-RoCE (module rdma_rxe); ?raw behind the name shares it");
+}
+
+TEST_P(Roce, UnknownOption_IsExplained) {
+    std::string message;
+    EXPECT_EQ(try_attach(loopback_address(3).uri() + "?cooked", message),
+              STATUS_OBJECT_NAME_INVALID);
+    EXPECT_EQ(message, "?cooked: expected ?raw");
 }
 
 TEST(RoceSimulated, SimulatedMachine_HasNoSockets) {

@@ -5,7 +5,9 @@
 
 #include "ethernet_port.hpp"
 
+#include <algorithm>
 #include <new>
+#include <optional>
 
 namespace irpverbs::hca_software {
 
@@ -24,8 +26,27 @@ topology plan_of(const roce::interface& on, const std::string& name) {
     return {{made}};
 }
 
-NTSTATUS attach_interface(const std::string& name, ULONG& count, void** attachment,
+/// The text behind "roce:".
+struct place {
+    std::string name; // of an interface, or an address
+    roce::reception how = roce::reception::bound;
+};
+
+std::optional<place> parse_place(const std::string& where, std::string& problem) {
+    const std::size_t mark = std::min(where.find('?'), where.size());
+    place made{where.substr(0, mark)};
+    if (mark == where.size()) return made;
+    made.how = roce::reception::raw;
+    if (where.substr(mark) == "?raw") return made;
+    problem = where.substr(mark) + ": expected ?raw";
+    return std::nullopt;
+}
+
+NTSTATUS attach_interface(const std::string& where, ULONG& count, void** attachment,
                           std::string& problem) {
+    const std::optional<place> at = parse_place(where, problem);
+    if (!at) return STATUS_OBJECT_NAME_INVALID;
+    const std::string& name = at->name;
     const std::optional<roce::interface> on = roce::find_interface(name);
     if (!on) {
         problem = name.empty() ? "expected an interface or an address, as in roce:eth0"
@@ -34,7 +55,7 @@ NTSTATUS attach_interface(const std::string& name, ULONG& count, void** attachme
     }
     auto made = std::make_unique<fabric>(plan_of(*on, name));
     port& its = made->nodes()[0].ports[1];
-    its.ethernet = std::make_unique<roce::ethernet_port>(*made, its);
+    its.ethernet = std::make_unique<roce::ethernet_port>(*made, its, at->how);
     NTSTATUS status = its.ethernet->open(*on, problem);
     if (NT_SUCCESS(status)) status = start_adapters(*made, count, problem);
     if (NT_SUCCESS(status)) status = its.ethernet->start(problem);

@@ -12,7 +12,7 @@ namespace irpverbs::hca_software::roce {
 class ethernet_port;
 
 struct endpoint {
-    explicit endpoint(ethernet_port& its_owner) : owner(its_owner) {}
+    endpoint(ethernet_port& its_owner, reception how) : owner(its_owner), socket(how) {}
 
     /// Packets arrive at ethernet_port::receive from now on. False: a simulated machine has no
     /// sockets. IRQL: PASSIVE_LEVEL.

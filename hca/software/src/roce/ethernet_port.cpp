@@ -19,7 +19,10 @@ constexpr UCHAR datagram_opcode = 0x64; // UD, SEND only
 NTSTATUS explain(std::string& problem, const ib_gid_t& gid, int error) {
     problem = text_of(gid) + ", UDP port 4791: ";
     if (error == EADDRINUSE)
-        problem += "in use, by another program or by the kernel's soft-RoCE (module rdma_rxe)";
+        problem += "in use, by another program or by the kernel's soft-RoCE (module rdma_rxe); "
+                   "?raw behind the name shares it";
+    else if (error == EPERM)
+        problem += "?raw needs root, or CAP_NET_RAW";
     else
         problem += std::strerror(error);
     if (error == EADDRINUSE) return STATUS_SHARING_VIOLATION;
@@ -116,7 +119,7 @@ NTSTATUS ethernet_port::start(std::string& problem) {
 }
 
 NTSTATUS ethernet_port::add_socket(const ib_gid_t& gid, std::string& problem) {
-    const int error = endpoints_.emplace_back(*this).socket.open(gid, interface_);
+    const int error = endpoints_.emplace_back(*this, how_).socket.open(gid, interface_);
     return error == 0 ? STATUS_SUCCESS : explain(problem, gid, error);
 }
 
@@ -131,12 +134,22 @@ void ethernet_port::close() {
         each.watch.reset();
 }
 
+const udp_socket* ethernet_port::find(const ib_gid_t& local) const {
+    const auto found = std::ranges::find_if(
+        endpoints_, [&](const endpoint& each) { return each.socket.local() == local; });
+    return found != endpoints_.end() ? &found->socket : nullptr;
+}
+
+USHORT ethernet_port::source_port(const ib_gid_t& from) const {
+    const udp_socket* const by = find(from);
+    return by != nullptr ? by->port() : udp_port;
+}
+
 bool ethernet_port::send(const global_route& route, std::span<UCHAR> payload) const {
-    const auto from = std::ranges::find_if(
-        endpoints_, [&](const endpoint& each) { return each.socket.local() == route.from; });
-    if (from == endpoints_.end()) return true;
-    write_invariant_crc({route}, payload);
-    const int error = from->socket.send(route, payload);
+    const udp_socket* const by = find(route.from);
+    if (by == nullptr) return true;
+    write_invariant_crc({route, by->port()}, payload);
+    const int error = by->send(route, payload);
     return error != EAGAIN && error != ENOBUFS;
 }
 

@@ -19,7 +19,8 @@ namespace roce {
 
 class ethernet_port {
 public:
-    ethernet_port(fabric& where, port& at) : fabric_(where), port_(at), groups_(*this) {}
+    ethernet_port(fabric& where, port& at, reception how)
+        : fabric_(where), port_(at), how_(how), groups_(*this, how) {}
     ethernet_port(const ethernet_port&) = delete;
     ethernet_port& operator=(const ethernet_port&) = delete;
 
@@ -35,6 +36,8 @@ public:
     /// base transport header to the last pad byte, and 4 bytes for the invariant CRC. False: the
     /// socket is full. A packet that the system refuses is lost. IRQL: <= DISPATCH_LEVEL.
     bool send(const global_route& route, std::span<UCHAR> payload) const;
+    /// The UDP port from which packets of this GID come.
+    USHORT source_port(const ib_gid_t& from) const;
     /// Sends a datagram of an agent; the caller holds the fabric's lock.
     void send(const datagram& what) const;
 
@@ -49,9 +52,11 @@ public:
 
 private:
     NTSTATUS add_socket(const ib_gid_t& gid, std::string& problem);
+    const udp_socket* find(const ib_gid_t& local) const;
 
     fabric& fabric_;
     port& port_;
+    const reception how_;
     unsigned interface_ = 0;        // its index
     std::list<endpoint> endpoints_; // does not change after `open`
     multicast_groups groups_;

@@ -12,7 +12,7 @@ using dispatch::detail::spin_guard;
 NTSTATUS multicast_groups::join(const ib_gid_t& to, unsigned index) {
     if (add_member(to)) return STATUS_SUCCESS;
     groups made;
-    endpoint& receiver = made.emplace_back(owner_).receiver;
+    endpoint& receiver = made.emplace_back(owner_, how_).receiver;
     if (receiver.socket.open_group(to, index) != 0 || !receiver.start())
         return STATUS_INSUFFICIENT_RESOURCES;
     const spin_guard guard(lock_);

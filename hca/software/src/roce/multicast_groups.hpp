@@ -12,7 +12,7 @@ namespace irpverbs::hca_software::roce {
 
 class multicast_groups {
 public:
-    explicit multicast_groups(ethernet_port& owner) : owner_(owner) {}
+    multicast_groups(ethernet_port& owner, reception how) : owner_(owner), how_(how) {}
 
     /// Adds a member to a group. The first one opens the socket, on the interface of this index,
     /// which makes the system report the membership to routers and switches (IGMP, MLD).
@@ -24,7 +24,7 @@ public:
 
 private:
     struct group {
-        explicit group(ethernet_port& owner) : receiver(owner) {}
+        group(ethernet_port& owner, reception how) : receiver(owner, how) {}
 
         endpoint receiver;
         ULONG members = 1;
@@ -35,6 +35,7 @@ private:
     groups::iterator find(const ib_gid_t& which);
 
     ethernet_port& owner_;
+    const reception how_;
     KSPIN_LOCK lock_ = 0;
     groups groups_; // guarded by it
 };

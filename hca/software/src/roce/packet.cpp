@@ -170,10 +170,10 @@ bool has_right_crc(ip_route& route, const_bytes payload) {
         payload.size() > max_udp_payload || payload.size() % 4 != 0)
         return false;
     const std::size_t size = payload.size() - ci::invariant_crc_size;
-    route.identification = 0;
+    if (!route.has_identification) route.identification = 0;
     const std::uint32_t difference =
         boost::endian::load_little_u32(&payload[size]) ^ invariant_crc(route, payload.first(size));
-    if (difference == 0 || !route.uses_ipv4()) return difference == 0;
+    if (difference == 0 || !route.uses_ipv4() || route.has_identification) return difference == 0;
     const std::size_t behind = size_of(route) - identification_offset + size;
     return find_identification(difference, behind / 4, route.identification);
 }

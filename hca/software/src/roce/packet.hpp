@@ -31,6 +31,7 @@ struct ip_route {
     global_route global;
     USHORT from_port = udp_port;
     USHORT identification = 0; // of IPv4
+    bool has_identification = false;
 
     bool uses_ipv4() const { return is_ipv4(global.from); }
 };
@@ -66,8 +67,9 @@ inline constexpr std::size_t max_frame_size =
 std::size_t write_frame(const ip_route& route, const transport::packet& what, std::span<UCHAR> to);
 
 /// Checks a UDP payload: a whole number of words, and a right CRC. An UDP socket does not show the
-/// identification of IPv4, which the CRC covers: it is found by the CRC and stored, which leaves 16
-/// of its 32 bits for the check. Packets are taken as not to be fragmented.
+/// identification of IPv4, which the CRC covers: if the route does not have it, it is found by the
+/// CRC and stored, which leaves 16 of its 32 bits for the check. Packets are taken as not to be
+/// fragmented.
 bool has_right_crc(ip_route& route, const_bytes payload);
 
 } // namespace irpverbs::hca_software::roce

@@ -1,8 +1,10 @@
 #include "udp_socket.hpp"
 
 #include "address.hpp"
+#include "raw_reception.hpp"
 
 #include <boost/endian/conversion.hpp>
+#include <linux/filter.h>
 #include <netinet/udp.h>
 #include <unistd.h>
 
@@ -67,8 +69,9 @@ int number_of(const cmsghdr& from) {
     return value;
 }
 
-void read_control(msghdr& from, global_route& into) {
-    for (cmsghdr* each = CMSG_FIRSTHDR(&from); each != nullptr; each = CMSG_NXTHDR(&from, each)) {
+void read_control(const msghdr& from, global_route& into) {
+    msghdr seen = from; // CMSG_NXTHDR takes one that is not const
+    for (cmsghdr* each = CMSG_FIRSTHDR(&seen); each != nullptr; each = CMSG_NXTHDR(&seen, each)) {
         const bool is_version_4 = each->cmsg_level == IPPROTO_IP;
         if (each->cmsg_type == (is_version_4 ? IP_TOS : IPV6_TCLASS))
             into.traffic_class = static_cast<UCHAR>(number_of(*each));
@@ -77,11 +80,48 @@ void read_control(msghdr& from, global_route& into) {
     }
 }
 
+int open_udp(bool is_version_4) {
+    return socket(is_version_4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+}
+
+bool refuse_packets(int descriptor) {
+    sock_filter none[] = {BPF_STMT(BPF_RET | BPF_K, 0)};
+    return set(descriptor, SOL_SOCKET, SO_ATTACH_FILTER, sock_fprog{1, none});
+}
+
+// Peers leave out the checksum of UDP, also over IPv6; it is not the task of a raw socket, which is
+// of one family, too.
+bool set_udp_options(int at, bool is_version_4) {
+    return is_version_4 ||
+           (set(at, IPPROTO_IPV6, IPV6_V6ONLY, 1) && set(at, IPPROTO_UDP, no_checksum_needed, 1));
+}
+
+// The buffer is as large as the system allows. An IPv6 address is bound also while the system looks
+// for duplicates of it.
+bool set_receive_options(int at, bool is_version_4) {
+    if (!set(at, SOL_SOCKET, SO_RCVBUFFORCE, wanted_buffer))
+        set(at, SOL_SOCKET, SO_RCVBUF, wanted_buffer);
+    if (is_version_4)
+        return set(at, IPPROTO_IP, IP_RECVTOS, 1) && set(at, IPPROTO_IP, IP_RECVTTL, 1);
+    return set(at, IPPROTO_IPV6, IPV6_FREEBIND, 1) && set(at, IPPROTO_IPV6, IPV6_RECVTCLASS, 1) &&
+           set(at, IPPROTO_IPV6, IPV6_RECVHOPLIMIT, 1);
+}
+
+bool set_send_options(int at, bool is_version_4, unsigned scope) {
+    if (!set(at, SOL_SOCKET, SO_SNDBUFFORCE, wanted_buffer))
+        set(at, SOL_SOCKET, SO_SNDBUF, wanted_buffer);
+    if (is_version_4)
+        return set(at, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_PROBE) &&
+               set(at, IPPROTO_IP, IP_MULTICAST_IF, membership_of({}, scope));
+    return set(at, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_PROBE) &&
+           set(at, IPPROTO_IPV6, IPV6_MULTICAST_IF, static_cast<int>(scope));
+}
+
 } // namespace
 
 struct udp_socket::buffers {
     struct slot {
-        std::array<UCHAR, max_udp_payload + 4> bytes; // a longer packet is seen to be too long
+        std::array<UCHAR, max_raw_headers + max_udp_payload + 4> bytes; // a longer packet is seen
         alignas(cmsghdr) std::array<UCHAR, control_size> control;
         sockaddr_storage from;
         iovec content;
@@ -108,65 +148,66 @@ struct udp_socket::buffers {
     std::array<mmsghdr, most_arrivals> messages;
 };
 
-udp_socket::udp_socket() = default;
+udp_socket::udp_socket(reception how) : how_(how) {}
 
 udp_socket::~udp_socket() {
-    if (descriptor_ >= 0) close(descriptor_);
+    if (sends_ >= 0 && sends_ != receives_) close(sends_);
+    if (receives_ >= 0) close(receives_);
 }
 
 int udp_socket::make(const ib_gid_t& local, unsigned scope) {
     local_ = local;
     scope_ = scope;
     buffers_ = std::make_unique<buffers>();
-    descriptor_ =
-        socket(is_ipv4(local) ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    return descriptor_ >= 0 ? set_options() : errno;
+    const bool is_version_4 = is_ipv4(local);
+    const bool is_raw = how_ == reception::raw;
+    receives_ = is_raw ? open_raw(is_version_4) : open_udp(is_version_4);
+    const bool done = receives_ >= 0 && (is_raw || set_udp_options(receives_, is_version_4)) &&
+                      set_receive_options(receives_, is_version_4);
+    return done ? 0 : errno;
 }
 
-int udp_socket::bind_local() const {
-    socket_address address = address_of(local_, udp_port, scope_);
-    return bind(descriptor_, address.get(), address.size) == 0 ? 0 : errno;
+int udp_socket::bind_to(int descriptor, USHORT port) const {
+    socket_address address = address_of(local_, port, scope_);
+    return bind(descriptor, address.get(), address.size) == 0 ? 0 : errno;
 }
 
 int udp_socket::open(const ib_gid_t& local, unsigned scope) {
     if (const int error = make(local, scope); error != 0) return error;
-    const bool done =
-        is_ipv4(local) ? set(descriptor_, IPPROTO_IP, IP_MULTICAST_IF, membership_of({}, scope))
-                       : set(descriptor_, IPPROTO_IPV6, IPV6_MULTICAST_IF, static_cast<int>(scope));
-    return done ? bind_local() : errno;
+    const bool is_raw = how_ == reception::raw;
+    if (const int error = bind_to(receives_, is_raw ? 0 : udp_port); error != 0) return error;
+    sends_ = receives_;
+    if (is_raw)
+        if (const int error = open_sender(); error != 0) return error;
+    return set_send_options(sends_, is_ipv4(local), scope) ? 0 : errno;
+}
+
+// A port without a socket would make the kernel send an ICMP message for each packet, so this
+// socket takes it if it is free. It reads nothing.
+int udp_socket::open_sender() {
+    sends_ = open_udp(is_ipv4(local_));
+    if (sends_ < 0 || !set_udp_options(sends_, is_ipv4(local_)) || !refuse_packets(sends_))
+        return errno;
+    if (bind_to(sends_, udp_port) == 0) return 0;
+    if (const int error = bind_to(sends_, 0); error != 0) return error;
+    sockaddr_storage bound{};
+    socklen_t size = sizeof(bound);
+    if (getsockname(sends_, reinterpret_cast<sockaddr*>(&bound), &size) != 0) return errno;
+    port_ = port_of(reinterpret_cast<const sockaddr&>(bound));
+    return 0;
 }
 
 int udp_socket::open_group(const ib_gid_t& group, unsigned scope) {
     if (const int error = make(group, scope); error != 0) return error;
-    bool done = set(descriptor_, SOL_SOCKET, SO_REUSEADDR, 1);
+    const int at = receives_;
+    bool done = set(at, SOL_SOCKET, SO_REUSEADDR, 1);
     if (is_ipv4(group))
-        done = done && set(descriptor_, IPPROTO_IP, IP_MULTICAST_ALL, 0) &&
-               set(descriptor_, IPPROTO_IP, IP_ADD_MEMBERSHIP, membership_of(group, scope));
+        done = done && set(at, IPPROTO_IP, IP_MULTICAST_ALL, 0) &&
+               set(at, IPPROTO_IP, IP_ADD_MEMBERSHIP, membership_of(group, scope));
     else
-        done = done && set(descriptor_, IPPROTO_IPV6, ipv6_multicast_all, 0) &&
-               set(descriptor_, IPPROTO_IPV6, IPV6_JOIN_GROUP, ipv6_membership_of(group, scope));
-    return done ? bind_local() : errno;
-}
-
-// Peers leave out the checksum of UDP, also over IPv6. The buffer is as large as the system allows.
-// An IPv6 address is bound also while the system looks for duplicates of it.
-int udp_socket::set_options() const {
-    const int at = descriptor_;
-    if (!set(at, SOL_SOCKET, SO_RCVBUFFORCE, wanted_buffer))
-        set(at, SOL_SOCKET, SO_RCVBUF, wanted_buffer);
-    if (!set(at, SOL_SOCKET, SO_SNDBUFFORCE, wanted_buffer))
-        set(at, SOL_SOCKET, SO_SNDBUF, wanted_buffer);
-    const bool done = is_ipv4(local_)
-                          ? set(at, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_PROBE) &&
-                                set(at, IPPROTO_IP, IP_RECVTOS, 1) &&
-                                set(at, IPPROTO_IP, IP_RECVTTL, 1)
-                          : set(at, IPPROTO_IPV6, IPV6_V6ONLY, 1) &&
-                                set(at, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_PROBE) &&
-                                set(at, IPPROTO_IPV6, IPV6_FREEBIND, 1) &&
-                                set(at, IPPROTO_IPV6, IPV6_RECVTCLASS, 1) &&
-                                set(at, IPPROTO_IPV6, IPV6_RECVHOPLIMIT, 1) &&
-                                set(at, IPPROTO_UDP, no_checksum_needed, 1);
-    return done ? 0 : errno;
+        done = done && set(at, IPPROTO_IPV6, ipv6_multicast_all, 0) &&
+               set(at, IPPROTO_IPV6, IPV6_JOIN_GROUP, ipv6_membership_of(group, scope));
+    return done ? bind_to(at, how_ == reception::raw ? 0 : udp_port) : errno;
 }
 
 int udp_socket::send(const global_route& way, const_bytes payload) const {
@@ -185,25 +226,30 @@ int udp_socket::send(const global_route& way, const_bytes payload) const {
     message.msg_iov = &content;
     message.msg_iovlen = 1;
     options.set(message);
-    return sendmsg(descriptor_, &message, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0 ? 0 : errno;
+    return sendmsg(sends_, &message, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0 ? 0 : errno;
+}
+
+bool udp_socket::read(const mmsghdr& from, const_bytes content, arrival& into) const {
+    const auto& sender = *static_cast<const sockaddr*>(from.msg_hdr.msg_name);
+    into = {};
+    into.route.global.from = gid_of(sender);
+    into.route.global.to = local_;
+    into.route.from_port = port_of(sender);
+    read_control(from.msg_hdr, into.route.global);
+    into.payload =
+        how_ == reception::raw ? read_raw(content, is_ipv4(local_), into.route) : content;
+    return !into.payload.empty();
 }
 
 std::size_t udp_socket::receive(arrival* to) {
     mmsghdr* const messages = buffers_->prepare();
-    const int count = recvmmsg(descriptor_, messages, most_arrivals, MSG_DONTWAIT, nullptr);
-    if (count <= 0) return 0;
+    const int count = recvmmsg(receives_, messages, most_arrivals, MSG_DONTWAIT, nullptr);
+    std::size_t arrivals = 0;
     for (int i = 0; i < count; ++i) {
-        const auto& from = *static_cast<const sockaddr*>(messages[i].msg_hdr.msg_name);
-        arrival& made = to[i];
-        made = {};
-        made.route.global.from = gid_of(from);
-        made.route.global.to = local_;
-        made.route.from_port = port_of(from);
-        read_control(messages[i].msg_hdr, made.route.global);
-        made.payload = {buffers_->slots[static_cast<std::size_t>(i)].bytes.data(),
-                        messages[i].msg_len};
+        const UCHAR* const bytes = buffers_->slots[static_cast<std::size_t>(i)].bytes.data();
+        if (read(messages[i], {bytes, messages[i].msg_len}, to[arrivals])) ++arrivals;
     }
-    return static_cast<std::size_t>(count);
+    return arrivals;
 }
 
 } // namespace irpverbs::hca_software::roce

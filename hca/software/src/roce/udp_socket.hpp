@@ -4,14 +4,20 @@
 #include "packet.hpp"
 
 #include <memory>
+#include <sys/socket.h>
 
 namespace irpverbs::hca_software::roce {
 
-/// An ordinary socket: it needs no privilege. It is not connected, so that the kernel sends IPv4
-/// packets with an identification of 0, which the invariant CRC covers.
+enum class reception {
+    bound, // by the socket that sends, which has the port: no privilege is needed
+    raw    // by a raw socket, while the kernel or another program has the port: CAP_NET_RAW
+};
+
+/// A socket that sends is not connected, so that the kernel sends IPv4 packets with an
+/// identification of 0, which the invariant CRC covers.
 class udp_socket {
 public:
-    udp_socket();
+    explicit udp_socket(reception how);
     ~udp_socket();
     udp_socket(const udp_socket&) = delete;
     udp_socket& operator=(const udp_socket&) = delete;
@@ -21,8 +27,11 @@ public:
     /// Joins the multicast group on the interface of this index, and binds it: no other packets are
     /// received. Other sockets of the system may be bound to it, too, and each gets a copy.
     int open_group(const ib_gid_t& group, unsigned scope);
-    int descriptor() const { return descriptor_; }
+    /// The descriptor that becomes readable.
+    int descriptor() const { return receives_; }
     const ib_gid_t& local() const { return local_; }
+    /// The port from which it sends.
+    USHORT port() const { return port_; }
 
     /// Sends a payload to `way.to` with that traffic class. The hop limit is the system's, and to a
     /// group that of `way` unless it is 0. Returns an errno; 0: it is sent. Never blocks.
@@ -42,10 +51,14 @@ private:
     struct buffers;
 
     int make(const ib_gid_t& local, unsigned scope);
-    int set_options() const;
-    int bind_local() const;
+    int open_sender();
+    int bind_to(int descriptor, USHORT port) const;
+    bool read(const mmsghdr& from, const_bytes content, arrival& into) const;
 
-    int descriptor_ = -1;
+    const reception how_;
+    int receives_ = -1;
+    int sends_ = -1; // the same, unless that one is raw
+    USHORT port_ = udp_port;
     ib_gid_t local_{};
     unsigned scope_ = 0;
     std::unique_ptr<buffers> buffers_;
