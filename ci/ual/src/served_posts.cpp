@@ -40,6 +40,7 @@ void served_posts::make_rings(ring_quota& memory, ci::detail::descriptors& passe
     auto& own = own_memory_.as<post_rings::daemon_part>();
     sends_.emplace(written.sends, own.sends, objects_, false);
     receives_.open(written.receives, own.receives);
+    stores_.emplace(own.stores, written.stores);
 }
 
 // A send that this thread has seen may follow a receive of any client.

@@ -32,6 +32,9 @@ public:
     bool begin_sleep();
     void end_sleep();
 
+    /// The ring of stores; null without rings. Made by make_rings.
+    ci::crossing::store_producer* stores() { return stores_ ? &*stores_ : nullptr; }
+
     /// Any thread may call these.
     served_receives& receives() { return receives_; }
     receives_of_others& others() { return others_; }
@@ -45,6 +48,7 @@ private:
     ring_memory client_memory_;
     ring_memory own_memory_;
     std::optional<served_ring> sends_;
+    std::optional<ci::crossing::store_producer> stores_;
     served_receives receives_;
     receives_of_others others_;
 };
