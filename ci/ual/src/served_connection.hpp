@@ -64,6 +64,7 @@ private:
     static void run(void* self);
     void serve();
     bool serve_ring(ULONG& idle);
+    static void relax(ULONG idle);
     bool serve_messages(int milliseconds);
     bool has_unsent() const { return unsent_.load() != 0 || event_unsent_.load(); }
     bool receive(int socket);
