@@ -42,6 +42,7 @@ public:
 private:
     void post_earlier_receives();
     result post_sends(unsigned most);
+    result post_batch(unsigned& most);
 
     ci::crossing::directory& objects_;
     ci::crossing::post_server server_; // of messages
