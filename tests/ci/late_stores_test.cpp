@@ -21,6 +21,9 @@ using ci::crossing::post_consumer;
 using ci::crossing::post_producer;
 using ci::crossing::post_ring;
 using ci::crossing::shared_fence;
+using ci::crossing::store_consumer;
+using ci::crossing::store_producer;
+using ci::crossing::store_ring;
 using ci::detail::shared_memory;
 using dispatch::sim_machine;
 using dispatch::testing::store_buffers;
@@ -285,6 +288,99 @@ TEST(LateStores, DaemonIsKilledBeforeAnyAccess_ClientReadsWholeCompletionsInOrde
         run.spawn("client", [&] { read = here.read(4, ended); });
         run.run();
         EXPECT_TRUE(read == appended || read == appended + 1) << read << " of " << appended;
+    });
+}
+
+// ---- stores
+
+/// Messages of one word, each with its completion.
+struct store_ends {
+    static constexpr ULONG key = 5;
+
+    store_ends() { daemon.show(key, address()); }
+
+    std::uint64_t address() const { return reinterpret_cast<std::uintptr_t>(&word); }
+    bool send(std::uint64_t value) {
+        if (!daemon.append(key, address(), std::as_bytes(std::span(&value, 1)))) return false;
+        IB_WC made{};
+        made.WrId = value;
+        return completions.daemon.append(made, completion_ends::slots, daemon.count());
+    }
+    // Applies one store. False: there is none.
+    bool apply() {
+        return client.apply_next([](ULONG, std::uint64_t, std::uint64_t) { return true; }) ==
+               store_consumer::found::store;
+    }
+    // Applies what comes before the next completion. False: there is none.
+    bool take(std::uint64_t& done) {
+        IB_WC seen{};
+        if (!completions.client.read(done, seen)) return false;
+        const std::uint64_t before = completions.client.stores_before(done);
+        while (client.applied() < before && apply()) {
+        }
+        EXPECT_GE(client.applied(), before);
+        EXPECT_EQ(word, seen.WrId);
+        completions.of_client.mapped().consumed.store(++done, std::memory_order_release);
+        return true;
+    }
+
+    std::uint64_t word = 0; // of the client
+    completion_ends completions;
+    mapped_twice<store_ring::client_part> of_client{shared_memory::others::may_write};
+    mapped_twice<store_ring::daemon_part> of_daemon{shared_memory::others::may_read};
+    store_producer daemon{of_daemon.made(), of_client.made()};
+    store_consumer client{of_daemon.mapped(), of_client.mapped()};
+};
+
+TEST(LateStores, DaemonIsKilledBeforeAnyAccess_EachCompletionHasItsStore) {
+    expect_explored(some_runs(), [](sim_machine& run) {
+        store_ends here;
+        victim daemon(run, "daemon");
+        std::uint64_t sent = 0;
+        std::uint64_t taken = 0;
+        bool ended = false;
+        run.spawn("daemon", [&] {
+            daemon.run_until_killed([&] {
+                while (sent < 4 && here.send(sent))
+                    ++sent;
+            });
+            ended = true;
+        });
+        run.spawn("client", [&] {
+            for (bool last = false; !last;) {
+                last = ended;
+                while (here.take(taken)) {
+                }
+                if (!last) run.yield();
+            }
+        });
+        run.run();
+        EXPECT_TRUE(taken == sent || taken == sent + 1) << taken << " of " << sent;
+    });
+}
+
+// As before a reply of the daemon is believed.
+TEST(LateStores, StoresWithoutCompletions_AreWholeAndInOrder) {
+    expect_explored(some_runs(), [](sim_machine& run) {
+        store_ends here;
+        const store_buffers late(run);
+        bool ended = false;
+        run.spawn("daemon", [&] {
+            for (std::uint64_t i = 0; i < 3; ++i)
+                EXPECT_TRUE(here.send(i));
+            shared_fence();
+            ended = true;
+        });
+        run.spawn("client", [&] {
+            for (bool last = false; !last;) {
+                last = ended;
+                while (here.apply())
+                    EXPECT_EQ(here.word, here.client.applied() - 1);
+                if (!last) run.yield();
+            }
+        });
+        run.run();
+        EXPECT_EQ(here.client.applied(), 3u);
     });
 }
 

@@ -9,6 +9,9 @@
 #include <array>
 #include <cstring>
 #include <memory>
+#include <span>
+#include <string>
+#include <string_view>
 #include <sys/mman.h>
 #include <vector>
 
@@ -21,6 +24,9 @@ using ci::crossing::completion_ring;
 using ci::crossing::post_consumer;
 using ci::crossing::post_producer;
 using ci::crossing::post_ring;
+using ci::crossing::store_consumer;
+using ci::crossing::store_producer;
+using ci::crossing::store_ring;
 using ci::detail::shared_memory;
 
 // ---- the ring for posts
@@ -224,6 +230,116 @@ TEST(CompletionRing, SolicitedArming_IsNotifiedByASolicitedEntryOnly) {
 TEST(CompletionRing, Solicited_AreFailuresToo) {
     EXPECT_FALSE(ci::crossing::is_solicited(entry_of(1)));
     EXPECT_TRUE(ci::crossing::is_solicited(entry_of(1, IB_WC_FLUSHED)));
+}
+
+TEST(CompletionRing, Entry_ComesBehindItsStores) {
+    completion_ring::client_part of_client{};
+    ring_of ring(2);
+    completion_producer daemon(ring.part(), ring.slots, of_client);
+    const completion_reader client(ring.part(), ring.slots);
+    EXPECT_TRUE(daemon.append(entry_of(0), 2, 7));
+    EXPECT_TRUE(daemon.append(entry_of(1), 2));
+    EXPECT_EQ(client.stores_before(0), 7u);
+    EXPECT_EQ(client.stores_before(1), 0u);
+}
+
+// ---- the ring of stores
+
+struct stores {
+    static constexpr ULONG key = 0x1234;
+    static constexpr std::size_t page = 4096;
+
+    stores() { daemon.show(key, address()); }
+
+    std::uint64_t address(std::size_t offset = 0) const {
+        return reinterpret_cast<std::uintptr_t>(memory.data()) + offset;
+    }
+    bool append(ULONG with, std::uint64_t at, std::string_view text) {
+        return daemon.append(with, at, std::as_bytes(std::span(text)));
+    }
+    bool append(std::string_view text, std::size_t offset = 0) {
+        return append(key, address(offset), text);
+    }
+    store_consumer::found apply() {
+        return client.apply_next([this](ULONG with, std::uint64_t at, std::uint64_t size) {
+            return with == key && at >= address() && at + size <= address(memory.size());
+        });
+    }
+    std::string_view text(std::size_t size) const { return {memory.data(), size}; }
+
+    alignas(page) std::array<char, 2 * page> memory{};
+    std::unique_ptr<store_ring::daemon_part> of_daemon =
+        std::make_unique<store_ring::daemon_part>();
+    store_ring::client_part of_client{};
+    store_producer daemon{*of_daemon, of_client};
+    store_consumer client{*of_daemon, of_client};
+};
+
+TEST(StoreRing, ManyLaps_KeepContentAndOrder) {
+    stores here;
+    for (int i = 0; i < 1000; ++i) {
+        const std::string first = "first " + std::to_string(i);
+        EXPECT_TRUE(here.append(first));
+        EXPECT_TRUE(here.append("x", 1));
+        EXPECT_EQ(here.daemon.count(), 2u * static_cast<unsigned>(i) + 2);
+        EXPECT_EQ(here.apply(), store_consumer::found::store);
+        EXPECT_EQ(here.text(first.size()), first);
+        EXPECT_EQ(here.apply(), store_consumer::found::store);
+        EXPECT_EQ(here.memory[1], 'x');
+        EXPECT_EQ(here.apply(), store_consumer::found::nothing); // the slot has one of a lap before
+        EXPECT_EQ(here.client.applied(), here.daemon.count());
+    }
+}
+
+TEST(StoreRing, FullRing_TakesNoMoreUntilTheClientHasAppliedSome) {
+    stores here;
+    for (std::uint64_t i = 0; i < store_ring::slots; ++i)
+        EXPECT_TRUE(here.append("a"));
+    EXPECT_FALSE(here.append("b"));
+    EXPECT_EQ(here.apply(), store_consumer::found::store);
+    EXPECT_TRUE(here.append("c"));
+    EXPECT_FALSE(here.append("d"));
+    here.of_client.applied.store(1'000'000, std::memory_order_relaxed); // a client that lies
+    EXPECT_FALSE(here.append("e"));
+}
+
+TEST(StoreRing, PageWithoutAWrite_IsTheCallers) {
+    stores here;
+    EXPECT_FALSE(here.append(stores::key, here.address(stores::page), "other page"));
+    EXPECT_FALSE(here.append(stores::key, here.address(stores::page - 2), "two pages"));
+    EXPECT_FALSE(here.append(stores::key + 1, here.address(), "other region"));
+    EXPECT_TRUE(here.append(stores::key, here.address(stores::page - 2), "xy"));
+    here.daemon.show(stores::key, here.address(stores::page));
+    EXPECT_TRUE(here.append(stores::key, here.address(stores::page), "other page"));
+}
+
+TEST(StoreRing, LongerThanASlot_IsTheCallers) {
+    stores here;
+    EXPECT_TRUE(here.append(std::string(store_ring::max_bytes, 'a')));
+    EXPECT_FALSE(here.append(std::string(store_ring::max_bytes + 1, 'a')));
+    EXPECT_EQ(here.apply(), store_consumer::found::store);
+    EXPECT_EQ(here.text(store_ring::max_bytes + 1),
+              std::string(store_ring::max_bytes, 'a') + std::string(1, '\0'));
+}
+
+TEST(StoreRing, HostileStore_ChangesNothing) {
+    stores here;
+    EXPECT_TRUE(here.append("a"));
+    store_ring::slot& slot = here.of_daemon->all[0];
+    const auto with = [&](std::uint64_t address, ULONG key, std::uint64_t size) {
+        slot.address.store(address);
+        slot.key_and_size.store(std::uint64_t{key} << 32 | size);
+        return here.apply();
+    };
+    EXPECT_EQ(with(here.address(), stores::key, store_ring::max_bytes + 1),
+              store_consumer::found::violation);
+    EXPECT_EQ(with(here.address(), stores::key, 0xFFFFFFFF), store_consumer::found::violation);
+    EXPECT_EQ(with(here.address(), stores::key + 1, 1), store_consumer::found::violation);
+    EXPECT_EQ(with(here.address() - 8, stores::key, 8), store_consumer::found::violation);
+    EXPECT_EQ(here.client.applied(), 0u);
+    EXPECT_EQ(here.memory[0], 0);
+    EXPECT_EQ(with(here.address(), stores::key, 1), store_consumer::found::store);
+    EXPECT_EQ(here.memory[0], 'a');
 }
 
 // ---- the memory

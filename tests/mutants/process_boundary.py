@@ -7,6 +7,7 @@ TARGET = "hca_user_test"
 FOLDER = "tests/hca/user"
 LEAST = 100
 ADDRESSES = "ci/src/user/address_space.cpp"
+CLIENT = "hca/user/src/connection.cpp"
 EVENTS = "hca/user/src/events.cpp"
 OBJECTS = "ci/ual/src/served_objects.cpp"
 POSTS = "ci/src/crossing/post_server.cpp"
@@ -52,6 +53,19 @@ ROWS = [
      [("    } else if (request.verb->does == action::ends && !done) {", "    } else if (!done) {")]),
     ("w19_handle_without_generation", "fast", OBJECTS, [("        ++leaving.generation;", "        ")]),
     # ---- mistakes of our own kind
+    ("stores_later_than_their_completion", "fast", "hca/user/src/shared_queue.cpp",
+     [("    via_.apply_stores(reading_->reader.stores_before(count));\n", "")]),
+    ("stores_later_than_the_end_of_an_object", "fast", VERBS,
+     [("    from.apply_all_stores(); // the memory is the caller's again, or its contents are\n", "")]),
+    ("stores_later_than_the_end_of_the_daemon", "fast", VERBS,
+     [("verb_request::on_end(connection& from) {\n    from.apply_all_stores();\n", "verb_request::on_end(connection& from) {\n")]),
+    ("stores_to_any_memory", "fast", CLIENT, [("return found != regions_.end() && found->holds(address, size);", "return address + size != 0 || found != regions_.end();")]),
+    ("stores_beyond_a_region", "fast", CLIENT, [("return found != regions_.end() && found->holds(address, size);", "return found != regions_.end() && size + address != 0;")]),
+    ("changed_region_as_before", "fast", CLIENT, [("memory_of(mr, done ? HcaModifiedMr(&mr, &wanted) : mr.Create)", "memory_of(mr, done ? mr.Create : HcaModifiedMr(&mr, &wanted))")]),
+    ("shared_region_by_its_own_address", "fast", CLIENT,
+     [("    if (mr.Sharing.h_mr == nullptr) return set_region", "    if (mr.Sharing.h_mr == nullptr || mr.Mr.LKey != 0) return set_region")]),
+    ("completion_before_its_stores", "fast", QUEUES,
+     [("producer_.append(each, capacity_, stores)", "producer_.append(each, capacity_, 0 * stores)")]),
     ("second_resize_begins", "fast", QUEUES, [("    if (next_.memory) return STATUS_DEVICE_BUSY;\n", "")]),
     ("child_of_fork_keeps_the_connection", "ended", SOCKETS, [("dup3(dead[0], each.get(), O_CLOEXEC);", "continue;")]),
     ("requests_not_cancelled", "ended", TEAR_DOWN, [("    cancel_all();\n    await_requests();\n", "    await_requests();\n")]),

@@ -4,6 +4,7 @@ FOLDER = "tests/ci"
 LEAST = 100
 POSTS = "ci/include/ci/support/post_ring.hpp"
 COMPLETIONS = "ci/include/ci/support/completion_ring.hpp"
+STORES = "ci/include/ci/support/store_ring.hpp"
 LATE = ["tests/ci/late_stores_test.cpp"]
 RINGS = ["tests/ci/rings_test.cpp"]
 
@@ -50,10 +51,34 @@ ROWS = [
       ("bool must_notify(bool any_solicited)", "bool must_notify(bool)")], RINGS),
     ("gaps_of_a_completion_cross", "rings", COMPLETIONS,
      [("std::memcpy(words.data(), &entry, members);", "std::memcpy(words.data(), &entry, sizeof(entry) + 0 * members);")], RINGS),
+    ("store_counted_before_its_bytes", "late", STORES,
+     [("        const std::uint64_t number = count_.load(std::memory_order_relaxed);\n"
+       "        store_ring::slot& to = own_.all[store_ring::place_of(number)];\n",
+       "        const std::uint64_t number = count_.load(std::memory_order_relaxed);\n"
+       "        store_ring::slot& to = own_.all[store_ring::place_of(number)];\n"
+       "        to.number.store(number + 1, std::memory_order_release);\n"
+       "        static_cast<void>(of_client_.applied.load(std::memory_order_acquire));\n"),
+      ("        to.number.store(number + 1, std::memory_order_release);\n"
+       "        count_.store", "        count_.store")], LATE),
+    ("completion_without_its_stores", "rings", COMPLETIONS,
+     [("to.stores.store(stores, std::memory_order_relaxed);", "to.stores.store(0 * stores, std::memory_order_relaxed);")], RINGS),
+    ("store_of_the_lap_before", "rings", STORES,
+     [("std::memory_order_acquire) != number + 1) return found::nothing;", "std::memory_order_acquire) == 0) return found::nothing;")], RINGS),
+    ("store_over_an_older_one", "rings", STORES, [("address, bytes.size()) || !has_room())", "address, bytes.size()))")], RINGS),
+    ("page_believed_to_be_mapped", "rings", STORES, [("if (!is_shown(key, address, bytes.size()) || !has_room())", "if (!has_room())")], RINGS),
+    ("page_of_a_former_region", "rings", STORES, [("return seen.key == key && seen.page", "return (key != 0 || seen.key == key) && seen.page")], RINGS),
+    ("second_page_believed_to_be_mapped", "rings", STORES,
+     [("seen.page == page_of(address) &&\n               (size == 0 || page_of(address + size - 1) == seen.page);",
+       "seen.page == page_of(address) && size != ~std::size_t{0};")], RINGS),
+    ("longer_than_a_store_believed", "rings", STORES,
+     [("if (size > store_ring::max_bytes ||\n            !permits", "if (size == ~std::uint64_t{0} ||\n            !permits")], RINGS),
+    ("store_without_consent", "rings", STORES,
+     [("            !permits(static_cast<ULONG>(key_and_size >> 32), address, size))", "            (permits(static_cast<ULONG>(key_and_size >> 32), address, size), false))")], RINGS),
+    ("store_applied_twice", "rings", STORES, [("        applied_.store(number + 1, std::memory_order_release);\n        own_", "        own_")], RINGS),
     ("next_ring_begins_early", "rings", COMPLETIONS, [("own_->end.store(produced_ + 1,", "own_->end.store(produced_,")], RINGS),
 ]
 
-FILTERS = {"late": "LateStores.*", "rings": "PostRing.*:CompletionRing.*"}
+FILTERS = {"late": "LateStores.*", "rings": "PostRing.*:CompletionRing.*:StoreRing.*"}
 
 
 def runs_of(tests):

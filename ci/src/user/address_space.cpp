@@ -29,6 +29,9 @@ constexpr int unused = -1;
 /// The descriptors of the spaces, by number, plus one.
 std::array<std::atomic<int>, max_spaces> descriptors;
 
+/// The rings for their stores, by number, or null.
+std::array<std::atomic<crossing::store_producer*>, max_spaces> rings;
+
 constexpr std::size_t word_size = 8;
 constexpr std::size_t words_of_page = 4096 / word_size;
 
@@ -39,6 +42,11 @@ std::array<KSPIN_LOCK, words_of_page> word_locks;
 int descriptor_of(std::uint64_t place) {
     const std::size_t number = (place & ~foreign_bit) >> address_bits;
     return number < max_spaces ? descriptors[number].load(std::memory_order_relaxed) - 1 : unused;
+}
+
+crossing::store_producer* ring_of(std::uint64_t place) {
+    const std::size_t number = (place & ~foreign_bit) >> address_bits;
+    return number < max_spaces ? rings[number].load(std::memory_order_acquire) : nullptr;
 }
 
 std::uint64_t word_of(const void* place) { return reinterpret_cast<std::uintptr_t>(place); }
@@ -134,7 +142,14 @@ std::unique_ptr<address_space> address_space::make(detail::unique_descriptor mem
 address_space::address_space(detail::unique_descriptor memory, unsigned number)
     : memory_(std::move(memory)), number_(number) {}
 
-address_space::~address_space() { descriptors[number_].store(0); }
+address_space::~address_space() {
+    rings[number_].store(nullptr);
+    descriptors[number_].store(0);
+}
+
+void address_space::pass_stores_by(crossing::store_producer& ring) const {
+    rings[number_].store(&ring, std::memory_order_release);
+}
 
 void* address_space::place_of(const void* address, std::uint64_t size) const {
     const std::uint64_t first = word_of(address);
@@ -154,6 +169,19 @@ bool address_space::copy(void* to, const void* from, std::size_t size) {
     if (is_foreign(to)) return write_foreign(word_of(to), from, size);
     if (is_foreign(from)) return read_foreign(to, word_of(from), size);
     if (size != 0) std::memmove(to, from, size);
+    return true;
+}
+
+// The first bytes for each page are written to it: the client would end where it is not mapped.
+bool address_space::deliver(ULONG key, void* to, const void* from, std::size_t size) {
+    crossing::store_producer* const ring = is_foreign(to) ? ring_of(word_of(to)) : nullptr;
+    if (ring == nullptr || size > crossing::store_ring::max_bytes) return copy(to, from, size);
+    const std::uint64_t address = word_of(to) & address_mask;
+    std::array<std::byte, crossing::store_ring::max_bytes> bytes;
+    if (!copy(bytes.data(), from, size)) return false;
+    if (ring->append(key, address, std::span(bytes).first(size))) return true;
+    if (!write_foreign(word_of(to), bytes.data(), size)) return false;
+    ring->show(key, address);
     return true;
 }
 

@@ -86,6 +86,8 @@ NTSTATUS served_connection::open(served_request& request, std::uint64_t guid) {
     request.passed[static_cast<std::size_t>(wire::open_descriptor::calls)] =
         ci::detail::unique_descriptor(ends[1]);
     posts_.make_rings(ring_quota_, request.passed);
+    if (client_memory_ != nullptr && posts_.stores() != nullptr)
+        client_memory_->pass_stores_by(*posts_.stores());
     hca_ = hca;
     request.object = hca;
     return STATUS_SUCCESS;

@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <cstring>
 #include <poll.h>
+#include <sched.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -29,6 +30,8 @@ constexpr int turn = 64;
 
 // Turns of the ring between two looks at the sockets.
 constexpr unsigned turns_between_messages = 64;
+// Turns without work between those that yield the processor.
+constexpr unsigned turns_between_yields = 16;
 
 // Milliseconds between two attempts to post work requests to a full queue.
 constexpr int blocked_time = 1;
@@ -110,6 +113,14 @@ void served_connection::run(void* self) {
     connection.listener_.remove(connection);
 }
 
+// A client may share the processor, and have nothing to do before it runs.
+void served_connection::relax(ULONG idle) {
+    if (idle % turns_between_yields == 0)
+        sched_yield();
+    else
+        dispatch::detail::cpu_relax();
+}
+
 // After work requests in the ring the thread looks for others for some time, so that the client
 // needs no system call for them. It then sleeps. The time is short: where clients have all
 // processors, it would be taken from them.
@@ -133,7 +144,7 @@ bool served_connection::serve_ring(ULONG& idle) {
         break;
     }
     if (++idle < longest_idle) {
-        dispatch::detail::cpu_relax();
+        relax(idle);
         return idle % turns_between_messages != 0 || serve_messages(0);
     }
     idle = longest_idle;

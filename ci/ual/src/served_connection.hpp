@@ -50,6 +50,9 @@ public:
     /// Notifies the client that an event was reported in a ring. IRQL: <= DISPATCH_LEVEL.
     void send_event();
 
+    /// The stores that were passed to the client. IRQL: any.
+    std::uint64_t stores() { return posts_.stores() != nullptr ? posts_.stores()->count() : 0; }
+
     user& owner_user() const { return user_; }
     served_receives& receives() { return posts_.receives(); }
     receives_of_others& others() { return posts_.others(); }
@@ -61,6 +64,7 @@ private:
     static void run(void* self);
     void serve();
     bool serve_ring(ULONG& idle);
+    static void relax(ULONG idle);
     bool serve_messages(int milliseconds);
     bool has_unsent() const { return unsent_.load() != 0 || event_unsent_.load(); }
     bool receive(int socket);

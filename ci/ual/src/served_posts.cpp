@@ -1,6 +1,8 @@
 #include "served_posts.hpp"
 
 #include <ci/support/wire.hpp>
+#include <dispatch/irql.h>
+#include <dispatch/timer.h>
 
 #include <algorithm>
 #include <cstring>
@@ -17,6 +19,20 @@ namespace {
 
 // More than a ring holds.
 constexpr unsigned all = post_ring::capacity / 8 + 1;
+
+// Units of 100 ns.
+constexpr ULONGLONG longest_batch = 50;
+
+class raised_level {
+public:
+    raised_level() { KeRaiseIrql(DISPATCH_LEVEL, &before_); }
+    ~raised_level() { KeLowerIrql(before_); }
+    raised_level(const raised_level&) = delete;
+    raised_level& operator=(const raised_level&) = delete;
+
+private:
+    KIRQL before_ = PASSIVE_LEVEL;
+};
 
 auto& place_of(ci::detail::descriptors& passed, open_descriptor which) {
     return passed[static_cast<std::size_t>(which)];
@@ -40,6 +56,7 @@ void served_posts::make_rings(ring_quota& memory, ci::detail::descriptors& passe
     auto& own = own_memory_.as<post_rings::daemon_part>();
     sends_.emplace(written.sends, own.sends, objects_, false);
     receives_.open(written.receives, own.receives);
+    stores_.emplace(own.stores, written.stores);
 }
 
 // A send that this thread has seen may follow a receive of any client.
@@ -50,14 +67,28 @@ void served_posts::post_earlier_receives() {
 
 served_posts::result served_posts::post_sends(unsigned most) {
     result made = result::idle;
-    for (unsigned i = 0; sends_ && i < most; ++i) {
+    while (sends_ && most != 0) {
         if (!sends_->has_seen()) {
             if (!sends_->see()) break;
             post_earlier_receives();
         }
-        made = sends_->post_first();
+        made = post_batch(most);
         if (made != result::worked) break;
     }
+    return made;
+}
+
+// At DISPATCH_LEVEL no up-call of a queue is made, so that one moves the completions of all. A
+// completion must not wait long for those of later messages.
+served_posts::result served_posts::post_batch(unsigned& most) {
+    const raised_level together;
+    const ULONGLONG begin = KeQueryInterruptTime();
+    result made = result::worked;
+    do {
+        made = sends_->post_first();
+        --most;
+    } while (made == result::worked && most != 0 && sends_->has_seen() &&
+             KeQueryInterruptTime() - begin < longest_batch);
     return made;
 }
 

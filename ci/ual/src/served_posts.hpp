@@ -32,6 +32,9 @@ public:
     bool begin_sleep();
     void end_sleep();
 
+    /// The ring of stores; null without rings. Made by make_rings.
+    ci::crossing::store_producer* stores() { return stores_ ? &*stores_ : nullptr; }
+
     /// Any thread may call these.
     served_receives& receives() { return receives_; }
     receives_of_others& others() { return others_; }
@@ -39,12 +42,14 @@ public:
 private:
     void post_earlier_receives();
     result post_sends(unsigned most);
+    result post_batch(unsigned& most);
 
     ci::crossing::directory& objects_;
     ci::crossing::post_server server_; // of messages
     ring_memory client_memory_;
     ring_memory own_memory_;
     std::optional<served_ring> sends_;
+    std::optional<ci::crossing::store_producer> stores_;
     served_receives receives_;
     receives_of_others others_;
 };

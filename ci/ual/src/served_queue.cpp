@@ -120,10 +120,11 @@ bool served_queue::move() {
 
 // False: the queue begins to be overrun.
 bool served_queue::append(const IB_WC* entries, ULONG count, bool& any_solicited) {
+    const std::uint64_t stores = owner_.stores(); // those of the entries were passed before
     const spin_guard guard(lock_);
     for (const IB_WC& each : std::span(entries, count)) {
         if (overrun_) break;
-        if (!producer_.append(each, capacity_)) {
+        if (!producer_.append(each, capacity_, stores)) {
             overrun_ = true;
             return false;
         }

@@ -32,10 +32,13 @@ public:
     bool copy(UCHAR* to, const UCHAR* from, std::size_t size) override {
         if (is_any_foreign(to, from)) [[unlikely]]
             return ci::address_space::copy(to, from, size);
-        if (size - 8 <= 8)
-            copy_words(to, from, size);
-        else
-            std::memmove(to, from, size);
+        copy_here(to, from, size);
+        return true;
+    }
+    bool deliver(ULONG key, UCHAR* to, const UCHAR* from, std::size_t size) override {
+        if (is_any_foreign(to, from)) [[unlikely]]
+            return ci::address_space::deliver(key, to, from, size);
+        copy_here(to, from, size);
         return true;
     }
     bool compare_swap(UCHAR* at, ULONGLONG compare, ULONGLONG swap, ULONGLONG& before) override {
@@ -67,6 +70,12 @@ public:
 
 private:
     UCHAR* find_window(ULONG key, ULONGLONG address, ULONGLONG size, ib_access_t rights) const;
+    static void copy_here(UCHAR* to, const UCHAR* from, std::size_t size) {
+        if (size - 8 <= 8)
+            copy_words(to, from, size);
+        else
+            std::memmove(to, from, size);
+    }
     // 8 to 16 bytes, as two words that may overlap: small messages are spared a call.
     static void copy_words(UCHAR* to, const UCHAR* from, std::size_t size) {
         ULONGLONG first = 0;

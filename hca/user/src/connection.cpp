@@ -25,6 +25,10 @@ namespace {
 // Messages that one call of the reactor handles.
 constexpr int turn = 64;
 
+known_region memory_of(const HCA_MR& mr, const ib_mr_create_t& region) {
+    return {{}, mr.Mr.LKey, reinterpret_cast<std::uintptr_t>(region.vaddr), region.length};
+}
+
 constexpr std::size_t data_buffer_size = wire::max_block + 1024;
 
 NTSTATUS status_of(int error) {
@@ -71,6 +75,7 @@ bool connection::begin(user_object& object, std::uint64_t handle) {
         object.queue = shared_queue::make(static_cast<HCA_CQ*>(object.object), *this, passed_);
     if (object.type == HCA_MN_CREATE_CQ && passed_[0] && object.queue == nullptr) return false;
     begin_counts(object);
+    if (object.type == HCA_MN_REGISTER_MR) begin_region(object);
     {
         const spin_guard guard(lock_);
         objects_.insert(object); // a daemon that repeats a handle harms its own replies only
@@ -105,6 +110,7 @@ bool connection::map_rings() {
         *reinterpret_cast<const post_rings::daemon_part*>(daemons_posts_.bytes().data());
     sends_.emplace(written.sends, read.sends);
     receives_.emplace(written.receives, read.receives);
+    stores_.emplace(read.stores, written.stores);
     return true;
 }
 
@@ -126,6 +132,54 @@ void connection::count_completions(std::span<const IB_WC> removed) {
     for (const IB_WC& each : removed)
         if (const auto found = counts_.find(each.QpNumber); found != counts_.end())
             found->complete(each);
+}
+
+// ---- the stores of the daemon
+
+// A daemon stores to the memory of regions alone, as an HCA does.
+void connection::apply_stores_to(std::uint64_t count) {
+    using ci::crossing::store_consumer;
+    const auto is_of_region = [this](ULONG key, std::uint64_t address, std::uint64_t size) {
+        const auto found = regions_.find(key);
+        return found != regions_.end() && found->holds(address, size);
+    };
+    const spin_guard guard(stores_lock_);
+    store_consumer::found last = store_consumer::found::store;
+    while (stores_->applied() < count && last == store_consumer::found::store)
+        last = stores_->apply_next(is_of_region);
+    if (last == store_consumer::found::violation) fail_later();
+}
+
+void connection::set_region(known_region& region, const known_region& now) {
+    const spin_guard guard(stores_lock_);
+    if (region.is_linked()) regions_.erase(regions_.iterator_to(region));
+    region.key = now.key;
+    region.first = now.first;
+    region.size = now.size;
+    if (region.size != 0) regions_.insert(region); // a daemon that repeats a key is refused later
+}
+
+void connection::begin_region(user_object& object) {
+    const auto& mr = *static_cast<const HCA_MR*>(object.object);
+    if (mr.Sharing.h_mr == nullptr) return set_region(object.region, memory_of(mr, mr.Create));
+    const known_region& other = user_object::of(HCA_MN_REGISTER_MR, mr.Sharing.h_mr).region;
+    set_region(object.region, {{}, mr.Mr.LKey, other.first, other.size});
+}
+
+// A receive that uses the region sees it as before or as after the change.
+void connection::begin_change(user_object& region, const ib_mr_mod_t& wanted) {
+    const auto& mr = *static_cast<const HCA_MR*>(region.object);
+    const known_region before = memory_of(mr, mr.Create);
+    const known_region after = memory_of(mr, HcaModifiedMr(&mr, &wanted));
+    known_region both = before;
+    both.first = std::min(before.first, after.first);
+    both.size = std::max(before.first + before.size, after.first + after.size) - both.first;
+    set_region(region.region, both);
+}
+
+void connection::finish_change(user_object& region, const ib_mr_mod_t& wanted, bool done) {
+    const auto& mr = *static_cast<const HCA_MR*>(region.object);
+    set_region(region.region, memory_of(mr, done ? HcaModifiedMr(&mr, &wanted) : mr.Create));
 }
 
 bool connection::change(user_object& object, UCHAR verb) {
@@ -161,6 +215,7 @@ void connection::end(user_object& object) {
         const spin_guard guard(counts_lock_);
         counts_.erase(counts_.iterator_to(*object.counts));
     }
+    if (object.type == HCA_MN_REGISTER_MR) set_region(object.region, {});
     {
         const spin_guard guard(lock_);
         if (object.is_linked()) objects_.erase(objects_.iterator_to(object));
@@ -333,6 +388,7 @@ NTSTATUS connection::call(IO_STACK_LOCATION& location, ULONG_PTR& information) {
         ci::crossing::read_reply(message(data_buffer_).first(size), location, *this, got);
     if (!good) fail_later();
     information = got.information;
+    if (good) apply_all_stores(); // of completions that it returns
     return good ? got.status : STATUS_FILE_FORCED_CLOSED;
 }
 

@@ -39,6 +39,16 @@ public:
     /// Binds a window of type 1. IRQL: <= DISPATCH_LEVEL.
     NTSTATUS bind(HCA_MW& window, HCA_QP& qp, const ib_bind_wr_t& what, ULONG& rkey);
 
+    /// Applies the stores of the daemon up to that count: the completion behind them is returned
+    /// next. IRQL: <= DISPATCH_LEVEL.
+    void apply_stores(std::uint64_t count) {
+        if (stores_ && stores_->applied() < count) apply_stores_to(count);
+    }
+    /// Applies all that are there: the reply behind them is believed next. IRQL: <= DISPATCH_LEVEL.
+    void apply_all_stores() {
+        if (stores_) apply_stores_to(~std::uint64_t{0});
+    }
+
     /// Counts completions that were removed. IRQL: <= DISPATCH_LEVEL.
     void count_completions(std::span<const IB_WC> removed);
 
@@ -59,6 +69,9 @@ public:
     bool begin(user_object& object, std::uint64_t handle);
     bool change(user_object& object, UCHAR verb);
     void end(user_object& object);
+    /// A region has its memory of before or after, and then that of the outcome.
+    void begin_change(user_object& region, const ib_mr_mod_t& wanted);
+    void finish_change(user_object& region, const ib_mr_mod_t& wanted, bool done);
     /// The receiver releases a request whose result is set.
     void release_received(verb_request& request);
     /// The status of a request that has no reply.
@@ -105,6 +118,9 @@ private:
     bool begin_calls();
     bool map_rings();
     void begin_counts(user_object& object);
+    void begin_region(user_object& object);
+    void set_region(known_region& region, const known_region& now);
+    void apply_stores_to(std::uint64_t count);
     void report_events();
     expected_reply* take(std::uint64_t id);
     void fail(NTSTATUS status);
@@ -139,6 +155,7 @@ private:
     ci::detail::shared_memory daemons_posts_;
     std::optional<ci::crossing::post_producer> sends_;
     std::optional<ci::crossing::post_producer> receives_;
+    std::optional<ci::crossing::store_consumer> stores_; // under stores_lock_
 
     KSPIN_LOCK lock_ = 0; // guards all below
     replies expected_;
@@ -148,6 +165,13 @@ private:
         using type = ULONG;
         type operator()(const qp_counts& each) const { return each.number; }
     };
+    struct by_key {
+        using type = ULONG;
+        type operator()(const known_region& each) const { return each.key; }
+    };
+    KSPIN_LOCK stores_lock_ = 0;
+    boost::intrusive::set<known_region, boost::intrusive::key_of_value<by_key>> regions_;
+
     KSPIN_LOCK counts_lock_ = 0; // guards the set, and the queue pairs' counts of completions
     boost::intrusive::set<qp_counts, boost::intrusive::key_of_value<by_number>> counts_;
 };

@@ -83,6 +83,7 @@ bool shared_queue::read(IB_WC& entry) {
     const std::uint64_t count = consumed_.load(std::memory_order_relaxed);
     while (!reading_->reader.read(count, entry))
         if (!reading_->reader.ends_at(count) || !advance()) return false;
+    via_.apply_stores(reading_->reader.stores_before(count));
     consumed_.store(count + 1, std::memory_order_relaxed);
     return true;
 }

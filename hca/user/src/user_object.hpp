@@ -9,6 +9,17 @@
 
 namespace irpverbs::hca_user {
 
+/// The memory of a region that receives may use.
+struct known_region : boost::intrusive::set_base_hook<> {
+    bool holds(std::uint64_t address, std::uint64_t length) const {
+        return address >= first && length <= size && address - first <= size - length;
+    }
+
+    ULONG key = 0;
+    std::uint64_t first = 0;
+    std::uint64_t size = 0;
+};
+
 struct user_object : boost::intrusive::set_base_hook<> {
     user_object(ci::crossing::object_type its_type, void* its_object)
         : type(its_type), object(its_object) {}
@@ -39,6 +50,7 @@ struct user_object : boost::intrusive::set_base_hook<> {
     std::unique_ptr<shared_queue> queue;     // of a completion queue
     std::unique_ptr<qp_counts> counts;       // of a queue pair
     std::unique_ptr<receive_count> receives; // of a shared receive queue
+    known_region region;                     // of a region; guarded by the connection
 };
 
 /// The connection of an object.

@@ -62,6 +62,13 @@ bool is_local(const verb_request& of) {
            of.object->handle == 0;
 }
 
+/// Null: the verb is another one.
+const ib_mr_mod_t* change_of_region(const verb_request& of) {
+    return of.verb->code == HCA_MN_MODIFY_MR
+               ? static_cast<const ib_mr_mod_t*>(of.location->Parameters.Others.Argument2)
+               : nullptr;
+}
+
 /// Calls the provider's pre function, if it has one. A CI_UDATA is the provider's alone.
 bracket::decision take_first_step(verb_request& request, NTSTATUS& refused) {
     const uvp_interface_t* const functions = request.object->via->provider();
@@ -126,6 +133,8 @@ NTSTATUS connection::transmit(verb_request& request) {
         free_request(&request);
         return status;
     }
+    if (const ib_mr_mod_t* const wanted = change_of_region(request))
+        begin_change(*request.object, *wanted);
     IoMarkIrpPending(request.irp);
     pend(request, made);
     return STATUS_PENDING;
@@ -203,6 +212,9 @@ bool verb_request::on_reply(connection& from, message reply) {
         on_end(from);
         return false;
     }
+    from.apply_all_stores(); // the memory is the caller's again, or its contents are
+    if (const ib_mr_mod_t* const wanted = change_of_region(*this))
+        from.finish_change(*object, *wanted, NT_SUCCESS(result.status));
     if (verb->does == action::creates && NT_SUCCESS(result.status)) {
         good = from.begin(*object, result.information);
         result.information = 0;
@@ -220,6 +232,7 @@ bool verb_request::on_reply(connection& from, message reply) {
 }
 
 void verb_request::on_end(connection& from) {
+    from.apply_all_stores();
     result = {from.status_at_end(*this), 0};
     if (verb->does == action::creates || verb->does == action::ends) from.end(*object);
     from.release_received(*this);

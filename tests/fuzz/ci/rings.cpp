@@ -106,12 +106,51 @@ void append_completions(input from) {
     }
 }
 
+// The daemon passes stores of any content, to offsets in the memory of a client or beyond it.
+void apply_stores(input from) {
+    alignas(8) static std::byte memory[256];
+    const auto of_daemon = std::make_unique<store_ring::daemon_part>();
+    store_ring::client_part of_client{};
+    store_consumer client(*of_daemon, of_client);
+    const auto base = reinterpret_cast<std::uintptr_t>(memory);
+    const auto permits = [&](ULONG key, std::uint64_t address, std::uint64_t size) {
+        return key != 0 && address >= base && size <= sizeof(memory) &&
+               address - base <= sizeof(memory) - size;
+    };
+    while (!from.empty()) {
+        store_ring::slot& to = of_daemon->all[store_ring::place_of(client.applied())];
+        to.address.store(base + take_word(from), std::memory_order_relaxed);
+        to.key_and_size.store(take_word(from), std::memory_order_relaxed);
+        const std::uint64_t number = take_word(from);
+        to.number.store(client.applied() + 1 + number % 2, std::memory_order_relaxed);
+        to.words[number % to.words.size()].store(number, std::memory_order_relaxed);
+        if (client.apply_next(permits) == store_consumer::found::violation) return;
+        sum += static_cast<unsigned>(memory[number % sizeof(memory)]);
+    }
+}
+
+void append_stores(input from) {
+    const auto of_daemon = std::make_unique<store_ring::daemon_part>();
+    store_ring::client_part of_client{};
+    store_producer daemon(*of_daemon, of_client);
+    static constexpr std::byte bytes[2 * store_ring::max_bytes]{};
+    while (!from.empty()) {
+        of_client.applied.store(take_word(from), std::memory_order_relaxed);
+        const std::uint64_t address = take_word(from);
+        const std::uint64_t size = take_word(from) % sizeof(bytes);
+        const ULONG key = static_cast<ULONG>(address >> 32);
+        if ((size & 1) != 0) daemon.show(key, address);
+        sum += daemon.append(key, address, std::span(bytes).first(size)) ? 1 : 0;
+        sum += static_cast<unsigned>(daemon.count());
+    }
+}
+
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     if (size == 0) return 0;
     const input rest(data + 1, size - 1);
-    switch (data[0] & 3) {
+    switch (data[0] % 6) {
     case 0:
         consume_posts(rest);
         break;
@@ -121,8 +160,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     case 2:
         read_completions(rest);
         break;
-    default:
+    case 3:
         append_completions(rest);
+        break;
+    case 4:
+        apply_stores(rest);
+        break;
+    default:
+        append_stores(rest);
     }
     return 0;
 }

@@ -3,6 +3,7 @@
 #define IRPVERBS_CI_SUPPORT_ADDRESS_SPACE_HPP
 
 #include <ci/support/seq_socket.hpp>
+#include <ci/support/store_ring.hpp>
 #include <dispatch/ntdef.h>
 
 #include <cstddef>
@@ -32,6 +33,9 @@ public:
     /// The place of `size` bytes at `address`. Null: no process has such addresses.
     void* place_of(const void* address, std::uint64_t size) const;
 
+    /// `deliver` may pass bytes to the process through that ring, which lasts as long as this.
+    void pass_stores_by(crossing::store_producer& ring) const;
+
     /// Whether its process has ended, or has begun another program: it has no memory. IRQL: <=
     /// DISPATCH_LEVEL; the caller may hold locks.
     bool has_ended() const;
@@ -40,6 +44,9 @@ public:
     /// Copies in ascending order between two places. False: a page is not mapped, or its process
     /// has ended; a part may have been copied. IRQL: <= DISPATCH_LEVEL; the caller may hold locks.
     static bool copy(void* to, const void* from, std::size_t size);
+    /// As copy, to memory that its owner reads behind a later completion alone, by that L_Key:
+    /// bytes that pass through a ring are there when the owner takes the completion.
+    static bool deliver(ULONG key, void* to, const void* from, std::size_t size);
     /// Execute an atomic operation on 8 aligned bytes at a foreign place, and store their former
     /// value in `before`: atomic among the calls of this process, not with the processors. False:
     /// as copy.

@@ -25,7 +25,7 @@ struct completion_ring {
     struct slot {
         std::array<std::atomic<std::uint64_t>, sizeof(IB_WC) / 8> words;
         shared_word count;
-        std::uint64_t zero;
+        std::atomic<std::uint64_t> stores; // that the reader applies before it (store_ring.hpp)
     };
     static_assert(sizeof(slot) == 64 && sizeof(IB_WC) % 8 == 0);
 
@@ -63,9 +63,9 @@ public:
                         const completion_ring::client_part& of_client)
         : own_(&own), mask_(slots - 1), of_client_(of_client) {}
 
-    /// False: the client has not removed `capacity` older entries. A false count of the client's
-    /// fills its own queue.
-    bool append(const IB_WC& entry, std::uint32_t capacity) {
+    /// `stores`: those behind which the entry comes. False: the client has not removed `capacity`
+    /// older entries. A false count of the client's fills its own queue.
+    bool append(const IB_WC& entry, std::uint32_t capacity, std::uint64_t stores = 0) {
         if (!has_room(std::min(capacity, mask_ + 1))) return false;
         completion_ring::slot& to = own_->slots()[produced_ & mask_];
         std::array<std::uint64_t, sizeof(IB_WC) / 8> words{};
@@ -73,6 +73,7 @@ public:
         std::memcpy(words.data(), &entry, members); // what lies behind is none of the client's
         for (std::size_t i = 0; i < words.size(); ++i)
             to.words[i].store(words[i], std::memory_order_relaxed);
+        to.stores.store(stores, std::memory_order_relaxed);
         ++produced_;
         to.count.store(produced_, std::memory_order_release);
         return true;
@@ -136,6 +137,10 @@ public:
             words[i] = from.words[i].load(std::memory_order_relaxed);
         std::memcpy(&to, words.data(), sizeof(to));
         return true;
+    }
+    /// The stores that come before the entry that was read there.
+    std::uint64_t stores_before(std::uint64_t consumed) const {
+        return of_daemon_.slots()[consumed & mask_].stores.load(std::memory_order_relaxed);
     }
     /// True: the entry behind `consumed` others is in the next ring.
     bool ends_at(std::uint64_t consumed) const {

@@ -5,6 +5,7 @@
 #ifndef IRPVERBS_CI_SUPPORT_POST_RING_HPP
 #define IRPVERBS_CI_SUPPORT_POST_RING_HPP
 
+#include <ci/support/store_ring.hpp>
 #include <dispatch/support/fetched_words.hpp>
 #include <dispatch/support/shared_word.hpp>
 
@@ -16,7 +17,6 @@
 namespace irpverbs::ci::crossing {
 
 using dispatch::detail::shared_fence;
-using dispatch::detail::shared_word;
 
 /// Counts are of bytes, and never wrap.
 struct post_ring {
@@ -41,16 +41,18 @@ struct post_ring {
     static constexpr std::size_t place_of(std::uint64_t count) { return count % capacity; }
 };
 
-/// The rings of a connection. Receives have one of their own, since the daemon posts those of all
-/// connections before it posts a send that was passed later.
+/// The rings of a connection, with that of its stores. Receives have one of their own, since the
+/// daemon posts those of all connections before it posts a send that was passed later.
 struct post_rings {
     struct client_part {
         post_ring::client_part sends; // and bindings
         post_ring::client_part receives;
+        store_ring::client_part stores;
     };
     struct daemon_part {
         post_ring::daemon_part sends;
         post_ring::daemon_part receives;
+        store_ring::daemon_part stores;
     };
 };
 

@@ -13,7 +13,7 @@ namespace irpverbs::ci::wire {
 
 inline constexpr std::uint32_t magic = 0x56505249; // "IRPV"
 /// Grows with each change of a message or of a structure that crosses.
-inline constexpr std::uint16_t version = 5;
+inline constexpr std::uint16_t version = 6;
 
 /// Bytes of a message. A socket of the default size holds one of them.
 inline constexpr std::size_t max_message = 160 * 1024;

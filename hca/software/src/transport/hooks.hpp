@@ -48,6 +48,11 @@ public:
                               ib_access_t rights) = 0;
     /// Copies in ascending order. False: one of the pages is not mapped.
     virtual bool copy(UCHAR* to, const UCHAR* from, std::size_t size) = 0;
+    /// As copy, to the memory of a receive by its L_Key: the bytes may be there when its owner
+    /// takes the completion, and no earlier.
+    virtual bool deliver(ULONG /*key*/, UCHAR* to, const UCHAR* from, std::size_t size) {
+        return copy(to, from, size);
+    }
     /// Executes an atomic operation on 8 aligned bytes, and stores their former value in `before`.
     /// False: the page is not mapped.
     virtual bool compare_swap(UCHAR* at, ULONGLONG compare, ULONGLONG swap, ULONGLONG& before) = 0;

@@ -184,7 +184,8 @@ private:
             const UCHAR* source = only_source(what);
             UCHAR* at =
                 to_.memory().find(into.only.lkey, into.only.vaddr, length, IB_AC_LOCAL_WRITE);
-            if (source != nullptr && at != nullptr) return to_.memory().copy(at, source, length);
+            if (source != nullptr && at != nullptr)
+                return to_.memory().deliver(into.only.lkey, at, source, length);
         }
         return seldom([&what, length](straight_through& on) {
             return on.copy_pieces_to_receive(what, length);

@@ -1,0 +1,221 @@
+// Small messages that the client itself copies to its receive, when it takes the completion.
+#include "../connected_end.hpp"
+#include "client.hpp"
+
+#include <ci/support/address_space.hpp>
+
+#include <fstream>
+#include <optional>
+#include <sys/mman.h>
+
+namespace {
+
+using namespace irpverbs;
+using namespace irpverbs::testing;
+
+class UserStores : public ::testing::Test {
+protected:
+    UserStores() {
+        one.connect(other);
+        other.connect(one);
+        send(1); // the daemon writes the first bytes for each page
+        EXPECT_EQ(other.next().Status, ULONG{IB_WC_SUCCESS});
+        EXPECT_EQ(other.number(), 1u);
+    }
+
+    /// Sends a number to the peer, where the receive with that key has its address.
+    void send(ULONGLONG number, ULONGLONG address, ULONG key) {
+        ib_local_ds_t into{address, 8, key};
+        ib_recv_wr_t receive{nullptr, number, &into, 1};
+        EXPECT_EQ(CiPostRecv(other.qp, &receive, nullptr), STATUS_SUCCESS);
+        one.number() = number;
+        EXPECT_EQ(one.post(one.send(number, 8)), STATUS_SUCCESS);
+        EXPECT_EQ(one.next().Status, ULONG{IB_WC_SUCCESS}); // the peer has the message
+    }
+    void send(ULONGLONG number) { send(number, other.address(), other.key()); }
+
+    test_daemon serving;
+    const client here{serving.uri()};
+    connected_end one{first_hca()};
+    connected_end other{first_hca()};
+};
+
+TEST_F(UserStores, SmallMessage_IsThereWithItsCompletion) {
+    for (ULONGLONG i = 2; i < 500; ++i) { // more than the ring has slots
+        send(i);
+        EXPECT_EQ(other.number(), i - 1);
+        EXPECT_EQ(other.next().WrId, i);
+        EXPECT_EQ(other.number(), i);
+    }
+}
+
+TEST_F(UserStores, MoreThanTheRingHolds_AreAllThereInTheirOrder) {
+    IB_CQ* const unpolled = create_cq(other.ca(), 512);
+    ib_qp_create_t wanted = small_qp(unpolled);
+    wanted.rq_depth = 256;
+    IB_QP* const qp = create_qp(other.pd(), wanted);
+    connected_end from(first_hca());
+    EXPECT_EQ(modify_qp(qp, ci::to_init(IB_QPT_RELIABLE_CONN, {.access = 0})), STATUS_SUCCESS);
+    ci::rtr_attributes path;
+    path.av = from.way();
+    path.av.port_num = 1;
+    path.dest_qp = from.qp->Num;
+    path.rq_psn = connected_end::first_psn;
+    EXPECT_EQ(modify_qp(qp, ci::to_rtr(IB_QPT_RELIABLE_CONN, path)), STATUS_SUCCESS);
+    from.connect(other.way(), qp->Num);
+    constexpr ULONGLONG count = 200;
+    for (ULONGLONG i = 0; i < count; ++i) {
+        ib_local_ds_t into{other.address() + 8 * i, 8, other.key()};
+        ib_recv_wr_t receive{nullptr, i, &into, 1};
+        EXPECT_EQ(CiPostRecv(qp, &receive, nullptr), STATUS_SUCCESS);
+        from.number() = i + 1;
+        EXPECT_EQ(from.post(from.send(i, 8)), STATUS_SUCCESS);
+        EXPECT_EQ(from.next().Status, ULONG{IB_WC_SUCCESS});
+    }
+    const auto* const numbers = reinterpret_cast<const ULONGLONG*>(other.bytes().data());
+    for (ULONGLONG i = 0; i < count; ++i) {
+        EXPECT_EQ(next_completion(unpolled).WrId, i);
+        EXPECT_EQ(numbers[i], i + 1);
+    }
+    EXPECT_EQ(destroy_qp(qp), STATUS_SUCCESS);
+    EXPECT_EQ(destroy_cq(unpolled), STATUS_SUCCESS);
+}
+
+// The memory is the client's again, although it never takes the completion.
+TEST_F(UserStores, DestroyedQueuePair_ChangesNoMemoryLater) {
+    send(2);
+    EXPECT_EQ(other.number(), 1u);
+    other.destroy();
+    EXPECT_EQ(other.number(), 2u);
+    other.number() = 77;
+    other.drain();
+    EXPECT_EQ(other.number(), 77u);
+}
+
+TEST_F(UserStores, DeregisteredRegion_ChangesNoMemoryLater) {
+    send(2);
+    other.deregister();
+    EXPECT_EQ(other.number(), 2u);
+    other.number() = 77;
+    other.drain();
+    EXPECT_EQ(other.number(), 77u);
+}
+
+TEST_F(UserStores, DestroyedAfterTheEndOfTheDaemon_ChangesNoMemoryLater) {
+    send(2);
+    serving.stop();
+    other.destroy();
+    EXPECT_EQ(other.number(), 2u);
+}
+
+TEST_F(UserStores, ChangedRegion_IsKnownWithItsNewMemory) {
+    std::vector<UCHAR> bytes(64);
+    std::vector<UCHAR> later(64);
+    IB_MR* const mr = register_mr(other.pd(), bytes.data(), bytes.size(), IB_AC_LOCAL_WRITE);
+    ib_mr_mod_t change{};
+    change.opts = IB_MR_MOD_ADDR;
+    change.create = {later.data(), later.size(), IB_AC_LOCAL_WRITE};
+    verb_call modify([&](IRP* irp) { return CiModifyMr(mr, &change, nullptr, irp); });
+    EXPECT_EQ(modify.status(), STATUS_SUCCESS);
+    for (ULONGLONG i = 2; i < 5; ++i) {
+        send(i, reinterpret_cast<std::uintptr_t>(later.data()), mr->LKey);
+        EXPECT_EQ(other.next().WrId, i);
+        EXPECT_EQ(later[0], i);
+    }
+    EXPECT_EQ(deregister_mr(mr), STATUS_SUCCESS);
+}
+
+TEST_F(UserStores, SharedRegion_HasTheMemoryOfTheOther) {
+    std::vector<UCHAR> bytes(64);
+    IB_MR* const mr = register_mr(other.pd(), bytes.data(), bytes.size(), IB_AC_LOCAL_WRITE);
+    auto* const elsewhere = reinterpret_cast<void*>(std::uintptr_t{1} << 32);
+    IB_MR* const sharing = register_smr(other.pd(), mr, elsewhere, IB_AC_LOCAL_WRITE);
+    for (ULONGLONG i = 2; i < 5; ++i) {
+        send(i, reinterpret_cast<std::uintptr_t>(elsewhere), sharing->LKey);
+        EXPECT_EQ(other.next().WrId, i);
+        EXPECT_EQ(bytes[0], i);
+    }
+    EXPECT_EQ(deregister_mr(sharing), STATUS_SUCCESS);
+    EXPECT_EQ(deregister_mr(mr), STATUS_SUCCESS);
+}
+
+// The key of the region is new, so the daemon writes, and fails, before it passes bytes.
+TEST_F(UserStores, PageThatWasNeverThere_FailsTheReceive) {
+    constexpr std::size_t size = 4096;
+    void* const page =
+        mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    IB_MR* const mr = register_mr(other.pd(), page, size, IB_AC_LOCAL_WRITE);
+    munmap(page, size);
+    ib_local_ds_t into{reinterpret_cast<std::uintptr_t>(page), 8, mr->LKey};
+    ib_recv_wr_t receive{nullptr, 2, &into, 1};
+    EXPECT_EQ(CiPostRecv(other.qp, &receive, nullptr), STATUS_SUCCESS);
+    EXPECT_EQ(one.post(one.send(2, 8)), STATUS_SUCCESS);
+    EXPECT_EQ(one.next().Status, ULONG{IB_WC_REMOTE_OPERATION_ERROR});
+    EXPECT_EQ(other.next().Status, ULONG{IB_WC_LOCAL_PROTECTION_ERROR});
+    EXPECT_EQ(deregister_mr(mr), STATUS_SUCCESS);
+}
+
+/// Passes bytes to a client of this process, as a daemon that does not check keys would.
+void store_as_any_daemon(ULONG key, ULONGLONG& at, ULONGLONG value) {
+    for (std::uint64_t space = 0; space < 8; ++space) {
+        const std::uint64_t place =
+            std::uint64_t{1} << 63 | space << 48 |
+            static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(&at));
+        ci::address_space::deliver(key, reinterpret_cast<void*>(place), &value, sizeof(value));
+    }
+}
+
+TEST_F(UserStores, StoreToNoRegion_IsRefusedAndEndsTheConnection) {
+    alignas(8) ULONGLONG own = 0;
+    store_as_any_daemon(other.key(), own, 1); // written, since the page was not shown
+    EXPECT_EQ(own, 1u);
+    store_as_any_daemon(other.key(), own, 2);
+    IB_CA_ATTR attr{};
+    const auto query = [&] {
+        return verb_call([&](IRP* irp) { return CiQueryCa(other.ca(), sizeof(attr), &attr, irp); })
+            .status();
+    };
+    query();
+    ASSERT_EQ(own, 1u);
+    EXPECT_TRUE(await([&] { return query() == STATUS_FILE_FORCED_CLOSED; }));
+}
+
+/// The calls of this process, the daemon's threads included, that write; none: the kernel does not
+/// count them.
+std::optional<ULONGLONG> writes_of_process() {
+    std::ifstream file("/proc/self/io");
+    std::string name;
+    for (ULONGLONG value = 0; file >> name >> value;)
+        if (name == "syscw:") return value;
+    return std::nullopt;
+}
+
+// Inline data lie in the ring of posts, and pass to the receive through the ring of stores.
+TEST(UserStoresOfAnAwakeDaemon, SmallInlineMessages_NeedNoCallThatWrites) {
+    UAL_OPTIONS limits;
+    UAL_OPTIONS_INIT(&limits);
+    limits.IdleTurns = ~ULONG{0};
+    test_daemon serving(&limits);
+    const client here(serving.uri());
+    connected_end self(first_hca());
+    self.connect(self);
+    const auto transfer = [&self](ULONGLONG id) {
+        ib_send_wr_t send = self.send(id, 8);
+        send.send_opt |= IB_SEND_OPT_INLINE;
+        EXPECT_EQ(self.post_receive(id, 8), STATUS_SUCCESS);
+        EXPECT_EQ(self.post(send), STATUS_SUCCESS);
+        for (int left = 2; left != 0;) {
+            IB_WC entry{};
+            if (self.take(entry)) --left;
+        }
+    };
+    for (ULONGLONG id = 0; id < 10; ++id)
+        transfer(id);
+    const auto before = writes_of_process();
+    if (!before) GTEST_SKIP() << "the kernel does not count calls";
+    for (ULONGLONG id = 0; id < 200; ++id)
+        transfer(id);
+    EXPECT_EQ(*writes_of_process(), *before);
+}
+
+} // namespace
