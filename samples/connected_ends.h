@@ -32,7 +32,7 @@ static void* Result(const char* Verb) {
 }
 
 static void Open(END* End, ib_guid_t Guid) {
-    ib_mr_create_t region = {End->Bytes, sizeof(End->Bytes), IB_AC_LOCAL_WRITE | IB_AC_REMOTE};
+    ib_mr_create_t region = {End->Bytes, sizeof(End->Bytes), IB_AC_LOCAL_WRITE | IB_AC_REMOTE, 0};
     ib_qp_create_t wanted = {0};
     End->Ca = CALL(CiOpenCa, HcaFromGuid(Guid), NULL, NULL, NULL);
     End->Pd = CALL(CiAllocatePd, End->Ca, IB_PDT_NORMAL, NULL);

@@ -35,7 +35,7 @@ static void* Result(const char* Verb) {
 }
 
 static void Open(END* End, ib_guid_t Guid) {
-    ib_mr_create_t region = {End->Bytes, sizeof(End->Bytes), IB_AC_LOCAL_WRITE};
+    ib_mr_create_t region = {End->Bytes, sizeof(End->Bytes), IB_AC_LOCAL_WRITE, 0};
     ib_qp_create_t wanted = {0};
     ib_qp_mod_t change = {0};
     End->Ca = CALL(CiOpenCa, HcaFromGuid(Guid), NULL, NULL, NULL);

@@ -32,7 +32,7 @@ public:
         cq_ = made_by<IB_CQ>(ca_.irp(), [&](PIRP irp) {
             CiCreateCq(ca_.get(), 2 * depth, nullptr, nullptr, nullptr, irp);
         });
-        ib_mr_create_t wanted{bytes.data(), region, IB_AC_LOCAL_WRITE | IB_AC_REMOTE};
+        ib_mr_create_t wanted{bytes.data(), region, IB_AC_LOCAL_WRITE | IB_AC_REMOTE, 0};
         mr_ =
             made_by<IB_MR>(ca_.irp(), [&](PIRP irp) { CiRegisterMr(pd_, &wanted, nullptr, irp); });
         ib_qp_create_t create{};

@@ -91,8 +91,8 @@ protected:
     UCHAR bytes[64]{};
     IB_MR* mr = register_mr(opened.pd, bytes, sizeof(bytes), IB_AC_LOCAL_WRITE);
     ib_mr_mod_t to_other{IB_MR_MOD_PD, other, {}};
-    ib_mr_mod_t to_range{IB_MR_MOD_ADDR, nullptr, {bytes + 8, 16, 0}};
-    ib_mr_mod_t to_rights{IB_MR_MOD_ACCESS, nullptr, {nullptr, 0, IB_AC_RDMA_READ}};
+    ib_mr_mod_t to_range{IB_MR_MOD_ADDR, nullptr, {bytes + 8, 16, 0, 0}};
+    ib_mr_mod_t to_rights{IB_MR_MOD_ACCESS, nullptr, {nullptr, 0, IB_AC_RDMA_READ, 0}};
 };
 
 TEST_P(MemoryRegions, Change_ReplacesWhatItNames) {
@@ -119,7 +119,7 @@ TEST_P(MemoryRegions, FailedChange_LeavesRegionAndDomains) {
     hca.end_of_change = STATUS_INSUFFICIENT_RESOURCES;
     ib_mr_mod_t all = to_other;
     all.opts = IB_MR_MOD_PD | IB_MR_MOD_ADDR | IB_MR_MOD_ACCESS;
-    all.create = {bytes + 8, 16, IB_AC_RDMA_READ};
+    all.create = {bytes + 8, 16, IB_AC_RDMA_READ, 0};
     EXPECT_EQ(modify(all), STATUS_INSUFFICIENT_RESOURCES);
     EXPECT_EQ(shared().Pd, reinterpret_cast<HCA_PD*>(opened.pd));
     EXPECT_EQ(shared().Create.vaddr, bytes);

@@ -208,8 +208,9 @@ TEST_P(QueuePairs, WrongParameters_NeverReachTheDriver) {
 TEST_P(QueuePairs, RegionsRange_IsCheckedForRightsAndOverflow) {
     qp_hca hca;
     open_qp open(hca);
-    const auto registered = [&](std::uintptr_t at, ULONGLONG length, ib_access_t access) {
-        const ib_mr_create_t wanted{reinterpret_cast<void*>(at), length, access};
+    const auto registered = [&](std::uintptr_t at, ULONGLONG length, ib_access_t access,
+                                ULONGLONG iova = 0) {
+        const ib_mr_create_t wanted{reinterpret_cast<void*>(at), length, access, iova};
         verb_call call([&](IRP* irp) { return CiRegisterMr(open.pd, &wanted, nullptr, irp); });
         const NTSTATUS status = call.status();
         if (status == STATUS_SUCCESS) {
@@ -219,12 +220,16 @@ TEST_P(QueuePairs, RegionsRange_IsCheckedForRightsAndOverflow) {
     };
     constexpr auto last = ~std::uintptr_t{0};
     EXPECT_EQ(registered(4096, 1, 0), STATUS_SUCCESS);
-    EXPECT_EQ(registered(4096, 0, 0), STATUS_INVALID_PARAMETER);
+    EXPECT_EQ(registered(4096, 0, 0), STATUS_SUCCESS);
+    EXPECT_EQ(registered(last, 0, 0), STATUS_SUCCESS);
     EXPECT_EQ(registered(0, 1, 0), STATUS_INVALID_PARAMETER);
     EXPECT_EQ(registered(last, 1, 0), STATUS_SUCCESS);
     EXPECT_EQ(registered(last, 2, 0), STATUS_INVALID_PARAMETER);
     EXPECT_EQ(registered(1, ~0ull, 0), STATUS_SUCCESS);
     EXPECT_EQ(registered(2, ~0ull, 0), STATUS_INVALID_PARAMETER);
+    EXPECT_EQ(registered(4096, 1, 0, last), STATUS_SUCCESS);
+    EXPECT_EQ(registered(4096, 2, 0, last), STATUS_INVALID_PARAMETER);
+    EXPECT_EQ(registered(4096, 1, IB_AC_ZERO_BASED, 1), STATUS_INVALID_PARAMETER);
     EXPECT_EQ(registered(4096, 1, 0x80), STATUS_INVALID_PARAMETER);
     for (const ib_access_t remote : {IB_AC_RDMA_WRITE, IB_AC_ATOMIC}) {
         EXPECT_EQ(registered(4096, 1, remote), STATUS_ACCESS_DENIED);
@@ -474,7 +479,7 @@ TEST_P(QueuePairs, MissingOperations_ReturnNotSupportedExceptThoseThatEnd) {
     const auto hole = [](const char* name, const auto& verb) {
         EXPECT_STREQ(name_of(verb_call(verb).status()), "STATUS_NOT_SUPPORTED") << name;
     };
-    const ib_mr_create_t region{&byte, 1, 0};
+    const ib_mr_create_t region{&byte, 1, 0, 0};
     const ib_qp_create_t wanted = small_qp(open.cq);
     const ib_qp_mod_t init = to_init();
     ib_mr_attr_t mr_attr{};

@@ -131,11 +131,11 @@ asio::awaitable<void> use_queue_pair(ib_guid_t guid) {
     EXPECT_EQ(held, code(STATUS_DEVICE_BUSY));
     co_await ci::deregister_mr(sharing);
     co_await ci::deregister_mr(paged);
-    const ib_mr_mod_t readable{IB_MR_MOD_ACCESS, nullptr, {nullptr, 0, IB_AC_RDMA_READ}};
+    const ib_mr_mod_t readable{IB_MR_MOD_ACCESS, nullptr, {nullptr, 0, IB_AC_RDMA_READ, 0}};
     co_await ci::modify_mr(mr, readable);
     EXPECT_EQ((co_await ci::query_mr(mr))->access_ctrl, ib_access_t{IB_AC_RDMA_READ});
     const ib_mr_mod_t writable{
-        IB_MR_MOD_ACCESS, nullptr, {nullptr, 0, IB_AC_LOCAL_WRITE | IB_AC_RDMA_WRITE}};
+        IB_MR_MOD_ACCESS, nullptr, {nullptr, 0, IB_AC_LOCAL_WRITE | IB_AC_RDMA_WRITE, 0}};
     co_await ci::modify_mr(mr, writable);
     EXPECT_EQ(mr.rkey(), mr.lkey());
 

@@ -58,7 +58,7 @@ TEST_P(Traffic, Write_ArrivesWithoutTheRemoteConsumer) {
 TEST_P(Traffic, RegionOfAnUnknownProcess_IsRefused) {
     connect();
     ULONGLONG own = 5;
-    const ib_mr_create_t wanted{&own, sizeof(own), IB_AC_REMOTE | IB_AC_LOCAL_WRITE};
+    const ib_mr_create_t wanted{&own, sizeof(own), IB_AC_REMOTE | IB_AC_LOCAL_WRITE, 0};
     verb_call registration([&](IRP* irp) {
         irp->RequestorMode = UserMode;
         irp->Flags |= IRP_BUFFERED_IO;

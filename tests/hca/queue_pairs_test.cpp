@@ -104,7 +104,7 @@ TEST_P(SoftwareQps, Limits_AreTrueAndCheckedAtEachBound) {
     }
     for (const auto& [length, status] : {std::pair{limits.MaxMrSize, STATUS_SUCCESS},
                                          {limits.MaxMrSize + 1, STATUS_INVALID_PARAMETER}}) {
-        const ib_mr_create_t region{bytes_.data(), length, 0};
+        const ib_mr_create_t region{bytes_.data(), length, 0, 0};
         verb_call call([&](IRP* irp) { return CiRegisterMr(pd, &region, nullptr, irp); });
         EXPECT_EQ(call.status(), status);
         if (status == STATUS_SUCCESS) {

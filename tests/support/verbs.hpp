@@ -171,7 +171,7 @@ inline NTSTATUS deallocate_pd(IB_PD* pd) {
 }
 
 inline IB_MR* register_mr(IB_PD* pd, void* at, ULONGLONG length, ib_access_t access) {
-    const ib_mr_create_t wanted{at, length, access};
+    const ib_mr_create_t wanted{at, length, access, 0};
     return created<IB_MR>([&](IRP* irp) { return CiRegisterMr(pd, &wanted, nullptr, irp); });
 }
 inline IB_MR* register_smr(IB_PD* pd, IB_MR* other, void* at, ib_access_t access) {

@@ -303,6 +303,68 @@ TEST(Objects, ParentDomain_StandsForItsDomain) {
     EXPECT_EQ(errno, EOPNOTSUPP);
 }
 
+TEST(Objects, RegionsIova_IsTheAddressInWorkRequests) {
+    connected_ends ends;
+    end& left = ends.left;
+    end& right = ends.right;
+    const std::uint64_t offset = right.address(0) % 4096;
+    for (const std::uint64_t page : {std::uint64_t{5} << 40, std::uint64_t{4096}}) {
+        const std::uint64_t iova = page + offset;
+        const owned<ibv_mr> target(
+            ibv_reg_mr_iova(right.pd, right.bytes.data(), 64, iova, all_access), ibv_dereg_mr);
+        EXPECT_EQ(target->addr, right.bytes.data());
+        const owned<ibv_mr> source(ibv_reg_mr_iova2(left.pd, left.bytes.data(), 64,
+                                                    page + left.address(0) % 4096,
+                                                    IBV_ACCESS_LOCAL_WRITE),
+                                   ibv_dereg_mr);
+        std::memcpy(left.bytes.data(), &page, sizeof(page));
+        ibv_sge segment{page + left.address(0) % 4096, 8, source->lkey};
+        ibv_send_wr wr = left.request(IBV_WR_RDMA_WRITE, segment);
+        wr.wr.rdma = {iova, target->rkey};
+        ASSERT_EQ(left.post(wr), 0);
+        EXPECT_EQ(next_completion(*left.cq).status, IBV_WC_SUCCESS);
+        EXPECT_EQ(std::memcmp(right.bytes.data(), &page, sizeof(page)), 0);
+    }
+}
+
+// The kernel maps whole pages, and ibv_rereg_mr makes the addresses those of the memory again.
+TEST(Objects, RegionsIova_HasTheOffsetOfTheMemory) {
+    connected_ends ends;
+    end& right = ends.right;
+    alignas(4096) static std::array<char, 4096> page;
+    EXPECT_EQ(ibv_reg_mr_iova(right.pd, page.data() + 8, 64, 0, all_access), nullptr);
+    EXPECT_EQ(errno, EINVAL);
+    EXPECT_EQ(ibv_reg_mr_iova(right.pd, page.data(), 64, 8192 + 1, all_access), nullptr);
+    EXPECT_EQ(errno, EINVAL);
+    const owned<ibv_mr> region(ibv_reg_mr_iova(right.pd, page.data(), 64, 0, all_access),
+                               ibv_dereg_mr);
+    ibv_sge segment = ends.left.piece(0, 8);
+    ibv_send_wr wr = ends.left.request(IBV_WR_RDMA_WRITE, segment);
+    const auto written_at = [&](std::uint64_t address) {
+        wr.wr.rdma = {address, region->rkey};
+        EXPECT_EQ(ends.left.post(wr), 0);
+        return next_completion(*ends.left.cq).status;
+    };
+    EXPECT_EQ(written_at(8), IBV_WC_SUCCESS);
+    EXPECT_EQ(ibv_rereg_mr(region, IBV_REREG_MR_CHANGE_ACCESS, nullptr, nullptr, 0,
+                           IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE),
+              0);
+    EXPECT_EQ(written_at(16), IBV_WC_SUCCESS) << "the address stays with the range";
+    EXPECT_EQ(
+        ibv_rereg_mr(region, IBV_REREG_MR_CHANGE_TRANSLATION, nullptr, page.data() + 1, 64, 0), 0);
+    EXPECT_EQ(written_at(reinterpret_cast<std::uintptr_t>(page.data() + 1)), IBV_WC_SUCCESS);
+    EXPECT_EQ(written_at(8), IBV_WC_REM_ACCESS_ERR);
+}
+
+TEST(Objects, RegionWithoutBytes_LiesInAPage) {
+    const end one;
+    alignas(4096) static std::array<char, 4096> page;
+    const owned<ibv_mr> empty(ibv_reg_mr(one.pd, page.data() + 1, 0, all_access), ibv_dereg_mr);
+    EXPECT_EQ(empty->length, 0u);
+    EXPECT_EQ(ibv_reg_mr(one.pd, page.data(), 0, all_access), nullptr);
+    EXPECT_EQ(errno, EINVAL) << "no page";
+}
+
 TEST(Objects, RegionOfTheWholeAddressSpace_ServesAnyAddress) {
     connected_ends ends;
     end& left = ends.left;

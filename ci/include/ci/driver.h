@@ -401,12 +401,19 @@ static inline void HcaSetQpState(HCA_QP* Qp, ib_qp_state_t State) {
    port's MTU and tables remain to the driver. IRQL: any. */
 NT_API NTSTATUS HcaCheckQpModify(const HCA_QP* Qp, const ib_qp_mod_t* Modify);
 
+/* The address of a region's first byte in work requests. IRQL: any. */
+static inline ULONGLONG HcaMrBase(const ib_mr_create_t* Create) {
+    if (Create->iova != 0 || (Create->access_ctrl & IB_AC_ZERO_BASED) != 0) return Create->iova;
+    return (ULONGLONG)(ULONG_PTR)Create->vaddr;
+}
+
 /* The region after a change. IRQL: any. */
 static inline ib_mr_create_t HcaModifiedMr(const HCA_MR* Mr, const ib_mr_mod_t* Modify) {
     ib_mr_create_t Made = Mr->Create;
     if ((Modify->opts & IB_MR_MOD_ADDR) != 0) {
         Made.vaddr = Modify->create.vaddr;
         Made.length = Modify->create.length;
+        Made.iova = Modify->create.iova;
     }
     if ((Modify->opts & IB_MR_MOD_ACCESS) != 0) Made.access_ctrl = Modify->create.access_ctrl;
     return Made;

@@ -39,8 +39,10 @@ typedef ULONG ib_access_t;
 /* A memory region to be registered. */
 typedef struct _ib_mr_create {
     VOID* vaddr;
-    ULONGLONG length; /* bytes */
+    ULONGLONG length; /* bytes; 0: no work request reaches a byte by the region */
     ib_access_t access_ctrl;
+    ULONGLONG iova; /* the address of the first byte in work requests; 0: vaddr, or with
+                       IB_AC_ZERO_BASED 0 */
 } ib_mr_create_t;
 
 /* A range of physical memory, in whole pages. */
@@ -152,8 +154,10 @@ NT_API NTSTATUS CiDeallocatePd(IB_PD* pPd, struct _CI_UDATA* pUserData, IRP* pIr
    Ownership: the IB_MR is the caller's until CiDeregisterMr completes; the memory stays the
    caller's.
    STATUS_SUCCESS: Information is the IB_MR*. STATUS_ACCESS_DENIED: IB_AC_RDMA_WRITE or IB_AC_ATOMIC
-   without IB_AC_LOCAL_WRITE. STATUS_INVALID_PARAMETER: also a NULL vaddr, a length of 0, more bytes
-   than the HCA supports (IB_CA_ATTR.MaxMrSize), or a range beyond the last address.
+   without IB_AC_LOCAL_WRITE. STATUS_INVALID_PARAMETER: also a NULL vaddr, more bytes than the
+   HCA supports (IB_CA_ATTR.MaxMrSize), a range beyond the last address, or an iova with
+   IB_AC_ZERO_BASED; from the kernel's HCAs an iova with another offset in its page than vaddr, and
+   a length of 0 at the beginning of a page, too.
    STATUS_NOT_SUPPORTED: also a right that the HCA does not support. STATUS_INSUFFICIENT_RESOURCES:
    also IB_CA_ATTR.MaxMrs regions exist. STATUS_ACCESS_VIOLATION: the HCA locks the pages in memory,
    and one is not mapped, or not writable with IB_AC_LOCAL_WRITE. */
@@ -184,9 +188,10 @@ NT_API NTSTATUS CiQueryMr(IB_MR* pMr, SIZE_T AttrSize, ib_mr_attr_t* pAttr,
    and a range that CiRegisterMr refuses. STATUS_INVALID_DEVICE_REQUEST: the region is not one of
    CiRegisterMr. STATUS_ACCESS_DENIED, STATUS_NOT_SUPPORTED,
    STATUS_INSUFFICIENT_RESOURCES, STATUS_ACCESS_VIOLATION: as CiRegisterMr; STATUS_NOT_SUPPORTED:
-   also the HCA changes no regions. STATUS_IO_DEVICE_ERROR: the HCA failed while it changed the
-   region, whose keys are invalid now; CiDeregisterMr ends it. Source: IBA 11.2.8.5, 11.2.8.6
-   (Reregister Memory Region); ci_modify_mr of WinOF. */
+   also the HCA changes no regions, or none to a range with an iova or without bytes.
+   STATUS_IO_DEVICE_ERROR: the HCA failed while it changed the region, whose keys are invalid now;
+   CiDeregisterMr ends it. Source: IBA 11.2.8.5, 11.2.8.6 (Reregister Memory Region); ci_modify_mr
+   of WinOF. */
 NT_API NTSTATUS CiModifyMr(IB_MR* pMr, const ib_mr_mod_t* pModify, struct _CI_UDATA* pUserData,
                            IRP* pIrp);
 

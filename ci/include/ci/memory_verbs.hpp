@@ -34,15 +34,18 @@ auto deallocate_pd(protection_domain& pd, Token&& token = {}) {
 
 /// CiRegisterMr: void(error_code, memory_region). `pd` stays allocated at least until completion.
 template <class Token = boost::asio::deferred_t>
-auto register_mr(const protection_domain& pd, std::span<std::byte> memory, ib_access_t access,
-                 Token&& token = {}) {
+auto register_mr(const protection_domain& pd, const ib_mr_create_t& wanted, Token&& token = {}) {
     return detail::open<memory_region>(
         1, {detail::access::held(pd)},
-        [pd = static_cast<IB_PD*>(pd),
-         wanted = ib_mr_create_t{memory.data(), memory.size(), access}](IRP* irp) {
-            CiRegisterMr(pd, &wanted, nullptr, irp);
-        },
+        [=, pd = static_cast<IB_PD*>(pd)](IRP* irp) { CiRegisterMr(pd, &wanted, nullptr, irp); },
         std::forward<Token>(token));
+}
+
+template <class Token = boost::asio::deferred_t>
+auto register_mr(const protection_domain& pd, std::span<std::byte> memory, ib_access_t access,
+                 Token&& token = {}) {
+    return register_mr(pd, ib_mr_create_t{memory.data(), memory.size(), access, 0},
+                       std::forward<Token>(token));
 }
 
 /// CiAllocateFrmr: void(error_code, memory_region). `pd` stays allocated at least until completion.

@@ -13,9 +13,15 @@ constexpr UCHAR max_path_bits = 127;
 constexpr ib_access_t known_rights =
     IB_AC_REMOTE | IB_AC_LOCAL_WRITE | IB_AC_MW_BIND | IB_AC_ZERO_BASED | IB_AC_ON_DEMAND;
 
-bool wraps(const ib_mr_create_t& create) {
-    const auto first = reinterpret_cast<ULONG_PTR>(create.vaddr);
-    return create.length - 1 > std::numeric_limits<ULONG_PTR>::max() - first;
+bool wraps(ULONGLONG first, ULONGLONG length) {
+    return length != 0 && length - 1 > std::numeric_limits<ULONG_PTR>::max() - first;
+}
+
+bool has_good_range(const ib_mr_create_t& create) {
+    const bool zero_based = (create.access_ctrl & IB_AC_ZERO_BASED) != 0;
+    return create.vaddr != nullptr &&
+           !wraps(reinterpret_cast<ULONG_PTR>(create.vaddr), create.length) &&
+           !wraps(HcaMrBase(&create), create.length) && !(zero_based && create.iova != 0);
 }
 
 bool is_of(const HCA_CA* ca, IB_CQ* cq) {
@@ -57,8 +63,7 @@ bool has_good_queues(const HCA_PD& pd, const ib_qp_create_t& create) {
 } // namespace
 
 NTSTATUS check_region(const ib_mr_create_t& create) {
-    if (create.vaddr == nullptr || create.length == 0 || wraps(create) ||
-        (create.access_ctrl & ~known_rights) != 0)
+    if (!has_good_range(create) || (create.access_ctrl & ~known_rights) != 0)
         return STATUS_INVALID_PARAMETER;
     const bool peer_writes = (create.access_ctrl & (IB_AC_RDMA_WRITE | IB_AC_ATOMIC)) != 0;
     return peer_writes && (create.access_ctrl & IB_AC_LOCAL_WRITE) == 0 ? STATUS_ACCESS_DENIED
@@ -72,7 +77,7 @@ NTSTATUS check_window(const ib_mr_create_t& region, const ib_bind_wr_t& bind) {
     const ib_access_t needed = IB_AC_MW_BIND | (writes ? IB_AC_LOCAL_WRITE : 0);
     if ((bind.access_ctrl & ~IB_AC_REMOTE) != 0 || (region.access_ctrl & needed) != needed)
         return STATUS_ACCESS_DENIED;
-    const ULONGLONG offset = bind.local_ds.vaddr - reinterpret_cast<ULONG_PTR>(region.vaddr);
+    const ULONGLONG offset = bind.local_ds.vaddr - HcaMrBase(&region);
     const bool fits = (region.access_ctrl & IB_AC_ZERO_BASED) == 0 && offset <= region.length &&
                       bind.local_ds.length <= region.length - offset;
     return fits ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER;

@@ -28,17 +28,17 @@ const HCA_MR* source_of(const ib_smr_create_t& create) {
 } // namespace
 
 ib_mr_create_t virtual_part(const ib_phys_create_t& create) {
-    return {reinterpret_cast<VOID*>(ULONG_PTR{create.vaddr}), create.length, create.access_ctrl};
+    return {reinterpret_cast<VOID*>(ULONG_PTR{create.vaddr}), create.length, create.access_ctrl, 0};
 }
 
 ib_mr_create_t virtual_part(const ib_smr_create_t& create) {
-    return {create.vaddr, source_of(create)->Create.length, create.access_ctrl};
+    return {create.vaddr, source_of(create)->Create.length, create.access_ctrl, 0};
 }
 
 NTSTATUS check_physical_region(const ib_phys_create_t& create) {
     const ULONG page = create.hca_page_size;
-    if (create.range_array == nullptr || create.num_ranges == 0 || page == 0 ||
-        (page & (page - 1)) != 0 || create.buf_offset >= page ||
+    if (create.range_array == nullptr || create.num_ranges == 0 || create.length == 0 ||
+        page == 0 || (page & (page - 1)) != 0 || create.buf_offset >= page ||
         (create.vaddr & (page - 1)) != create.buf_offset)
         return STATUS_INVALID_PARAMETER;
     const NTSTATUS status = check_region(virtual_part(create));

@@ -61,7 +61,7 @@ ibv_dm* allocate_memory(ibv_context* of, ibv_alloc_dm_attr* attr) {
     std::unique_ptr<device_memory> made(new (std::nothrow) device_memory{});
     if (made == nullptr) return nullptr;
     const std::size_t alignment = std::max(sizeof(void*), std::size_t{1} << attr->log_align_req);
-    made->bytes = static_cast<UCHAR*>(allocate_bytes(attr->length + 1, alignment));
+    made->bytes = static_cast<UCHAR*>(allocate_bytes(attr->length, alignment));
     if (made->bytes == nullptr) {
         errno = ENOMEM;
         return nullptr;
@@ -90,7 +90,6 @@ int free_memory(ibv_dm* shown) {
     return 0;
 }
 
-// A region without bytes covers the one behind the memory, since those of an HCA are never empty.
 ibv_mr* register_memory(ibv_pd* pd, ibv_dm* shown, std::uint64_t offset, std::size_t length,
                         unsigned access) {
     auto& memory = device_memory::of(shown);
@@ -98,11 +97,11 @@ ibv_mr* register_memory(ibv_pd* pd, ibv_dm* shown, std::uint64_t offset, std::si
         errno = EINVAL;
         return nullptr;
     }
-    UCHAR* first = memory.bytes + (length != 0 ? offset : memory.length);
-    memory_region* made = register_region({pd, first, std::max<std::size_t>(length, 1), access});
+    UCHAR* first = memory.bytes + offset;
+    memory_region* made =
+        register_region({pd, first, length, access, reinterpret_cast<std::uintptr_t>(first)});
     if (made == nullptr) return nullptr;
     made->addr = nullptr; // the program can't reach it
-    made->length = length;
     made->memory = &memory;
     ++memory.regions;
     return made;

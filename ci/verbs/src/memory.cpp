@@ -55,12 +55,20 @@ bool is_implicit(const region_attributes& of) {
 }
 
 ib_mr_create_t region_of(const region_attributes& wanted) {
-    ib_mr_create_t made{wanted.address, wanted.length, from_libibverbs_access(wanted.access)};
-    if (is_implicit(wanted)) {
-        made.vaddr = reinterpret_cast<void*>(first_mapped);
-        made.length = mapped_bytes;
-    }
-    return made;
+    const ib_access_t access = from_libibverbs_access(wanted.access);
+    if (is_implicit(wanted))
+        return {reinterpret_cast<void*>(first_mapped), mapped_bytes, access, 0};
+    const bool as_memory = wanted.iova == reinterpret_cast<std::uintptr_t>(wanted.address);
+    return {wanted.address, wanted.length,
+            access | (wanted.iova == 0 ? IB_AC_ZERO_BASED : ib_access_t{0}),
+            as_memory ? 0 : wanted.iova};
+}
+
+// The kernel maps the pages of a region at the addresses for work requests, and wants one at least.
+bool has_pages(const region_attributes& of) {
+    constexpr std::uintptr_t offset_mask = 4096 - 1;
+    const auto first = reinterpret_cast<std::uintptr_t>(of.address);
+    return ((first ^ of.iova) & offset_mask) == 0 && (of.length != 0 || (first & offset_mask) != 0);
 }
 
 // The kernel calls rights that contradict one another an invalid argument.
@@ -85,6 +93,7 @@ int deregister(IB_MR* mr) { return destroy_own(CiDeregisterMr, mr).error(); }
 void describe(memory_region& made, IB_MR* mr, const region_attributes& with) {
     made.mr = mr;
     made.access = with.access;
+    made.iova = with.iova;
     made.context = with.pd->context;
     made.pd = with.pd;
     made.addr = with.address;
@@ -102,7 +111,7 @@ constexpr unsigned known_rights() {
 
 bool has_known_rights(const region_attributes& of) { return (of.access & ~known_rights()) == 0; }
 
-// Source: ibv_rereg_mr(3).
+// Source: ibv_rereg_mr(3), which also makes the addresses for work requests those of the memory.
 bool is_good_change(int flags, const region_attributes& given) {
     const bool moves = (flags & IBV_REREG_MR_CHANGE_TRANSLATION) != 0;
     const bool has_domain = (flags & IBV_REREG_MR_CHANGE_PD) == 0 || given.pd != nullptr;
@@ -114,14 +123,21 @@ bool is_good_change(int flags, const region_attributes& given) {
 
 region_attributes changed_attributes(const memory_region& of, int flags,
                                      const region_attributes& given) {
-    region_attributes made{of.pd, of.addr, of.length, of.access};
+    region_attributes made{of.pd, of.addr, of.length, of.access, of.iova};
     if ((flags & IBV_REREG_MR_CHANGE_PD) != 0) made.pd = given.pd;
     if ((flags & IBV_REREG_MR_CHANGE_ACCESS) != 0) made.access = given.access;
     if ((flags & IBV_REREG_MR_CHANGE_TRANSLATION) != 0) {
         made.address = given.address;
         made.length = given.length;
+        made.iova = given.iova;
     }
     return made;
+}
+
+// One of the rights has the address 0 for work requests.
+ULONG changes_of(int flags) {
+    const bool moves = (flags & IBV_REREG_MR_CHANGE_TRANSLATION) != 0;
+    return static_cast<ULONG>(flags) | (moves ? IB_MR_MOD_ACCESS : 0);
 }
 
 } // namespace
@@ -200,18 +216,18 @@ int irpverbs_ibv_dealloc_pd(ibv_pd* shown) {
 
 ibv_mr* irpverbs_ibv_reg_mr_iova2(ibv_pd* pd, void* address, std::size_t length, std::uint64_t iova,
                                   unsigned access) {
-    const bool is_zero_based = iova == 0 && address != nullptr;
-    if (!is_zero_based && iova != reinterpret_cast<ULONG_PTR>(address)) {
-        errno = EOPNOTSUPP;
+    const region_attributes wanted{pd, address, length, access, iova};
+    if (!has_pages(wanted)) {
+        errno = EINVAL;
         return nullptr;
     }
-    if (is_zero_based) access |= IBV_ACCESS_ZERO_BASED;
-    return register_region({pd, address, length, access});
+    return register_region(wanted);
 }
 
 // The next two are the functions behind the macros of the header.
 ibv_mr* irpverbs_ibv_reg_mr(ibv_pd* pd, void* address, std::size_t length, int access) {
-    return register_region({pd, address, length, static_cast<unsigned>(access)});
+    return irpverbs_ibv_reg_mr_iova2(pd, address, length, reinterpret_cast<std::uintptr_t>(address),
+                                     static_cast<unsigned>(access));
 }
 
 ibv_mr* irpverbs_ibv_reg_mr_iova(ibv_pd* pd, void* address, std::size_t length, std::uint64_t iova,
@@ -223,13 +239,14 @@ ibv_mr* irpverbs_ibv_reg_mr_iova(ibv_pd* pd, void* address, std::size_t length, 
 int irpverbs_ibv_rereg_mr(ibv_mr* shown, int flags, ibv_pd* pd, void* address, std::size_t length,
                           int access) {
     auto& changed = memory_region::of(shown);
-    const region_attributes given{pd, address, length, static_cast<unsigned>(access)};
+    const region_attributes given{pd, address, length, static_cast<unsigned>(access),
+                                  reinterpret_cast<std::uintptr_t>(address)};
     if (!is_good_change(flags, given)) {
         errno = EINVAL;
         return IBV_REREG_MR_ERR_INPUT;
     }
     const region_attributes wanted = changed_attributes(changed, flags, given);
-    const ib_mr_mod_t change{static_cast<ULONG>(flags), protection_domain::of(wanted.pd).own(),
+    const ib_mr_mod_t change{changes_of(flags), protection_domain::of(wanted.pd).own(),
                              region_of(wanted)};
     const outcome done =
         as_kernels(call(CiModifyMr, changed.mr, &change, static_cast<CI_UDATA*>(nullptr)));

@@ -24,6 +24,7 @@ struct device_memory;
 struct memory_region : ibv_mr {
     IB_MR* mr = nullptr;
     unsigned access = 0;
+    std::uint64_t iova = 0;          // the address of its first byte in work requests
     device_memory* memory = nullptr; // of which it is a part
 
     static memory_region& of(ibv_mr* shown) { return *static_cast<memory_region*>(shown); }
@@ -35,6 +36,7 @@ struct region_attributes {
     void* address;
     std::size_t length;
     unsigned access;
+    std::uint64_t iova; // the address of the first byte in work requests
 };
 
 /// Registers a region. Returns null and sets errno.

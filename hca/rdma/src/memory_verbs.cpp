@@ -137,7 +137,7 @@ NTSTATUS register_mr(HCA_MR* mr, CI_UDATA* user, PIRP irp) {
     if (const NTSTATUS status = check_region(mr, region, irp); !NT_SUCCESS(status)) return status;
     const verbs_context& opened = context_of(mr->Pd);
     ibv_mr* made = opened.verbs().reg_mr(extension_of(mr->Pd).domain, region.vaddr, region.length,
-                                         access_flags(region.access_ctrl));
+                                         HcaMrBase(&region), access_flags(region.access_ctrl));
     if (const int error = failure_of(made); error != 0) return opened.failure(error);
     if (irp->Cancel != FALSE) {
         opened.verbs().dereg_mr(made);
@@ -148,12 +148,18 @@ NTSTATUS register_mr(HCA_MR* mr, CI_UDATA* user, PIRP irp) {
     return STATUS_SUCCESS;
 }
 
+// ibv_rereg_mr takes no address for work requests, and no length of 0.
+bool can_move_to(const ib_mr_create_t& region) {
+    return region.length != 0 && HcaMrBase(&region) == reinterpret_cast<ULONG_PTR>(region.vaddr);
+}
+
 // A change that the kernel made is not undone by a cancel.
 NTSTATUS modify_mr(HCA_MR* mr, const ib_mr_mod_t* modify, CI_UDATA* user, PIRP irp) {
     HcaCopyUserData(user, nullptr, 0);
     const ib_mr_create_t region = HcaModifiedMr(mr, modify);
     if (const NTSTATUS status = check_region(mr, region, irp); !NT_SUCCESS(status)) return status;
     const bool moves = (modify->opts & IB_MR_MOD_ADDR) != 0;
+    if (moves && !can_move_to(region)) return STATUS_NOT_SUPPORTED;
     const bool has_rights = (modify->opts & IB_MR_MOD_ACCESS) != 0;
     const verbs_context& opened = context_of(mr->Pd);
     ibv_mr* its = extension_of(mr).region;
@@ -186,7 +192,7 @@ NTSTATUS query_mr(HCA_MR* mr, ib_mr_attr_t* attr, SIZE_T size, CI_UDATA* user, P
     made.size = sizeof(made);
     made.access_ctrl = region.access_ctrl;
     made.h_pd = &mr->Pd->Pd;
-    made.local_lb = static_cast<ULONGLONG>(reinterpret_cast<ULONG_PTR>(region.vaddr));
+    made.local_lb = HcaMrBase(&region);
     made.local_ub = made.local_lb + region.length;
     made.lkey = its->lkey;
     if (is_remote(region)) {

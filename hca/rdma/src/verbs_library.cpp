@@ -20,8 +20,8 @@ ssize_t query_gid_table(ibv_context* context, ibv_gid_entry* entries, size_t mos
 
 int req_notify_cq(ibv_cq* cq, int solicited_only) { return ibv_req_notify_cq(cq, solicited_only); }
 
-ibv_mr* reg_mr(ibv_pd* pd, void* address, size_t length, int access) {
-    return ibv_reg_mr(pd, address, length, access);
+ibv_mr* reg_mr(ibv_pd* pd, void* address, size_t length, uint64_t iova, int access) {
+    return ibv_reg_mr_iova(pd, address, length, iova, access);
 }
 
 ibv_mw* alloc_mw(ibv_pd* pd, ibv_mw_type type) { return ibv_alloc_mw(pd, type); }

@@ -39,7 +39,7 @@ struct verbs_library {
 
     ibv_pd* (*alloc_pd)(ibv_context* context);
     int (*dealloc_pd)(ibv_pd* pd);
-    ibv_mr* (*reg_mr)(ibv_pd* pd, void* address, size_t length, int access);
+    ibv_mr* (*reg_mr)(ibv_pd* pd, void* address, size_t length, uint64_t iova, int access);
     /// The result is an ibv_rereg_mr_err_code, the cause in errno.
     int (*rereg_mr)(ibv_mr* mr, int flags, ibv_pd* pd, void* address, size_t length, int access);
     int (*dereg_mr)(ibv_mr* mr);

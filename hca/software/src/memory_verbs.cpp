@@ -15,12 +15,6 @@ adapter& adapter_of(const HCA_PD* pd) { return adapter::of(pd->Ca->Device); }
 
 constexpr ULONG page_tag = 0x67707773; // "swpg"
 
-ULONGLONG base_of(const ib_mr_create_t& region) {
-    return (region.access_ctrl & IB_AC_ZERO_BASED) != 0
-               ? 0
-               : static_cast<ULONGLONG>(reinterpret_cast<ULONG_PTR>(region.vaddr));
-}
-
 // Finds the memory of a region, which may be that of another process. `range` is that of its keys.
 NTSTATUS find_range(const HCA_PD* pd, const ib_mr_create_t& region, const IRP* irp,
                     key_range& range) {
@@ -28,7 +22,7 @@ NTSTATUS find_range(const HCA_PD* pd, const ib_mr_create_t& region, const IRP* i
     const ci::address_space* client = ci::client_memory(pd->Ca);
     void* memory = client != nullptr ? client->place_of(region.vaddr, region.length) : region.vaddr;
     if (client == nullptr && ci::is_of_another_process(irp)) return STATUS_NOT_SUPPORTED;
-    range = {pd, base_of(region), region.length, memory, region.access_ctrl};
+    range = {pd, HcaMrBase(&region), region.length, memory, region.access_ctrl};
     return client == nullptr || memory != nullptr ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER;
 }
 
@@ -134,7 +128,7 @@ NTSTATUS register_pmr(HCA_MR* mr, CI_UDATA* user, PIRP) {
 NTSTATUS register_smr(HCA_MR* mr, CI_UDATA* user, PIRP) {
     HcaCopyUserData(user, nullptr, 0);
     const key_holder& other = holder_of(*mr->Sharing.h_mr);
-    const ULONGLONG base = base_of(mr->Create);
+    const ULONGLONG base = HcaMrBase(&mr->Create);
     if (other.kind == key_kind::physical) {
         if ((mr->Create.access_ctrl & ~rights_of_pages) != 0) return STATUS_NOT_SUPPORTED;
         if (((base ^ other.range.base) & (page_size - 1)) != 0) return STATUS_INVALID_PARAMETER;
@@ -196,7 +190,7 @@ NTSTATUS query_mr(HCA_MR* mr, ib_mr_attr_t* attr, SIZE_T size, CI_UDATA* user, P
     made.size = sizeof(made);
     made.access_ctrl = is_paged ? now.range.access : mr->Create.access_ctrl;
     made.h_pd = &mr->Pd->Pd;
-    made.local_lb = is_paged ? now.range.base : base_of(mr->Create);
+    made.local_lb = is_paged ? now.range.base : HcaMrBase(&mr->Create);
     made.local_ub = made.local_lb + (is_paged ? now.range.length : mr->Create.length);
     made.lkey = now.key;
     if ((made.access_ctrl & IB_AC_REMOTE) != 0) {

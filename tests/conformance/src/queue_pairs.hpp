@@ -44,6 +44,12 @@ private:
     IB_MR* mr_;
 };
 
+/// Another address for work requests, with the offset in its page that the memory has.
+inline ULONGLONG iova_of(const void* memory) {
+    constexpr ULONGLONG far = ULONGLONG{5} << 40;
+    return far + reinterpret_cast<std::uintptr_t>(memory) % 4096;
+}
+
 inline ib_mr_attr_t attributes_of(IB_MR* region) {
     ib_mr_attr_t attr{};
     EXPECT_STATUS(status_of(query_mr(region, &attr, sizeof(attr))), STATUS_SUCCESS);

@@ -42,7 +42,7 @@ void change(const qp& pair, const ib_qp_mod_t& by) {
 transfer_end::transfer_end(const ca& opened, const pd& domain, ib_qp_type_t its_type,
                            IB_SRQ* shared)
     : type(its_type), queue(opened.get(), 32),
-      region(domain, {memory.data(), memory.size(), rights_of(opened)}),
+      region(domain, {memory.data(), memory.size(), rights_of(opened), 0}),
       pair(domain, wanted_pair(queue, its_type, shared)), ca_(opened) {}
 
 void transfer_end::connect(const transfer_end& peer, const ci::rts_attributes& with) {

@@ -33,10 +33,16 @@ int qp_calls::dealloc_pd(ibv_pd* which) {
     return result;
 }
 
-ibv_mr* qp_calls::reg_mr(ibv_pd* with, void* address, std::size_t length, int access) {
+// As the kernel does, refuses an address for work requests with another offset in its page, and
+// memory without a page.
+ibv_mr* qp_calls::reg_mr(ibv_pd* with, void* address, std::size_t length, std::uint64_t iova,
+                         int access) {
     return make<ibv_mr>(fake_verbs::reg_mr, [&](ibv_mr*& made) {
         if (of(with->context).of->gone) return EIO;
         if ((access & IBV_ACCESS_ON_DEMAND) != 0) return EINVAL;
+        const auto offset = reinterpret_cast<std::uintptr_t>(address) % 4096;
+        if (offset != iova % 4096 || offset + length == 0) return EINVAL;
+        now()->iovas.push_back(iova);
         made = new ibv_mr();
         made->context = with->context;
         made->pd = with;

@@ -9,7 +9,8 @@ namespace irpverbs::testing {
 struct qp_calls : verbs_calls {
     static ibv_pd* alloc_pd(ibv_context* with);
     static int dealloc_pd(ibv_pd* which);
-    static ibv_mr* reg_mr(ibv_pd* with, void* address, std::size_t length, int access);
+    static ibv_mr* reg_mr(ibv_pd* with, void* address, std::size_t length, std::uint64_t iova,
+                          int access);
     static int rereg_mr(ibv_mr* which, int flags, ibv_pd* with, void* address, std::size_t length,
                         int access);
     static int dereg_mr(ibv_mr* which);

@@ -88,7 +88,7 @@ auto destroying_av(IB_AV* av) {
 }
 auto registering(IB_PD* pd, void* memory, ib_access_t access) {
     return [=](IRP* irp) {
-        const ib_mr_create_t wanted{memory, 64, access};
+        const ib_mr_create_t wanted{memory, 64, access, 0};
         return CiRegisterMr(pd, &wanted, nullptr, irp);
     };
 }
@@ -240,6 +240,40 @@ TEST_P(VerbsQp, Failures_HaveTheirStatuses) {
         << "Ethernet needs a GRH";
 }
 
+TEST_P(VerbsQp, RegionsIova_IsTheKernels) {
+    const pair_scene scene;
+    std::array<UCHAR, 64> memory{};
+    const auto first = reinterpret_cast<std::uintptr_t>(memory.data()) + 1;
+    const ULONGLONG iova = (ULONGLONG{5} << 40) + first % 4096;
+    ib_mr_create_t wanted{memory.data() + 1, 16, 0, iova};
+    const auto registered = [&] {
+        return verb_call(
+            [&](IRP* irp) { return CiRegisterMr(scene.domain, &wanted, nullptr, irp); });
+    };
+    verb_call made = registered();
+    ASSERT_EQ(made.status(), STATUS_SUCCESS);
+    wanted.iova = 0;
+    wanted.length = 0;
+    verb_call empty = registered();
+    ASSERT_EQ(empty.status(), STATUS_SUCCESS);
+    EXPECT_EQ(kernel.verbs.iovas, (std::vector<std::uint64_t>{iova, first}));
+    wanted.iova = iova + 1;
+    EXPECT_EQ(registered().status(), STATUS_INVALID_PARAMETER);
+    ib_mr_attr_t attr{};
+    auto* region = made.object<IB_MR>();
+    EXPECT_EQ(
+        status_of([&](IRP* irp) { return CiQueryMr(region, sizeof(attr), &attr, nullptr, irp); }),
+        STATUS_SUCCESS);
+    EXPECT_EQ(attr.local_lb, iova);
+    EXPECT_EQ(attr.local_ub, iova + 16);
+    for (const ib_mr_create_t& range : {ib_mr_create_t{memory.data() + 1, 8, 0, iova},
+                                        ib_mr_create_t{memory.data() + 1, 0, 0, 0}})
+        EXPECT_EQ(modify_mr(region, {IB_MR_MOD_ADDR, nullptr, range}), STATUS_NOT_SUPPORTED)
+            << "ibv_rereg_mr has no such range";
+    EXPECT_EQ(deregister_mr(region), STATUS_SUCCESS);
+    EXPECT_EQ(deregister_mr(empty.object<IB_MR>()), STATUS_SUCCESS);
+}
+
 TEST_P(VerbsQp, ModifiedRegion_HasTheKeysOfTheKernel) {
     const pair_scene scene;
     std::array<UCHAR, 64> memory{};
@@ -248,7 +282,7 @@ TEST_P(VerbsQp, ModifiedRegion_HasTheKeysOfTheKernel) {
     const ULONG before = region->LKey;
     const ib_mr_mod_t change{IB_MR_MOD_ADDR | IB_MR_MOD_PD | IB_MR_MOD_ACCESS,
                              other,
-                             {memory.data() + 8, 16, IB_AC_RDMA_READ}};
+                             {memory.data() + 8, 16, IB_AC_RDMA_READ, 0}};
     EXPECT_EQ(modify_mr(region, change), STATUS_SUCCESS);
     EXPECT_NE(region->LKey, before);
     EXPECT_EQ(region->RKey, region->LKey);
@@ -273,7 +307,7 @@ TEST_P(VerbsQp, FailedModifyOfRegion_HasItsStatus) {
     const pair_scene scene;
     std::array<UCHAR, 64> memory{};
     IB_MR* region = register_mr(scene.domain, memory.data(), memory.size(), 0);
-    const ib_mr_mod_t change{IB_MR_MOD_ACCESS, nullptr, {nullptr, 0, IB_AC_RDMA_READ}};
+    const ib_mr_mod_t change{IB_MR_MOD_ACCESS, nullptr, {nullptr, 0, IB_AC_RDMA_READ, 0}};
     const auto fails = [&](int result, int error) {
         kernel.verbs.fail(call::rereg_mr, {{result, error}});
         return modify_mr(region, change);

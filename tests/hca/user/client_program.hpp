@@ -78,7 +78,8 @@ struct client_end {
     static constexpr ULONG depth = 8;
 
     explicit client_end(const end_point& its_peer) : peer(its_peer) {
-        const ib_mr_create_t region{memory.data(), memory.size(), IB_AC_LOCAL_WRITE | IB_AC_REMOTE};
+        const ib_mr_create_t region{memory.data(), memory.size(), IB_AC_LOCAL_WRITE | IB_AC_REMOTE,
+                                    0};
         mr =
             must([&](IRP* irp) { return CiRegisterMr(pd, &region, nullptr, irp); }).object<IB_MR>();
         ib_qp_create_t create{};

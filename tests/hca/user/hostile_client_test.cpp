@@ -73,7 +73,7 @@ TEST(HostileClient, DescriptorThatIsNotItsMemory_GivesNoRegions) {
     const wire::reply opened = client.ask(request_of(HCA_MN_OPEN_CA, first_hca(serving)));
     const wire::reply pd =
         client.ask(request_of(HCA_MN_ALLOCATE_PD, opened.information, IB_PDT_NORMAL));
-    const ib_mr_create_t region{&made, sizeof(made), IB_AC_LOCAL_WRITE};
+    const ib_mr_create_t region{&made, sizeof(made), IB_AC_LOCAL_WRITE, 0};
     wire::request create = request_of(HCA_MN_REGISTER_MR, pd.information);
     create.value_size = sizeof(region);
     EXPECT_EQ(client.status_of(create, region), STATUS_NOT_SUPPORTED);

@@ -45,7 +45,7 @@ void play(const char* uri, script steps) {
     shared.max_sge = 1;
     auto* const srq =
         steps.make<IB_SRQ>([&](IRP* irp) { return CiCreateSrq(pd, &shared, nullptr, irp); });
-    const ib_mr_create_t region{memory.data(), memory.size(), IB_AC_LOCAL_WRITE};
+    const ib_mr_create_t region{memory.data(), memory.size(), IB_AC_LOCAL_WRITE, 0};
     steps.make<IB_MR>([&](IRP* irp) { return CiRegisterMr(pd, &region, nullptr, irp); });
     ib_qp_create_t create{};
     create.h_sq_cq = create.h_rq_cq = cq;

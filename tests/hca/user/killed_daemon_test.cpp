@@ -70,7 +70,7 @@ private:
         pd_ = make<IB_PD>([&](IRP* irp) { return CiAllocatePd(ca_, IB_PDT_NORMAL, nullptr, irp); });
         if (pd_ == nullptr) return;
         const ib_mr_create_t region{memory_.data(), memory_.size(),
-                                    IB_AC_LOCAL_WRITE | IB_AC_REMOTE};
+                                    IB_AC_LOCAL_WRITE | IB_AC_REMOTE, 0};
         mr_ = make<IB_MR>([&](IRP* irp) { return CiRegisterMr(pd_, &region, nullptr, irp); });
         const ib_qp_create_t wanted = small_qp(cq_, IB_QPT_RELIABLE_CONN);
         if (mr_ != nullptr)

@@ -223,7 +223,7 @@ TEST_F(UserTransfers, ListThatIsLongerThanAMessage_IsPostedWhole) {
 
 TEST_F(UserTransfers, Region_BeyondTheAddressesOfAProcess_IsRefused) {
     const ib_mr_create_t region{reinterpret_cast<void*>(std::uintptr_t{1} << 50), 64,
-                                IB_AC_LOCAL_WRITE};
+                                IB_AC_LOCAL_WRITE, 0};
     verb_call refused([&](IRP* irp) { return CiRegisterMr(one.pd(), &region, nullptr, irp); });
     EXPECT_EQ(refused.status(), STATUS_INVALID_PARAMETER);
 }

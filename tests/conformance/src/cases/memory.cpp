@@ -1,6 +1,7 @@
 // Protection domains and memory regions.
-#include "queue_pairs.hpp"
+#include "transfers.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <set>
 
@@ -12,7 +13,7 @@ namespace {
 using buffer = std::array<UCHAR, 256>;
 
 ib_mr_create_t whole(buffer& memory, ib_access_t access) {
-    return {memory.data(), memory.size(), access};
+    return {memory.data(), memory.size(), access, 0};
 }
 
 void allocated_ca_is_busy(world& here) {
@@ -63,16 +64,53 @@ void invalid_region_returns_invalid_parameter(world& here) {
     buffer memory{};
     auto* last = reinterpret_cast<void*>(~std::uintptr_t{0});
     for (const ib_mr_create_t& wanted :
-         {ib_mr_create_t{nullptr, 1, 0}, ib_mr_create_t{memory.data(), 0, 0},
-          ib_mr_create_t{memory.data(), ~0ull, 0}, ib_mr_create_t{last, 2, 0},
-          ib_mr_create_t{memory.data(), 1, 0x80000000}})
+         {ib_mr_create_t{nullptr, 1, 0, 0}, ib_mr_create_t{memory.data(), 2, 0, ~0ull},
+          ib_mr_create_t{memory.data(), ~0ull, 0, 0}, ib_mr_create_t{last, 2, 0, 0},
+          ib_mr_create_t{memory.data(), 1, 0x80000000, 0},
+          ib_mr_create_t{memory.data(), 1, IB_AC_ZERO_BASED, 4096}})
         EXPECT_STATUS(status_of(register_mr(domain, &wanted)), STATUS_INVALID_PARAMETER)
             << wanted.length;
     EXPECT_STATUS(status_of(register_mr(domain, nullptr)), STATUS_INVALID_PARAMETER);
     IB_CA_ATTR limits{};
     status_of(query_ca(opened, &limits, sizeof(limits)));
-    const ib_mr_create_t longer{memory.data(), limits.MaxMrSize + 1, 0};
+    const ib_mr_create_t longer{memory.data(), limits.MaxMrSize + 1, 0, 0};
     EXPECT_STATUS(status_of(register_mr(domain, &longer)), STATUS_INVALID_PARAMETER);
+}
+
+// Both segments and remote addresses are those of the regions.
+void iova_is_the_address_in_work_requests(world& here) {
+    transfer_scene scene(here);
+    auto& from = scene.one.memory;
+    auto& to = scene.other.memory;
+    const mr source(scene.domain, {from.data(), 64, 0, iova_of(from.data())});
+    const mr target(scene.domain,
+                    {to.data(), 64, IB_AC_LOCAL_WRITE | IB_AC_RDMA_WRITE, iova_of(to.data())});
+    EXPECT_EQ(attributes_of(target).local_lb, iova_of(to.data()));
+    EXPECT_EQ(attributes_of(target).remote_ub, iova_of(to.data()) + 64);
+    std::fill(from.begin(), from.begin() + 64, UCHAR{7});
+    ib_local_ds_t segment{iova_of(from.data()) + 8, 16, source->LKey};
+    ib_send_wr_t what = scene.one.remote(WR_RDMA_WRITE, 1, scene.other);
+    what.ds_array = &segment;
+    what.remote_ops.vaddr = iova_of(to.data()) + 8;
+    what.remote_ops.rkey = target->RKey;
+    scene.one.post(what);
+    scene.one.expect(1);
+    EXPECT_EQ(std::count(to.begin() + 8, to.begin() + 24, UCHAR{7}), 16);
+    what.remote_ops.vaddr = scene.other.address();
+    scene.one.post(what);
+    scene.one.expect(1, IB_WC_REMOTE_ACCESS_ERROR);
+}
+
+void region_without_bytes_lets_the_peer_reach_none(world& here) {
+    transfer_scene scene(here);
+    UCHAR* const place = scene.other.memory.data() + 1; // not the beginning of a page
+    const mr region(scene.domain, {place, 0, IB_AC_LOCAL_WRITE | IB_AC_RDMA_WRITE, 0});
+    EXPECT_EQ(attributes_of(region).local_ub, attributes_of(region).local_lb);
+    ib_send_wr_t what = scene.one.remote(WR_RDMA_WRITE, 1, scene.other);
+    what.remote_ops.vaddr = attributes_of(region).remote_lb;
+    what.remote_ops.rkey = region->RKey;
+    scene.one.post(what);
+    scene.one.expect(1, IB_WC_REMOTE_ACCESS_ERROR);
 }
 
 void keys_of_regions_differ(world& here) {
@@ -158,8 +196,8 @@ void user_region_parameters_are_copied(world& here) {
 }
 
 constexpr const char* wrong_region =
-    "STATUS_INVALID_PARAMETER: also a NULL vaddr, a length of 0, more bytes than the HCA supports "
-    "(IB_CA_ATTR.MaxMrSize), or a range beyond the last address.";
+    "STATUS_INVALID_PARAMETER: also a NULL vaddr, more bytes than the HCA supports "
+    "(IB_CA_ATTR.MaxMrSize), a range beyond the last address, or an iova with IB_AC_ZERO_BASED;";
 constexpr const char* query = "Attributes of a memory region; sizes and statuses as CiQueryCa.";
 
 constexpr test_case cases[] = {
@@ -176,6 +214,11 @@ constexpr test_case cases[] = {
      kind::steps, remote_rights_require_local_write},
     {"RegisterMr.InvalidRegion_ReturnsInvalidParameter", wrong_region, nothing, kind::steps,
      invalid_region_returns_invalid_parameter},
+    {"RegisterMr.Iova_IsTheAddressInWorkRequests",
+     "the address of the first byte in work requests;", nothing, kind::steps,
+     iova_is_the_address_in_work_requests},
+    {"RegisterMr.NoBytes_LetsThePeerReachNone", "0: no work request reaches a byte by the region",
+     nothing, kind::steps, region_without_bytes_lets_the_peer_reach_none},
     {"RegisterMr.Keys_Differ", "Its keys are invalid from the completion on", nothing, kind::steps,
      keys_of_regions_differ},
     {"RegisterMr.RacesWithCancel_AllComplete",

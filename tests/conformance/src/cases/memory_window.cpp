@@ -17,7 +17,7 @@ constexpr ULONG length = 200;
 struct window_scene : transfer_scene {
     explicit window_scene(const world& here)
         : transfer_scene(here), region(domain, {other.memory.data(), other.memory.size(),
-                                                IB_AC_LOCAL_WRITE | IB_AC_MW_BIND}) {}
+                                                IB_AC_LOCAL_WRITE | IB_AC_MW_BIND, 0}) {}
 
     ULONGLONG address() const { return other.address() + begin; }
     /// Writes by the key; returns the status of the completion.
@@ -195,7 +195,7 @@ void wrong_binding_is_not_posted(world& here) {
     refuses(window, STATUS_ACCESS_DENIED, [](auto& how) { how.access_ctrl = IB_AC_LOCAL_WRITE; });
     refuses(window, STATUS_ACCESS_DENIED,
             [&](auto& how) { how.h_mr = scene.other.region; }); // not bindable
-    const mr read_only(scene.domain, {scene.other.memory.data(), 512, IB_AC_MW_BIND});
+    const mr read_only(scene.domain, {scene.other.memory.data(), 512, IB_AC_MW_BIND, 0});
     refuses(window, STATUS_ACCESS_DENIED, [&](auto& how) { how.h_mr = read_only; });
     const ib_bind_wr_t good = scene.binding(window);
     EXPECT_STATUS(CiBindMw(nullptr, scene.other.pair, &good, &rkey), STATUS_INVALID_PARAMETER);
@@ -303,7 +303,7 @@ void bound_region_is_busy(world& here) {
     scene.other.skip_without_posts();
     static_cast<void>(mw(scene.domain, IB_MWT_TYPE_2)); // skips before there is a region
     const ib_mr_create_t wanted{scene.other.memory.data(), transfer_end::size,
-                                IB_AC_LOCAL_WRITE | IB_AC_MW_BIND};
+                                IB_AC_LOCAL_WRITE | IB_AC_MW_BIND, 0};
     auto* region = reinterpret_cast<IB_MR*>(must(register_mr(scene.domain, &wanted)));
     {
         mw window(scene.domain, IB_MWT_TYPE_2);

@@ -14,10 +14,15 @@ using buffer = std::array<UCHAR, 256>;
 constexpr ib_access_t writable = IB_AC_LOCAL_WRITE | IB_AC_RDMA_WRITE;
 
 ib_mr_mod_t new_range(void* at, ULONGLONG length) {
-    return {IB_MR_MOD_ADDR, nullptr, {at, length, 0}};
+    return {IB_MR_MOD_ADDR, nullptr, {at, length, 0, 0}};
 }
 ib_mr_mod_t new_rights(ib_access_t access) {
-    return {IB_MR_MOD_ACCESS, nullptr, {nullptr, 0, access}};
+    return {IB_MR_MOD_ACCESS, nullptr, {nullptr, 0, access, 0}};
+}
+ib_mr_mod_t zero_based_at(buffer& memory) {
+    return {IB_MR_MOD_ADDR | IB_MR_MOD_ACCESS,
+            nullptr,
+            {memory.data(), memory.size(), IB_AC_ZERO_BASED, 1}};
 }
 ib_mr_mod_t new_domain(IB_PD* domain) { return {IB_MR_MOD_PD, domain, {}}; }
 
@@ -36,7 +41,7 @@ void named_members_change_and_others_stay(world& here) {
     const pd other(opened);
     buffer memory{};
     buffer later{};
-    const mr region(domain, {memory.data(), memory.size(), writable});
+    const mr region(domain, {memory.data(), memory.size(), writable, 0});
     ASSERT_EQ(changed(region, new_range(later.data() + 8, 100)), STATUS_SUCCESS);
     EXPECT_EQ(attributes_of(region).local_lb, address_of(later, 8));
     EXPECT_EQ(attributes_of(region).remote_ub, address_of(later, 108));
@@ -53,12 +58,25 @@ void named_members_change_and_others_stay(world& here) {
     EXPECT_EQ(region->RKey, 0u);
 }
 
+// The addresses in work requests belong to the range.
+void new_rights_keep_the_iova(world& here) {
+    const ca opened(here);
+    const pd domain(opened);
+    buffer memory{};
+    const ULONGLONG iova = iova_of(memory.data());
+    const mr region(domain, {memory.data(), memory.size(), writable, iova});
+    ASSERT_EQ(changed(region, new_rights(IB_AC_RDMA_READ)), STATUS_SUCCESS);
+    EXPECT_EQ(attributes_of(region).remote_lb, iova);
+    ASSERT_EQ(changed(region, new_range(memory.data(), 100)), STATUS_SUCCESS);
+    EXPECT_EQ(attributes_of(region).remote_lb, address_of(memory));
+}
+
 void new_domain_counts_the_region(world& here) {
     const ca opened(here);
     const pd domain(opened);
     const pd other(opened);
     buffer memory{};
-    const mr region(domain, {memory.data(), memory.size(), 0});
+    const mr region(domain, {memory.data(), memory.size(), 0, 0});
     ASSERT_EQ(changed(region, new_domain(other)), STATUS_SUCCESS);
     EXPECT_STATUS(status_of(deallocate_pd(other)), STATUS_DEVICE_BUSY);
     EXPECT_STATUS(changed(region, new_range(nullptr, 1)), STATUS_INVALID_PARAMETER);
@@ -73,12 +91,12 @@ void wrong_values_change_nothing(world& here) {
     const pd domain(opened);
     const pd foreign(second);
     buffer memory{};
-    const mr region(domain, {memory.data(), memory.size(), writable});
+    const mr region(domain, {memory.data(), memory.size(), writable, 0});
     const ib_mr_attr_t before = attributes_of(region);
     ASSERT_EQ(changed(region, new_rights(writable)), STATUS_SUCCESS);
     for (const ib_mr_mod_t& change :
-         {ib_mr_mod_t{}, ib_mr_mod_t{8, nullptr, {memory.data(), 1, 0}}, new_range(nullptr, 1),
-          new_range(memory.data(), 0), new_range(memory.data(), ~0ull), new_rights(0x80000000),
+         {ib_mr_mod_t{}, ib_mr_mod_t{8, nullptr, {memory.data(), 1, 0, 0}}, new_range(nullptr, 1),
+          zero_based_at(memory), new_range(memory.data(), ~0ull), new_rights(0x80000000),
           new_domain(nullptr), new_domain(foreign)})
         EXPECT_STATUS(changed(region, change), STATUS_INVALID_PARAMETER) << change.opts;
     EXPECT_STATUS(status_of(modify_mr(region, nullptr)), STATUS_INVALID_PARAMETER);
@@ -93,7 +111,7 @@ void wrong_values_change_nothing(world& here) {
 void bound_window_returns_device_busy(world& here) {
     transfer_scene scene(here);
     const mr region(scene.domain, {scene.other.memory.data(), scene.other.memory.size(),
-                                   IB_AC_LOCAL_WRITE | IB_AC_MW_BIND});
+                                   IB_AC_LOCAL_WRITE | IB_AC_MW_BIND, 0});
     ASSERT_EQ(changed(region, new_rights(IB_AC_LOCAL_WRITE | IB_AC_MW_BIND)), STATUS_SUCCESS);
     const mw window(scene.domain, IB_MWT_TYPE_1);
     ib_bind_wr_t binding{};
@@ -153,7 +171,7 @@ void changes_race_one_after_the_other(world& here) {
     const ca opened(here);
     const pd domain(opened);
     buffer memory{};
-    const mr region(domain, {memory.data(), memory.size(), writable});
+    const mr region(domain, {memory.data(), memory.size(), writable, 0});
     const ib_mr_mod_t range = new_range(memory.data() + 8, 64);
     const ib_mr_mod_t rights = new_rights(IB_AC_RDMA_READ);
     std::array<verb_call, 2> calls;
@@ -185,6 +203,7 @@ constexpr const char* keys =
 constexpr test_case cases[] = {
     {"ModifyMr.NamedMembers_Change", change, nothing, kind::steps,
      named_members_change_and_others_stay},
+    {"ModifyMr.NewRights_KeepTheIova", change, nothing, kind::steps, new_rights_keep_the_iova},
     {"ModifyMr.NewDomain_CountsTheRegion", "The region counts as created with the new domain.",
      nothing, kind::steps, new_domain_counts_the_region},
     {"ModifyMr.WrongValues_ChangeNothing",

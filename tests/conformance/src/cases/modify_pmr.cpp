@@ -100,7 +100,7 @@ void other_regions_are_refused(world& here) {
     three_pages memory;
     const half_page later;
     const mr region(register_pmr(domain, &memory.wanted));
-    const mr of_bytes(domain, {memory.pages->bytes.data(), page, 0});
+    const mr of_bytes(domain, {memory.pages->bytes.data(), page, 0, 0});
     EXPECT_STATUS(changed(of_bytes, later.wanted()), STATUS_INVALID_DEVICE_REQUEST);
     const ib_mr_mod_t range{IB_MR_MOD_ACCESS, nullptr, {}};
     EXPECT_STATUS(status_of(modify_mr(region, &range)), STATUS_INVALID_DEVICE_REQUEST);

@@ -267,7 +267,7 @@ void allocation_failure_leaves_nothing(world& here) {
     const ca opened(here);
     const cq queue(opened.get());
     std::array<UCHAR, 8> memory{};
-    const ib_mr_create_t region{memory.data(), memory.size(), 0};
+    const ib_mr_create_t region{memory.data(), memory.size(), 0, 0};
     const ib_qp_create_t wanted = small_queue_pair(queue, queue);
     dispatch::fault_sweep([&](dispatch::sweep& faults) {
         verb_call allocate;

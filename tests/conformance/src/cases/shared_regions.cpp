@@ -99,7 +99,7 @@ constexpr ULONG shared_length = 256;
 /// A region, and the parameters of one that shares its memory.
 struct sharing {
     explicit sharing(IB_PD* domain, ib_access_t access = writable)
-        : of_bytes(domain, {bytes.data(), bytes.size(), access}) {}
+        : of_bytes(domain, {bytes.data(), bytes.size(), access, 0}) {}
     ib_smr_create_t wanted(ib_access_t access = writable) const {
         return {of_bytes, pointer(base), access};
     }
@@ -154,12 +154,12 @@ void other_region_is_held(world& here) {
     const pd domain(opened);
     const pd second(opened);
     std::array<UCHAR, 64> bytes{};
-    const ib_mr_create_t created{bytes.data(), bytes.size(), writable};
+    const ib_mr_create_t created{bytes.data(), bytes.size(), writable, 0};
     mr other(register_mr(domain, &created));
     const ib_smr_create_t wanted{other, bytes.data(), 0};
     mr shares(register_smr(second, &wanted));
     EXPECT_STATUS(status_of(deregister_mr(other)), STATUS_DEVICE_BUSY);
-    const ib_mr_mod_t change{IB_MR_MOD_ACCESS, nullptr, {nullptr, 0, 0}};
+    const ib_mr_mod_t change{IB_MR_MOD_ACCESS, nullptr, {nullptr, 0, 0, 0}};
     EXPECT_STATUS(status_of(modify_mr(other, &change)), STATUS_DEVICE_BUSY);
     EXPECT_STATUS(status_of(deallocate_pd(second)), STATUS_DEVICE_BUSY);
     shares.deregister();
