@@ -114,7 +114,7 @@ TEST_F(UserStores, ChangedRegion_IsKnownWithItsNewMemory) {
     IB_MR* const mr = register_mr(other.pd(), bytes.data(), bytes.size(), IB_AC_LOCAL_WRITE);
     ib_mr_mod_t change{};
     change.opts = IB_MR_MOD_ADDR;
-    change.create = {later.data(), later.size(), IB_AC_LOCAL_WRITE};
+    change.create = {later.data(), later.size(), IB_AC_LOCAL_WRITE, 0};
     verb_call modify([&](IRP* irp) { return CiModifyMr(mr, &change, nullptr, irp); });
     EXPECT_EQ(modify.status(), STATUS_SUCCESS);
     for (ULONGLONG i = 2; i < 5; ++i) {
