@@ -1,24 +1,17 @@
 #include "measurements.hpp"
-#include "options.hpp"
-#include "report.hpp"
+#include "program.hpp"
 
-#include <algorithm>
-#include <cstdio>
 #include <iostream>
-#include <regex>
 #include <thread>
 
 namespace bench = irpverbs::bench;
 
 namespace {
 
-std::vector<bench::measurement> chosen(const bench::catalog& all, const std::string& filter) {
-    const std::regex pattern(filter);
-    std::vector<bench::measurement> wanted;
-    for (const auto& each : all.all())
-        if (std::regex_search(each.name, pattern)) wanted.push_back(each);
-    return wanted;
-}
+const char* const about =
+    "usage: irpverbs_bench [options]\n"
+    "Measures this library beside its alternatives, in one process and one run,\n"
+    "and checks the bars. Exit status: 0, 1 when a bar failed, 2 when misused.\n";
 
 void drop_two_thread_measurements(std::vector<bench::measurement>& wanted) {
     const auto dropped = std::erase_if(
@@ -30,41 +23,13 @@ int measure(const bench::options& given) {
     bench::catalog all;
     bench::add_peers(all);
     bench::add_ours(all);
-    auto wanted = chosen(all, given.filter);
-    if (wanted.empty()) {
-        std::cerr << "--filter: no measurement has such a name; try --list\n";
-        return 2;
-    }
-    if (given.list) {
-        for (const auto& each : wanted)
-            std::printf("%-34s %s\n", each.name.c_str(), each.text.c_str());
-        return 0;
-    }
-    if (std::thread::hardware_concurrency() < 2) drop_two_thread_measurements(wanted);
-    const auto results = bench::take_samples(wanted, given.how);
-    const auto verdicts = bench::judge(results);
-    (given.json ? bench::print_json : bench::print_tables)(std::cout, results, verdicts);
-    return std::any_of(verdicts.begin(), verdicts.end(), [](const bench::verdict& each) {
-        return each.what == bench::outcome::failed;
-    });
+    auto wanted = bench::chosen(all, given);
+    if (wanted.empty()) return 2;
+    if (!given.list && std::thread::hardware_concurrency() < 2)
+        drop_two_thread_measurements(wanted);
+    return bench::measure_and_judge(wanted, given, bench::bars);
 }
 
 } // namespace
 
-int main(int count, char** words) {
-    const bench::options given = bench::parse(count, words);
-    if (!given.error.empty()) {
-        std::cerr << given.error << '\n';
-        return 2;
-    }
-    if (given.help) {
-        std::cout << bench::usage;
-        return 0;
-    }
-    try {
-        return measure(given);
-    } catch (const std::regex_error& error) {
-        std::cerr << "--filter: " << error.what() << '\n';
-        return 2;
-    }
-}
+int main(int count, char** words) { return bench::run_program(count, words, about, measure); }

@@ -6,9 +6,6 @@
 namespace irpverbs::bench {
 
 const char* const usage =
-    "usage: irpverbs_bench [options]\n"
-    "Measures this library beside its alternatives, in one process and one run,\n"
-    "and checks the bars. Exit status: 0, 1 when a bar failed, 2 when misused.\n"
     "  --filter REGEX  only measurements whose name matches; a bar needs both sides\n"
     "  --rounds N      rounds in random order (11; a bar is judged from 9 on)\n"
     "  --ms N          milliseconds of one sample (20)\n"

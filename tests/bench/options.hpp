@@ -15,6 +15,6 @@ struct options {
 
 options parse(int count, char** words);
 
-extern const char* const usage;
+extern const char* const usage; // the options and a hint
 
 } // namespace irpverbs::bench

@@ -28,8 +28,10 @@ namespace {
 // Messages of a socket or ring that are handled before the others are looked at.
 constexpr int turn = 64;
 
-// Turns of the ring between two looks at the sockets.
-constexpr unsigned turns_between_messages = 64;
+// Turns of the ring between two looks at the sockets: a look is a system call. A client that has
+// sent a message awaits the reply, and often sends another one then.
+constexpr unsigned turns_after_work_requests = 64;
+constexpr unsigned turns_after_message = 8;
 // Turns without work between those that yield the processor.
 constexpr unsigned turns_between_yields = 16;
 
@@ -121,33 +123,35 @@ void served_connection::relax(ULONG idle) {
         dispatch::detail::cpu_relax();
 }
 
-// After work requests in the ring the thread looks for others for some time, so that the client
-// needs no system call for them. It then sleeps. The time is short: where clients have all
-// processors, it would be taken from them.
+// After work requests in the ring, or a message, the thread looks for others for some time, so that
+// the client needs no system call for them, or none that wakes a thread. It then sleeps. The time
+// is short: where clients have all processors, it would be taken from them.
 void served_connection::serve() {
-    for (ULONG idle = listener_.limits().IdleTurns; serve_ring(idle);) {
+    idle_turns_ = listener_.limits().IdleTurns;
+    while (serve_ring()) {
     }
 }
 
-// `idle`: the times in a row that the ring was empty. Returns false when the connection ends.
-bool served_connection::serve_ring(ULONG& idle) {
+// Returns false when the connection ends.
+bool served_connection::serve_ring() {
     const ULONG longest_idle = listener_.limits().IdleTurns;
     switch (posts_.post_some(turn)) {
     case served_posts::result::violation:
         return violation();
     case served_posts::result::worked:
-        idle = 0;
-        return ++turns_ % turns_between_messages != 0 || serve_messages(0);
+        idle_turns_ = 0;
+        turns_between_messages_ = turns_after_work_requests;
+        return ++turns_ % turns_between_messages_ != 0 || serve_messages(0);
     case served_posts::result::blocked:
         return serve_messages(blocked_time);
     case served_posts::result::idle:
         break;
     }
-    if (++idle < longest_idle) {
-        relax(idle);
-        return idle % turns_between_messages != 0 || serve_messages(0);
+    if (++idle_turns_ < longest_idle) {
+        relax(idle_turns_);
+        return idle_turns_ % turns_between_messages_ != 0 || serve_messages(0);
     }
-    idle = longest_idle;
+    idle_turns_ = longest_idle;
     if (!posts_.begin_sleep()) return true;
     const bool goes_on = serve_messages(-1);
     posts_.end_sleep();
@@ -179,6 +183,8 @@ bool served_connection::receive(int socket) {
         if (got.with[0])
             client_memory_ = ci::address_space::make(std::move(got.with[0]), peer_.pid);
         if (!handle(socket, message(buffer_).first(got.size))) return false;
+        idle_turns_ = 0;
+        turns_between_messages_ = turns_after_message;
     }
     return true;
 }

@@ -63,7 +63,7 @@ public:
 private:
     static void run(void* self);
     void serve();
-    bool serve_ring(ULONG& idle);
+    bool serve_ring();
     static void relax(ULONG idle);
     bool serve_messages(int milliseconds);
     bool has_unsent() const { return unsent_.load() != 0 || event_unsent_.load(); }
@@ -109,8 +109,10 @@ private:
     const ci::detail::unique_descriptor control_;
     ci::detail::unique_descriptor data_; // exists while the HCA is open
     const ci::detail::unique_descriptor wake_;
-    std::vector<std::byte> buffer_; // of the message that is being handled
-    unsigned turns_ = 0;            // of the ring that had work requests
+    std::vector<std::byte> buffer_;       // of the message that is being handled
+    unsigned turns_ = 0;                  // of the ring that had work requests
+    ULONG idle_turns_ = 0;                // turns in a row that had no work
+    unsigned turns_between_messages_ = 1; // between two looks at the sockets
     bool greeted_ = false;
     std::unique_ptr<const ci::address_space> client_memory_; // null: out of reach
     std::atomic<DEVICE_OBJECT*> hca_{nullptr};               // set once

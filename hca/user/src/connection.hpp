@@ -54,6 +54,8 @@ public:
 
     /// Sends a wait for an event.
     void send(event_wait& wait);
+    /// Sends a wait again whose event was received.
+    void send_again(event_wait& wait);
     /// Port events that the daemon has latched before a fatal event are received before that is
     /// reported: the fence is sent again until none has come since.
     void begin_fatal(user_object& ca);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <new>
+#include <utility>
 
 namespace irpverbs::hca_user {
 
@@ -146,6 +147,16 @@ void connection::send(event_wait& wait) {
     if (expect(wait)) send_parts(made.message.list());
 }
 
+void connection::send_again(event_wait& wait) {
+    if (!wait.is_for_datagrams()) return send(wait);
+    user_object& object = *wait.object;
+    wait.has_ended = true;
+    if (++object.ended_waits < datagram_waits / 2) return;
+    object.ended_waits = 0;
+    for (unsigned i = 0; i < object.wait_count; ++i)
+        if (std::exchange(object.waits[i].has_ended, false)) send(object.waits[i]);
+}
+
 void connection::report_to_provider(const user_object& of, std::uint64_t event) const {
     const uvp_interface_t* const functions = provider();
     if (functions == nullptr || functions->err_handler == nullptr || !of.is_provided.load()) return;
@@ -154,6 +165,7 @@ void connection::report_to_provider(const user_object& of, std::uint64_t event) 
 }
 
 bool event_wait::is_fence() const { return kind->verb == fence_verb; }
+bool event_wait::is_for_datagrams() const { return kind->verb == HCA_MN_GET_MAD; }
 
 // A queue with a ring has its completion events there.
 bool event_wait::is_sent() const {
@@ -192,7 +204,7 @@ bool event_wait::on_reply(connection& from, message reply) {
     }
     if (got.status != STATUS_SUCCESS) return true; // the object or the HCA ends
     if (!kind->is_known(got.information)) return false;
-    if (!kind->is_last) from.send(*this);
+    if (!kind->is_last) from.send_again(*this);
     if (kind->concerns_provider) from.report_to_provider(*object, got.information);
     kind->report(*this, got.information);
     return true;

@@ -66,7 +66,8 @@ struct event_kind {
 };
 
 /// A wait that is pended in the daemon as long as its object exists. It is sent again before its
-/// event is reported, and the daemon latches what occurs in between.
+/// event is reported, and the daemon latches what occurs in between. Half of those for datagrams
+/// are pended at any time, and the others are sent again together.
 struct event_wait final : expected_reply {
     event_wait() : expected_reply(true) {}
 
@@ -74,12 +75,14 @@ struct event_wait final : expected_reply {
     bool is_fence() const;
     /// False: it is not sent when its object begins.
     bool is_sent() const;
+    bool is_for_datagrams() const;
 
     IO_STACK_LOCATION location();
 
     const event_kind* kind = nullptr;
     user_object* object = nullptr;
     UCHAR port = 0;
+    bool has_ended = false;    // of one for datagrams that was not sent again yet
     ULONG seen = 0;            // of the fence of a fatal event: port events before it was sent
     IB_MAD_RECEIVE datagram{}; // of kinds that receive datagrams, with `bytes`
     std::unique_ptr<std::byte[]> bytes;

@@ -46,6 +46,7 @@ struct user_object : boost::intrusive::set_base_hook<> {
     verb_request end;                     // reserved for the verb that ends the object
     std::unique_ptr<event_wait[]> waits;
     unsigned wait_count = 0;
+    unsigned ended_waits = 0; // for datagrams, to be sent again; of the thread that receives
     // Null: calls of the daemon take their place.
     std::unique_ptr<shared_queue> queue;     // of a completion queue
     std::unique_ptr<qp_counts> counts;       // of a queue pair

@@ -1,19 +1,15 @@
 // irpverbs_bench_processes: two clients of irpverbsd beside two processes that use UCX, TCP or a
 // futex. The first process and its measurements are on the first processor; the second one and the
 // daemon share the other.
-#include "../options.hpp"
-#include "../report.hpp"
+#include "../program.hpp"
 #include "bars.hpp"
 #include "duels.hpp"
 
-#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <iostream>
 #include <new>
-#include <regex>
 #include <string>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -24,19 +20,10 @@ namespace bench = irpverbs::bench;
 
 namespace {
 
-const char* const usage =
+const char* const about =
     "usage: irpverbs_bench_processes [options]\n"
     "Measures two clients of irpverbsd beside two processes that use UCX, and checks the bars.\n"
-    "Needs two processors. Exit status: 0, 1 when a bar failed, 2 when misused.\n"
-    "  --filter REGEX  only measurements whose name matches; a bar needs both sides\n"
-    "  --rounds N      rounds in random order (11; a bar is judged from 9 on)\n"
-    "  --ms N          milliseconds of one sample (20)\n"
-    "  --patience N    seconds of waiting for a quiet machine, in the whole run (600)\n"
-    "  --seed N        seed for the order within the rounds\n"
-    "  --smoke         one tiny round of all measurements, to see that they run\n"
-    "  --json          tables as JSON\n"
-    "  --list          names, and a description of one operation\n"
-    "For figures worth quoting: a release build, an idle machine, nice -n -10.\n";
+    "Needs two processors. Exit status: 0, 1 when a bar failed, 2 when misused.\n";
 
 constexpr int processor_of_the_first = 0;
 constexpr int processor_of_the_others = 1;
@@ -168,33 +155,12 @@ bench::catalog catalog_of(const bench::meeting& with, const bench::duels& all) {
     return made;
 }
 
-std::vector<bench::measurement> chosen(const bench::catalog& all, const std::string& filter) {
-    const std::regex pattern(filter);
-    std::vector<bench::measurement> wanted;
-    for (const auto& each : all.all())
-        if (std::regex_search(each.name, pattern)) wanted.push_back(each);
-    return wanted;
-}
-
 int measure(const bench::options& given, const bench::meeting& with, const std::string& hca) {
     const bench::duels duels = all_duels(with, hca);
     const bench::catalog all = catalog_of(with, duels);
-    const auto wanted = chosen(all, given.filter);
-    if (wanted.empty()) {
-        std::cerr << "--filter: no measurement has such a name; try --list\n";
-        return 2;
-    }
-    if (given.list) {
-        for (const auto& each : wanted)
-            std::printf("%-34s %s\n", each.name.c_str(), each.text.c_str());
-        return 0;
-    }
-    const auto results = bench::take_samples(wanted, given.how);
-    const auto verdicts = bench::judge(results, bench::process_bars);
-    (given.json ? bench::print_json : bench::print_tables)(std::cout, results, verdicts);
-    return std::any_of(verdicts.begin(), verdicts.end(), [](const bench::verdict& each) {
-        return each.what == bench::outcome::failed;
-    });
+    const auto wanted = bench::chosen(all, given);
+    if (wanted.empty()) return 2;
+    return bench::measure_and_judge(wanted, given, bench::process_bars);
 }
 
 bench::shared_words& shared_words() {
@@ -220,20 +186,4 @@ int run(const bench::options& given) {
 
 } // namespace
 
-int main(int count, char** words) {
-    const bench::options given = bench::parse(count, words);
-    if (!given.error.empty()) {
-        std::cerr << given.error << '\n';
-        return 2;
-    }
-    if (given.help) {
-        std::cout << usage;
-        return 0;
-    }
-    try {
-        return run(given);
-    } catch (const std::regex_error& error) {
-        std::cerr << "--filter: " << error.what() << '\n';
-        return 2;
-    }
-}
+int main(int count, char** words) { return bench::run_program(count, words, about, run); }

@@ -68,7 +68,7 @@ class end {
 public:
     explicit end(const client& owner)
         : owner_(owner), bytes_(region, 3), sent_(queue()), received_(queue()) {
-        const ib_mr_create_t wanted{bytes_.data(), region, IB_AC_LOCAL_WRITE | IB_AC_REMOTE};
+        const ib_mr_create_t wanted{bytes_.data(), region, IB_AC_LOCAL_WRITE | IB_AC_REMOTE, 0};
         mr_ = must([&](IRP* irp) {
                   return CiRegisterMr(owner_.pd, &wanted, nullptr, irp);
               }).object<IB_MR>();

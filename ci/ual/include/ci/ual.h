@@ -21,7 +21,7 @@ typedef struct _UAL_OPTIONS {
     ULONG MaxRequests;        /* of one connection, in progress; 4096 */
     ULONG MaxWaits;           /* of one connection: pended requests for events; 32768 */
     ULONG MaxRingMemory;      /* of one user, bytes: rings that its processes share; 256 MiB */
-    ULONG IdleTurns;          /* looks at a client's empty ring before its thread sleeps; 256 */
+    ULONG IdleTurns;          /* looks for more work of a client before its thread sleeps; 256 */
     const ULONG* AllowedUids; /* users besides the owner of this process, who may connect */
     ULONG AllowedUidCount;
     LONG Socket; /* a descriptor that listens already, as systemd passes it; 0: there is none */

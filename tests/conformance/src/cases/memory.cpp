@@ -73,6 +73,7 @@ void invalid_region_returns_invalid_parameter(world& here) {
     EXPECT_STATUS(status_of(register_mr(domain, nullptr)), STATUS_INVALID_PARAMETER);
     IB_CA_ATTR limits{};
     status_of(query_ca(opened, &limits, sizeof(limits)));
+    if (limits.MaxMrSize == 0 || limits.MaxMrSize == ~0ull) return; // unknown, or any
     const ib_mr_create_t longer{memory.data(), limits.MaxMrSize + 1, 0, 0};
     EXPECT_STATUS(status_of(register_mr(domain, &longer)), STATUS_INVALID_PARAMETER);
 }
