@@ -5,6 +5,7 @@
 #include <umad/border.h>
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <string.h>
 
@@ -34,9 +35,18 @@ int umad_get_fd(int portid) {
     return result < 0 ? result : portid;
 }
 
+/* Programs wait as long as their request may take (libibmad gives both the same time). Its end is
+   to come first, since a program tries again after that, and gives up after a wait without a
+   message. */
+static int longer(int timeout_ms) {
+    const int rest = INT_MAX - timeout_ms;
+    const int more = timeout_ms / 20;
+    return timeout_ms <= 0 ? timeout_ms : timeout_ms + (more < rest ? more : rest);
+}
+
 static int wait_for_message(int portid, int timeout_ms) {
     struct pollfd port = {portid, POLLIN, 0};
-    const int result = poll(&port, 1, timeout_ms);
+    const int result = poll(&port, 1, longer(timeout_ms));
     if (result == 0) return -ETIMEDOUT;
     return result == 1 ? 0 : -EIO;
 }
