@@ -40,7 +40,7 @@ ROWS = [
        "}\n\n// Replies")]),
     ("w11_reply_without_room_lost", "fast", REQUESTS,
      [("    return error != EAGAIN && error != ENOBUFS;\n}\n\n// Replies", "    return error != -1;\n}\n\n// Replies")]),
-    ("w12_wait_not_sent_again", "fast", EVENTS, [("    if (!kind->is_last) from.send(*this);\n", "")]),
+    ("w12_wait_not_sent_again", "fast", EVENTS, [("    if (!kind->is_last) from.send_again(*this);\n", "")]),
     ("w15_room_believed", "fast", SERVING,
      [("std::min<std::uint64_t>(number, wire::max_block / use.unit) * use.unit", "number * use.unit")]),
     ("w15_user_data_of_any_size", "fast", SERVING,
