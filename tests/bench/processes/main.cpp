@@ -65,7 +65,7 @@ public:
     std::string socket() const { return name_ + "/socket"; }
 
 private:
-    std::string name_ = "/tmp/irpverbs-bench-XXXXXX";
+    std::string name_ = std::filesystem::temp_directory_path() / "irpverbs-bench-XXXXXX";
 };
 
 /// irpverbsd of this build, which listens.

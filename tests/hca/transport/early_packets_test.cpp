@@ -37,6 +37,14 @@ protected:
         ib_local_ds_t segment = segment_of(local, size);
         EXPECT_EQ(one.send(remote_request(type, segment, remote)), STATUS_SUCCESS);
     }
+    /// The peer receives all packets of a write but the fourth, and nothing that is sent then.
+    void write_with_one_delayed() {
+        std::ranges::fill(remote.bytes, UCHAR{0});
+        delay(operation::write, 3);
+        post(WR_RDMA_WRITE);
+        pair.drop = [](const packet&) { return true; };
+        pair.run(packets);
+    }
     void count_packets() {
         pair.on_transmit = [this](const packet& each) { ++counts[each.row().what]; };
     }
@@ -55,15 +63,11 @@ protected:
     std::map<operation, unsigned> counts;
 };
 
-// The carrier takes no packet after the write's, so nothing is sent again.
+// Nothing is sent again.
 TEST_F(EarlyPackets, MissingRequestComes_ThoseBehindItAreExecuted) {
     pair.keep_early_packets();
     pair.connect();
-    std::ranges::fill(remote.bytes, UCHAR{0});
-    delay(operation::write, 3);
-    post(WR_RDMA_WRITE);
-    pair.drop = [](const packet&) { return true; };
-    pair.run(packets);
+    write_with_one_delayed();
     EXPECT_NE(local.bytes, remote.bytes);
     release(two);
     EXPECT_EQ(local.bytes, remote.bytes);
@@ -127,11 +131,7 @@ TEST_F(EarlyPackets, RoomOfThoseThatWereExecuted_IsFree) {
     pair.keep_early_packets(packets);
     pair.connect();
     for (unsigned i = 0; i < 3; ++i) {
-        std::ranges::fill(remote.bytes, UCHAR{0});
-        delay(operation::write, 3);
-        post(WR_RDMA_WRITE);
-        pair.drop = [](const packet&) { return true; };
-        pair.run(packets);
+        write_with_one_delayed();
         release(two);
         EXPECT_EQ(local.bytes, remote.bytes);
         pair.drop = nullptr;
@@ -142,11 +142,7 @@ TEST_F(EarlyPackets, RoomOfThoseThatWereExecuted_IsFree) {
 TEST_F(EarlyPackets, NoRoom_ThoseBehindTheMissingRequestAreSentAgain) {
     pair.keep_early_packets(0);
     pair.connect();
-    std::ranges::fill(remote.bytes, UCHAR{0});
-    delay(operation::write, 3);
-    post(WR_RDMA_WRITE);
-    pair.drop = [](const packet&) { return true; };
-    pair.run(packets);
+    write_with_one_delayed();
     release(two);
     EXPECT_NE(local.bytes, remote.bytes);
     pair.drop = nullptr;

@@ -37,13 +37,13 @@ void responder::report_established() {
 // ---- reliable
 
 void responder::receive_reliable(const packet& what) {
-    if (what.number.is_before(expected_)) return receive_duplicate(what);
     if (what.number == expected_) {
         receive_expected(what);
         if (!early_.is_empty()) [[unlikely]]
             receive_kept();
         return;
     }
+    if (what.number.is_before(expected_)) return receive_duplicate(what);
     early_.keep(what, expected_);
     if (!nak_sent_) request_again();
 }
