@@ -8,6 +8,7 @@
 #include <ntdddisk.h>
 #include <ntddscsi.h>
 #include <ntddstor.h>
+#include <ntddtape.h>
 #include <ntiologc.h>
 #include <scsi.h>
 #include <windows/wdk/class_drivers.h>
@@ -191,7 +192,13 @@ struct _COMMON_DEVICE_EXTENSION {
     DICTIONARY FileObjectDictionary;
     PCLASS_PRIVATE_COMMON_DATA PrivateCommonData;
     PDRIVER_DISPATCH* DispatchTable;
+    ULONG_PTR Reserved3;
+    ULONG_PTR Reserved4;
 };
+/* The class driver's memory beside an FDO's extension. Its members are not documented. */
+typedef struct _ADDITIONAL_FDO_DATA {
+    ULONG_PTR Reserved[8];
+} ADDITIONAL_FDO_DATA, *PADDITIONAL_FDO_DATA;
 struct _PHYSICAL_DEVICE_EXTENSION {
     __extension__ union {
         __extension__ struct {
@@ -333,7 +340,7 @@ struct _FUNCTIONAL_DEVICE_EXTENSION {
     PCLASS_PRIVATE_FDO_DATA PrivateFdoData;
     struct _CLASS_FUNCTION_SUPPORT_INFO* FunctionSupportInfo;
     PSTORAGE_MINIPORT_DESCRIPTOR MiniportDescriptor;
-    PVOID AdditionalFdoData;
+    PADDITIONAL_FDO_DATA AdditionalFdoData;
     UCHAR SenseDataLength;
     BOOLEAN CdbForceUnitAccess;
 };

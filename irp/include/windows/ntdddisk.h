@@ -9,6 +9,11 @@
 #define IOCTL_DISK_BASE FILE_DEVICE_DISK
 #define IRPVERBS_DISK_IOCTL(function, access)                                                      \
     CTL_CODE(IOCTL_DISK_BASE, function, METHOD_BUFFERED, access)
+/* An initializer. */
+#define WMI_DISK_GEOMETRY_GUID                                                                     \
+    {                                                                                              \
+        0x25007f51, 0x57c2, 0x11d1, { 0xa5, 0x28, 0x00, 0xa0, 0xc9, 0x06, 0x29, 0x10 }             \
+    }
 #define IOCTL_DISK_GET_DRIVE_GEOMETRY IRPVERBS_DISK_IOCTL(0x0000, FILE_ANY_ACCESS)
 #define IOCTL_DISK_GET_PARTITION_INFO IRPVERBS_DISK_IOCTL(0x0001, FILE_READ_ACCESS)
 #define IOCTL_DISK_SET_PARTITION_INFO                                                              \

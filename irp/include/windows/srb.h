@@ -5,6 +5,7 @@
 
 #include <windows/wdk/wdm.h>
 
+#define SCSIPORT_API
 #define SCSI_MAXIMUM_LOGICAL_UNITS 8
 #define SCSI_MAXIMUM_TARGETS_PER_BUS 128
 #define SCSI_MAXIMUM_LUNS_PER_TARGET 255

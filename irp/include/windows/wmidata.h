@@ -1,5 +1,5 @@
-/* WMI classes of storage devices and of serial ports. The GUIDs of the first are not here: a source
-   that names them needs the header that Windows' MOF compiler makes. Source: WDK
+/* WMI classes of storage devices and of serial ports. A source that names another of their GUIDs,
+   or the ids of their methods, needs the header that Windows' MOF compiler makes. Source: WDK
    MSStorageDriver_* and MSSerial_* reference. */
 #ifndef IRPVERBS_WINDOWS_WMIDATA_H
 #define IRPVERBS_WINDOWS_WMIDATA_H
@@ -7,6 +7,27 @@
 #include <windows/wdk/guid.h>
 #include <windows/wdk/wmi.h>
 
+/* Storage devices. The GUIDs are initializers. */
+#define WMI_STORAGE_FAILURE_PREDICT_STATUS_GUID                                                    \
+    {                                                                                              \
+        0x78ebc102, 0x4cf9, 0x11d2, { 0xba, 0x4a, 0x00, 0xa0, 0xc9, 0x06, 0x29, 0x10 }             \
+    }
+#define WMI_STORAGE_FAILURE_PREDICT_DATA_GUID                                                      \
+    {                                                                                              \
+        0x78ebc103, 0x4cf9, 0x11d2, { 0xba, 0x4a, 0x00, 0xa0, 0xc9, 0x06, 0x29, 0x10 }             \
+    }
+#define WMI_STORAGE_PREDICT_FAILURE_EVENT_GUID                                                     \
+    {                                                                                              \
+        0x78ebc104, 0x4cf9, 0x11d2, { 0xba, 0x4a, 0x00, 0xa0, 0xc9, 0x06, 0x29, 0x10 }             \
+    }
+#define WMI_STORAGE_FAILURE_PREDICT_FUNCTION_GUID                                                  \
+    {                                                                                              \
+        0x78ebc105, 0x4cf9, 0x11d2, { 0xba, 0x4a, 0x00, 0xa0, 0xc9, 0x06, 0x29, 0x10 }             \
+    }
+#define WMI_STORAGE_SCSI_INFO_EXCEPTIONS_GUID                                                      \
+    {                                                                                              \
+        0x1101d829, 0x167b, 0x4ebf, { 0xac, 0xae, 0x28, 0xca, 0xb7, 0xc3, 0x48, 0x02 }             \
+    }
 typedef struct _STORAGE_FAILURE_PREDICT_STATUS {
     ULONG Reason;
     BOOLEAN PredictFailure;

@@ -214,6 +214,7 @@
 #define _Success_(...)
 #define _Return_type_success_(...)
 #define _On_failure_(...)
+#define __on_failure(...)
 #define _Always_(...)
 #define _Pre_satisfies_(...)
 #define _Post_satisfies_(...)
@@ -409,6 +410,7 @@
 #define __useHeader
 #define __encoded_pointer
 #define __drv_aliasesMem
+#define __volatile /* for gcc and clang a qualifier */
 #define __drv_sameIRQL
 #define __drv_savesIRQL
 #define __drv_restoresIRQL

@@ -310,10 +310,6 @@ typedef struct _M128A {
 #define DEFAULT_UNREACHABLE                                                                        \
     default:                                                                                       \
         __builtin_unreachable()
-#ifdef DBG
-#else
-#define DBG 0
-#endif
 #if !DBG && !defined(_PREFAST_)
 #define IRPVERBS_WINDOWS_FREE_BUILD 1
 #endif
