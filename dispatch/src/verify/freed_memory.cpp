@@ -78,12 +78,13 @@ freed_memory& freed_memory::get() {
     return *only;
 }
 
-freed_block freed_memory::remove_oldest() {
-    freed_block oldest = std::move(blocks_.extract(order_.front()).mapped());
-    order_.pop_front();
-    bytes_ -= oldest.size;
+freed_block freed_memory::remove(std::uintptr_t place) {
+    freed_block block = std::move(blocks_.extract(place).mapped());
+    bytes_ -= block.size;
     --count_;
-    return oldest;
+    const auto kept = kept_of_.find(block.owner);
+    if (--kept->second == 0) kept_of_.erase(kept);
+    return block;
 }
 
 void freed_memory::keep(freed_block block) {
@@ -97,10 +98,13 @@ void freed_memory::keep(freed_block block) {
         const std::lock_guard guard(guard_);
         bytes_ += block.size;
         ++count_;
+        ++kept_of_[block.owner];
         order_.push_back(place_of(block.memory));
         blocks_.emplace(order_.back(), std::move(block));
-        while (bytes_ > most_bytes || blocks_.size() > most_blocks)
-            old.push_back(remove_oldest());
+        while (bytes_ > most_bytes || blocks_.size() > most_blocks) {
+            old.push_back(remove(order_.front()));
+            order_.pop_front();
+        }
     }
     report_all(give_back(old));
 }
@@ -126,15 +130,18 @@ void freed_memory::release(const machine& owner, bool checked) {
     std::vector<freed_block> gone;
     {
         const std::lock_guard guard(guard_);
-        std::erase_if(order_, [&](std::uintptr_t place) {
-            const auto found = blocks_.find(place);
-            if (found->second.owner != &owner) return false;
-            bytes_ -= found->second.size;
-            --count_;
-            gone.push_back(std::move(found->second));
-            blocks_.erase(found);
+        const auto kept = kept_of_.find(&owner);
+        std::size_t left = kept == kept_of_.end() ? 0 : kept->second;
+        // The blocks of a simulated run are the newest, whatever a machine that stays has freed.
+        auto first = order_.end();
+        for (; left != 0; left -= blocks_.at(*first).owner == &owner)
+            --first;
+        const auto end = std::remove_if(first, order_.end(), [&](std::uintptr_t place) {
+            if (blocks_.at(place).owner != &owner) return false;
+            gone.push_back(remove(place));
             return true;
         });
+        order_.erase(end, order_.end());
     }
     const std::vector<finding> written = give_back(gone);
     if (checked) report_all(written);

@@ -39,11 +39,12 @@ private:
     static constexpr std::size_t most_bytes = 1024 * 1024;
     static constexpr std::size_t most_blocks = 4096;
 
-    freed_block remove_oldest();
+    freed_block remove(std::uintptr_t place); // from all but order_
 
     raw_spin_lock guard_;
-    std::map<std::uintptr_t, freed_block> blocks_; // guarded by guard_, as the two below
-    std::deque<std::uintptr_t> order_;             // oldest first
+    std::map<std::uintptr_t, freed_block> blocks_; // guarded by guard_, as the three below
+    std::map<const machine*, std::size_t> kept_of_;
+    std::deque<std::uintptr_t> order_; // oldest first
     std::size_t bytes_ = 0;
     std::atomic<std::size_t> count_{0};
 };
