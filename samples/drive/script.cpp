@@ -16,8 +16,11 @@ const char* const script_help = R"(The script, one command a line; # begins a co
   setup                     the commands below run one after the other, first
   actor NAME                a thread of its own: all actors run at the same time
   teardown                  the commands below run when all actors have ended
-    open FILE PATH          FILE is the script's name of it, PATH as \Device\Pipe, or
-                            {GUID}, the class of a device interface that is enabled
+    open FILE PATH [as ACCOUNT]
+                            FILE is the script's name of it, PATH as \Device\Pipe, or
+                            {GUID}, the class of a device interface that is enabled;
+                            ACCOUNT is administrator (as without it), system, service,
+                            user, guest or anonymous
     read FILE BYTES
     write FILE "TEXT"
     ioctl FILE CODE [in "TEXT"] [out BYTES]
@@ -122,7 +125,7 @@ private:
         };
         const auto known = verbs.find(name);
         if (known == verbs.end()) fail("'" + name + "' is no command; see irpverbs-drive --help");
-        command made{known->second, line_, trimmed(), {}, {}, {}, 0, {}, 0, {}};
+        command made{known->second, line_, trimmed(), {}, {}, {}, 0, {}, 0, {}, {}};
         if (made.what <= verb::close) made.file = take("the script's name of a file");
         read_arguments(made);
         read_expectation(made);
@@ -134,6 +137,7 @@ private:
         case verb::open:
             made.path = take("the path of a device");
             if (made.path.starts_with('{')) made.interface = take_guid(made.path);
+            if (take_if("as")) made.account = account(take("the name of an account"));
             break;
         case verb::read:
             made.length = number("a number of bytes", max_length);
@@ -167,6 +171,21 @@ private:
             made.expected.push_back(status(statuses.substr(from, end - from)));
             from = end + 1;
         }
+    }
+
+    IRP_ACCOUNT account(const std::string& name) const {
+        static const std::map<std::string, IRP_ACCOUNT> accounts{
+            {"administrator", IrpAccountAdministrator},
+            {"system", IrpAccountSystem},
+            {"service", IrpAccountService},
+            {"user", IrpAccountUser},
+            {"guest", IrpAccountGuest},
+            {"anonymous", IrpAccountAnonymous},
+        };
+        const auto known = accounts.find(name);
+        if (known == accounts.end())
+            fail("'" + name + "' is no account; see irpverbs-drive --help");
+        return known->second;
     }
 
     NTSTATUS status(const std::string& name) const {

@@ -3,6 +3,7 @@
 
 #include <dispatch/ntdef.h>
 #include <dispatch/ntstatus.h>
+#include <irp/device_security.h>
 
 #include <cstdint>
 #include <optional>
@@ -41,6 +42,7 @@ struct command {
     std::string input;              // write, ioctl
     ULONG length = 0;               // read: bytes; ioctl: of output; sleep: ms
     std::vector<NTSTATUS> expected; // empty: any status
+    IRP_ACCOUNT account = IrpAccountAdministrator; // open
 };
 
 /// A value of the driver's registry key.

@@ -213,6 +213,7 @@ private:
         InitializeObjectAttributes(&attributes, &name, OBJ_CASE_INSENSITIVE, nullptr, nullptr);
         IO_STATUS_BLOCK block{};
         HANDLE file = nullptr;
+        IrpSetAccount(each.account);
         const NTSTATUS status =
             NtOpenFile(&file, GENERIC_READ | GENERIC_WRITE, &attributes, &block, 0, 0);
         if (NT_SUCCESS(status)) files_[each.file] = file;

@@ -86,6 +86,11 @@ TEST(Drive, PlugAndPlay_IsSentToOneDeviceOneRequestAtATime) {
     EXPECT_TRUE(has(other.out, "add: STATUS_INVALID_DEVICE_REQUEST")) << other.out;
 }
 
+TEST(Drive, AccountOfAnOpen_IsCheckedByTheDevicesDescriptor) {
+    const ended how = run({GUARDED_DRIVER, GUARDED_SCRIPT, "--runs=300", "--pct=300"});
+    EXPECT_EQ(how.status, 0) << how.out << how.err;
+}
+
 TEST(Drive, DriverOfWindows_ReadsItsRegistryKeyAndServesItsInterrupt) {
     const ended how = run({SENSOR_DRIVER, SENSOR_SCRIPT, "--runs=300", "--pct=300"});
     EXPECT_EQ(how.status, 0) << how.out << how.err;

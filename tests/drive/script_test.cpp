@@ -60,6 +60,14 @@ TEST(DriveScript, SettingsAndInterfaces_AreThoseOfTheDriver) {
     EXPECT_EQ(open.interface->Data4[7], 0x10);
 }
 
+TEST(DriveScript, Account_IsTheAdministratorsUnlessNamed) {
+    const script made =
+        parse_script("setup\n open f p\n open f p as guest expect STATUS_ACCESS_DENIED\n", "s");
+    EXPECT_EQ(made.setup.at(0).account, IrpAccountAdministrator);
+    EXPECT_EQ(made.setup.at(1).account, IrpAccountGuest);
+    EXPECT_EQ(made.setup.at(1).expected, std::vector<NTSTATUS>{STATUS_ACCESS_DENIED});
+}
+
 TEST(DriveScript, Mistakes_AreNamedWithTheirLine) {
     EXPECT_EQ(error_of("read f 1"), "s:1: 'setup', 'actor NAME' or 'teardown' was expected first");
     EXPECT_EQ(error_of("setup\n raed f 1"), "s:2: 'raed' is no command; see irpverbs-drive --help");
@@ -79,6 +87,10 @@ TEST(DriveScript, Mistakes_AreNamedWithTheirLine) {
     EXPECT_EQ(error_of("setup\n open f {5c9c1f54}"),
               "s:2: a GUID as {01234567-89ab-cdef-0123-456789abcdef} was expected, not "
               "'{5c9c1f54}'");
+    EXPECT_EQ(error_of("setup\n open f p as root"),
+              "s:2: 'root' is no account; see irpverbs-drive --help");
+    EXPECT_EQ(error_of("setup\n open f p as"),
+              "s:2: the name of an account was expected at the end of the line");
     EXPECT_EQ(error_of("# nothing\n"), "s:1: a command in 'setup' or of an 'actor' was expected");
 }
 

@@ -8,6 +8,7 @@ NT_EXTERN_C_BEGIN
 
 struct _DRIVER_OBJECT;
 struct _FAST_IO_DISPATCH;
+struct _IO_TIMER;
 struct _VPB;
 
 typedef NTSTATUS (*PDRIVER_DISPATCH)(struct _DEVICE_OBJECT* DeviceObject, PIRP Irp);
@@ -78,7 +79,8 @@ typedef struct _DEVICE_OBJECT {
     ULONG StartIoKey;
     PIRP StartIoWaiting;
     LONG StartIoCount;
-    ULONG Characteristics; /* this and all below, except two fields: of the driver */
+    struct _IO_TIMER* Timer; /* see io_timer.h */
+    ULONG Characteristics;   /* this and all below, except two fields: of the driver */
     ULONG AlignmentRequirement;
     USHORT SectorSize;
     CSHORT Type;         /* 3: a device */
@@ -89,7 +91,7 @@ typedef struct _DEVICE_OBJECT {
         LIST_ENTRY ListEntry;
     } Queue;
     KEVENT DeviceLock;
-    PVOID SecurityDescriptor;
+    PVOID SecurityDescriptor;                        /* see device_security.h; the library's */
     struct _DEVOBJ_EXTENSION* DeviceObjectExtension; /* the name; the library's */
     PVOID Reserved;
 } DEVICE_OBJECT, *PDEVICE_OBJECT;

@@ -115,10 +115,11 @@ NT_API NTSTATUS IoGetDeviceObjectPointer(PUNICODE_STRING ObjectName, ACCESS_MASK
    STATUS_OBJECT_NAME_NOT_FOUND, STATUS_OBJECT_PATH_NOT_FOUND, STATUS_OBJECT_PATH_SYNTAX_BAD,
    STATUS_OBJECT_NAME_INVALID: the path names nothing; STATUS_OBJECT_TYPE_MISMATCH: it names a
    folder; STATUS_NO_SUCH_DEVICE: the device is being created or deleted; STATUS_ACCESS_DENIED: the
-   device is exclusive and open; STATUS_INVALID_PARAMETER: wrong options, among them synchronous I/O
-   without SYNCHRONIZE; STATUS_INVALID_HANDLE: RootDirectory; STATUS_INSUFFICIENT_RESOURCES; or the
-   driver's own failure, after which there is no file. Cancellation: none; a driver that never
-   completes the request blocks the caller. Source: WDK ZwCreateFile, ZwOpenFile. */
+   device is exclusive and open, or its descriptor does not grant the rights (device_security.h);
+   STATUS_INVALID_PARAMETER: wrong options, among them synchronous I/O without SYNCHRONIZE;
+   STATUS_INVALID_HANDLE: RootDirectory; STATUS_INSUFFICIENT_RESOURCES; or the driver's own failure,
+   after which there is no file. Cancellation: none; a driver that never completes the request
+   blocks the caller. Source: WDK ZwCreateFile, ZwOpenFile. */
 NT_API NTSTATUS NtCreateFile(PHANDLE FileHandle, ACCESS_MASK DesiredAccess,
                              POBJECT_ATTRIBUTES ObjectAttributes, PIO_STATUS_BLOCK IoStatusBlock,
                              PLARGE_INTEGER AllocationSize, ULONG FileAttributes, ULONG ShareAccess,

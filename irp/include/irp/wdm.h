@@ -9,8 +9,10 @@
 #include <irp/device.h>
 #include <irp/device_interface.h>
 #include <irp/device_queue.h>
+#include <irp/device_security.h>
 #include <irp/file.h>
 #include <irp/interrupt.h>
+#include <irp/io_timer.h>
 #include <irp/ioctl.h>
 #include <irp/irp.h>
 #include <irp/mdl.h>

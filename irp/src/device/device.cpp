@@ -1,5 +1,7 @@
 #include "completion/completion_port.hpp"
+#include "file/access_list.hpp"
 #include "file/device_name.hpp"
+#include "io_timer.hpp"
 #include "irql_rules.hpp"
 #include "require.hpp"
 #include "verify/hooks.hpp"
@@ -47,6 +49,8 @@ bool destroy_device(OBJECT_HEADER& object) {
     const std::size_t size = extension_offset + device.ExtensionSize;
     if (verifying()) check_freed_memory(&device, size);
     dereference_completion_context(device.CompletionContext);
+    delete device.Timer;
+    delete static_cast<access_list*>(device.SecurityDescriptor);
     object.Signature = 0;
     free_to_special_pool(&device, size, "device object with its extension");
     return true;
@@ -184,6 +188,7 @@ void IoDeleteDevice(PDEVICE_OBJECT DeviceObject) {
     VERIFY_IRQL(IoDeleteDevice);
     stop_on(mark_deleted(DeviceObject), DeviceObject);
     remove_device_name(*DeviceObject);
+    if (DeviceObject->Timer != nullptr) IoStopTimer(DeviceObject);
     if (instrumented()) irpverbs::irp::verify::device_deleted(DeviceObject);
     dereference_object(DeviceObject->Header);
 }

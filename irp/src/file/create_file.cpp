@@ -1,4 +1,5 @@
 // Opening files.
+#include "access_list.hpp"
 #include "irql_rules.hpp"
 #include "object_namespace.hpp"
 #include "open_file.hpp"
@@ -27,18 +28,8 @@ struct open_call {
     void* ea;
     ULONG ea_length;
     LARGE_INTEGER* allocation_size;
+    bool force_check = false; // of a kernel-mode caller's access
 };
-
-ACCESS_MASK specific_rights(ACCESS_MASK asked) {
-    ACCESS_MASK rights =
-        asked & ~static_cast<ACCESS_MASK>(GENERIC_READ | GENERIC_WRITE | GENERIC_EXECUTE |
-                                          GENERIC_ALL | MAXIMUM_ALLOWED);
-    if ((asked & GENERIC_READ) != 0) rights |= FILE_GENERIC_READ;
-    if ((asked & GENERIC_WRITE) != 0) rights |= FILE_GENERIC_WRITE;
-    if ((asked & GENERIC_EXECUTE) != 0) rights |= FILE_GENERIC_EXECUTE;
-    if ((asked & (GENERIC_ALL | MAXIMUM_ALLOWED)) != 0) rights |= FILE_ALL_ACCESS;
-    return rights;
-}
 
 ULONG flags_of(ULONG options) {
     ULONG flags = 0;
@@ -96,8 +87,27 @@ NTSTATUS find(const OBJECT_ATTRIBUTES& attributes, KPROCESSOR_MODE mode, file_re
     return file != nullptr ? STATUS_SUCCESS : STATUS_INSUFFICIENT_RESOURCES;
 }
 
-void set_access(open_file& file, const open_call& call) {
+// The rights that the caller has to the file: all, or those of the device's descriptor.
+ACCESS_MASK rights_to(const FILE_OBJECT& file, const open_call& call) {
+    const DEVICE_OBJECT& device = *file.DeviceObject;
+    const auto* access = static_cast<const access_list*>(device.SecurityDescriptor);
+    const bool names_device = file.FileName.Length == 0 && file.RelatedFileObject == nullptr;
+    if (access == nullptr || (call.mode == KernelMode && !call.force_check) ||
+        !(names_device || (device.Characteristics & FILE_DEVICE_SECURE_OPEN) != 0))
+        return ~ACCESS_MASK{0};
+    return access->granted(IrpGetAccount());
+}
+
+// False: the caller has not the rights that it asks for.
+bool grant(open_file& file, const open_call& call) {
+    const ACCESS_MASK rights = rights_to(file, call);
     file.granted = specific_rights(call.access);
+    if ((file.granted & ~rights) != 0) return false;
+    if ((call.access & MAXIMUM_ALLOWED) != 0) file.granted |= rights & FILE_ALL_ACCESS;
+    return file.granted != 0 || rights != 0;
+}
+
+void set_access(open_file& file, const open_call& call) {
     file.ReadAccess = (file.granted & (FILE_READ_DATA | FILE_EXECUTE)) != 0;
     file.WriteAccess = (file.granted & (FILE_WRITE_DATA | FILE_APPEND_DATA)) != 0;
     file.DeleteAccess = (file.granted & delete_right) != 0;
@@ -142,8 +152,8 @@ NTSTATUS open(file_reference& file, const open_call& call, IO_STATUS_BLOCK& resu
     DEVICE_OBJECT& device = *file->DeviceObject;
     if ((device.Flags & DO_DEVICE_INITIALIZING) != 0 || device.Deleted != 0)
         return STATUS_NO_SUCH_DEVICE;
-    if (!count_file(device)) return STATUS_ACCESS_DENIED;
     open_file& opened = open_file_of(*file);
+    if (!grant(opened, call) || !count_file(device)) return STATUS_ACCESS_DENIED;
     set_access(opened, call);
     const NTSTATUS status = send_create(opened, call, result);
     if (NT_SUCCESS(status))
@@ -165,9 +175,10 @@ NTSTATUS add_handle(file_reference& file, HANDLE& handle) {
 }
 
 NTSTATUS create(PHANDLE handle, POBJECT_ATTRIBUTES attributes, PIO_STATUS_BLOCK status_block,
-                const open_call& call) try {
+                open_call call) try {
     if (attributes == nullptr || attributes->ObjectName == nullptr || !is_valid(call))
         return STATUS_INVALID_PARAMETER;
+    call.force_check = (attributes->Attributes & OBJ_FORCE_ACCESS_CHECK) != 0;
     file_reference file;
     IO_STATUS_BLOCK result{};
     NTSTATUS status = find(*attributes, call.mode, file);

@@ -19,8 +19,6 @@ typedef void DRIVER_CANCEL(PDEVICE_OBJECT DeviceObject, PIRP Irp);
 typedef NTSTATUS IO_COMPLETION_ROUTINE(PDEVICE_OBJECT DeviceObject, PIRP Irp, PVOID Context);
 typedef void IO_DPC_ROUTINE(PKDPC Dpc, PDEVICE_OBJECT DeviceObject, PIRP Irp, PVOID Context);
 typedef IO_DPC_ROUTINE* PIO_DPC_ROUTINE;
-typedef void IO_TIMER_ROUTINE(PDEVICE_OBJECT DeviceObject, PVOID Context);
-typedef IO_TIMER_ROUTINE* PIO_TIMER_ROUTINE;
 typedef void IO_WORKITEM_ROUTINE(PDEVICE_OBJECT DeviceObject, PVOID Context);
 typedef void IO_WORKITEM_ROUTINE_EX(PVOID IoObject, PVOID Context, PIO_WORKITEM IoWorkItem);
 typedef void KDEFERRED_ROUTINE(PKDPC Dpc, PVOID DeferredContext, PVOID SystemArgument1,

@@ -58,11 +58,6 @@ typedef enum _IO_PAGING_PRIORITY {
 #define IoReleaseRemoveLockAndWaitEx(lock, tag, size) IoReleaseRemoveLockAndWait((lock), (tag))
 
 NT_EXTERN_C_BEGIN
-NT_API NTSTATUS IoCreateDeviceSecure(PDRIVER_OBJECT DriverObject, ULONG DeviceExtensionSize,
-                                     PUNICODE_STRING DeviceName, DEVICE_TYPE DeviceType,
-                                     ULONG DeviceCharacteristics, BOOLEAN Exclusive,
-                                     PCUNICODE_STRING DefaultSDDLString,
-                                     const GUID* DeviceClassGuid, PDEVICE_OBJECT* DeviceObject);
 NT_API NTSTATUS IoCreateUnprotectedSymbolicLink(PUNICODE_STRING SymbolicLinkName,
                                                 PUNICODE_STRING DeviceName);
 NT_API NTSTATUS IoAssignArcName(PUNICODE_STRING ArcName, PUNICODE_STRING DeviceName);
@@ -95,10 +90,6 @@ static inline void IoInitializeThreadedDpcRequest(PDEVICE_OBJECT DeviceObject,
     KeInitializeThreadedDpc(&DeviceObject->Dpc, (PKDEFERRED_ROUTINE)(PVOID)DpcRoutine,
                             DeviceObject);
 }
-NT_API NTSTATUS IoInitializeTimer(PDEVICE_OBJECT DeviceObject, PIO_TIMER_ROUTINE TimerRoutine,
-                                  PVOID Context);
-NT_API void IoStartTimer(PDEVICE_OBJECT DeviceObject);
-NT_API void IoStopTimer(PDEVICE_OBJECT DeviceObject);
 NT_API PVOID IoAllocateErrorLogEntry(PVOID IoObject, UCHAR EntrySize);
 NT_API void IoWriteErrorLogEntry(PVOID ElEntry);
 NT_API void IoFreeErrorLogEntry(PVOID ElEntry);
@@ -166,14 +157,6 @@ NT_API PIRP IoAllocateIrpEx(PDEVICE_OBJECT DeviceObject, CCHAR StackSize, BOOLEA
 NT_API ULONG IoSizeofGenericIrpExtension(void);
 typedef NTSTATUS (*PIO_QUEUE_IRP)(PIRP Irp);
 typedef void (*PIO_SESSION_NOTIFICATION_FUNCTION)(void);
-NT_API extern const UNICODE_STRING SDDL_DEVOBJ_KERNEL_ONLY;
-NT_API extern const UNICODE_STRING SDDL_DEVOBJ_SYS_ALL;
-NT_API extern const UNICODE_STRING SDDL_DEVOBJ_SYS_ALL_ADM_ALL;
-NT_API extern const UNICODE_STRING SDDL_DEVOBJ_SYS_ALL_ADM_RX;
-NT_API extern const UNICODE_STRING SDDL_DEVOBJ_SYS_ALL_ADM_RWX_WORLD_R;
-NT_API extern const UNICODE_STRING SDDL_DEVOBJ_SYS_ALL_ADM_RWX_WORLD_R_RES_R;
-NT_API extern const UNICODE_STRING SDDL_DEVOBJ_SYS_ALL_ADM_RWX_WORLD_RW_RES_R;
-NT_API extern const UNICODE_STRING SDDL_DEVOBJ_SYS_ALL_ADM_RWX_WORLD_RWX_RES_RWX;
 NT_API extern const UNICODE_STRING SDDL_DEVOBJ_INF_SUPPLIED;
 NT_EXTERN_C_END
 
