@@ -4,6 +4,7 @@
 #include "surviving_peer.hpp"
 
 #include <ci/common_buffer.hpp>
+#include <served_objects.hpp>
 
 #include <fcntl.h>
 #include <optional>
@@ -500,6 +501,19 @@ TEST(HostileBuffer, ChangesOfARegion_KeepEachBufferOnce) {
     EXPECT_EQ(serving.counters().CommonMemory, 2u);
     EXPECT_EQ(client.deregister(region), STATUS_SUCCESS);
     EXPECT_EQ(serving.counters().CommonMemory, 0u);
+}
+
+// Otherwise a client that changes a region without end takes the daemon's memory.
+TEST(HostileBuffer, BufferThatARegionHasAlready_TakesNoMemory) {
+    ual::quota of_user(1);
+    ual::served_objects objects(1, of_user);
+    ual::served_object& region = *objects.reserve(HCA_MN_REGISTER_MR);
+    const auto buffer = std::make_shared<const ual::mapped_buffer>();
+    for (int i = 0; i < 3; ++i)
+        objects.keep(region, buffer);
+    EXPECT_EQ(region.buffers.size(), 1u);
+    objects.remove(region);
+    EXPECT_EQ(buffer.use_count(), 1);
 }
 
 TEST(HostileBuffer, DescriptorsThatNoVerbTakes_AreClosed) {
