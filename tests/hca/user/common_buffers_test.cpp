@@ -135,6 +135,21 @@ TEST_F(CommonBuffers, Transfer_DoesNotNeedTheClientsMapping) {
     expect_same(source, target);
 }
 
+// Bytes of small messages to private memory are copied by the client's own poll, which would end it
+// here by SIGSEGV.
+TEST_F(CommonBuffers, ReceiveOfAPageThatIsGone_IsNoHarmToThePoll) {
+    const ci::common_buffer to(page);
+    const region target(other->pd(), to.bytes().data(), 8);
+    const region source(one->pd(), one->bytes().data(), 8);
+    for (int i = 0; i < 3; ++i) // the page has had messages before
+        EXPECT_EQ(status_of_send(source, target), ULONG{IB_WC_SUCCESS});
+    std::ranges::fill(source.bytes(), ++value);
+    mprotect(to.bytes().data(), page, PROT_NONE);
+    EXPECT_EQ(status_of_send(source, target), ULONG{IB_WC_SUCCESS});
+    mprotect(to.bytes().data(), page, PROT_READ | PROT_WRITE);
+    expect_same(source, target);
+}
+
 TEST_F(CommonBuffers, Atomics_ReachTheBuffer) {
     const ci::common_buffer result(page);
     const ci::common_buffer counter(page);
