@@ -23,7 +23,7 @@ ULONG charge_of(off_t size) {
 std::shared_ptr<const mapped_buffer> mapped_buffers::find(dev_t device, ino_t number) {
     std::erase_if(all_, [](const auto& each) { return each.expired(); });
     for (const auto& each : all_)
-        if (const auto known = each.lock();
+        if (auto known = each.lock();
             known != nullptr && known->device == device && known->number == number)
             return known;
     return nullptr;

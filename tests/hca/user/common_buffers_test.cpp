@@ -18,7 +18,7 @@ using namespace irpverbs::testing;
 using ci::detail::unique_descriptor;
 
 constexpr std::size_t page = 4096;
-constexpr ib_access_t all_rights = IB_AC_LOCAL_WRITE | IB_AC_REMOTE | IB_AC_ATOMIC;
+constexpr ib_access_t all_rights = IB_AC_LOCAL_WRITE | IB_AC_REMOTE;
 
 /// Mappings of common buffers in this process, which is the daemon and its clients.
 int own_buffers() { return own_mappings("irpverbs-buffer"); }
@@ -417,6 +417,7 @@ TEST(HostileBuffer, FileThatIsNoSealedMemory_IsRefused) {
     std::array<int, 2> ends{};
     ASSERT_EQ(pipe2(ends.data(), O_CLOEXEC), 0);
     std::vector<unique_descriptor> files;
+    files.reserve(7);
     for (const int each : ends)
         files.emplace_back(each);
     files.push_back(file_of(hostile_owner::size, 0));
