@@ -161,8 +161,8 @@ struct client_end {
 
     static ULONGLONG own() { return address_of(memory.data()); }
     ULONGLONG own_shared() const { return address_of(shared.bytes().data()); }
-    static ULONGLONG address_of(const void* memory) {
-        return static_cast<ULONGLONG>(reinterpret_cast<std::uintptr_t>(memory));
+    static ULONGLONG address_of(const void* place) {
+        return static_cast<ULONGLONG>(reinterpret_cast<std::uintptr_t>(place));
     }
 
     alignas(8) static inline std::array<UCHAR, length> memory;
