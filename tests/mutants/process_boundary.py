@@ -7,8 +7,11 @@ TARGET = "hca_user_test"
 FOLDER = "tests/hca/user"
 LEAST = 100
 ADDRESSES = "ci/src/user/address_space.cpp"
+BUFFERS = "ci/ual/src/mapped_buffers.cpp"
 CLIENT = "hca/user/src/connection.cpp"
+COMMON = "ci/src/user/common_buffer.cpp"
 EVENTS = "hca/user/src/events.cpp"
+MEMORY = "ci/src/crossing/shared_memory.cpp"
 OBJECTS = "ci/ual/src/served_objects.cpp"
 POSTS = "ci/src/crossing/post_server.cpp"
 QUEUES = "ci/ual/src/served_queue.cpp"
@@ -64,6 +67,27 @@ ROWS = [
     ("changed_region_as_before", "fast", CLIENT, [("memory_of(mr, done ? HcaModifiedMr(&mr, &wanted) : mr.Create)", "memory_of(mr, done ? mr.Create : HcaModifiedMr(&mr, &wanted))")]),
     ("shared_region_by_its_own_address", "fast", CLIENT,
      [("    if (mr.Sharing.h_mr == nullptr) return set_region", "    if (mr.Sharing.h_mr == nullptr || mr.Mr.LKey != 0) return set_region")]),
+    ("buffer_that_may_shrink", "buffers", MEMORY, [("(seals & size_seals) != size_seals", "(seals & size_seals) == 0x1000")]),
+    ("buffer_of_large_pages", "buffers", MEMORY, [("where.f_type == TMPFS_MAGIC", "where.f_type != 0")]),
+    ("any_file_is_a_buffer", "buffers", MEMORY, [("if (seals < 0 || (seals", "if (seals != -1 && (seals")]),
+    ("offset_in_a_buffer_believed", "buffers", REQUESTS,
+     [("    if (from.head.offset >= whole.size()) return STATUS_INVALID_PARAMETER;\n", "")]),
+    ("length_in_a_buffer_believed", "buffers", "hca/software/src/memory_verbs.cpp",
+     [("region.length <= MmGetMdlByteCount(mapped)", "region.length != MmGetMdlByteCount(mapped) * 0 - 1")]),
+    ("mapping_not_used", "buffers", "hca/software/src/memory_verbs.cpp", [("mapped != nullptr) {", "mapped != nullptr && mapped->ByteCount == 0) {")]),
+    ("region_without_its_buffer", "buffers", REQUESTS, [("    objects_.keep(*region, std::move(found));\n", "    static_cast<void>(region);\n")]),
+    ("change_frees_the_former_buffer", "buffers", OBJECTS,
+     [("        region.buffers.push_back(std::move(buffer));", "        region.buffers = {std::move(buffer)};")]),
+    ("change_keeps_a_buffer_again", "buffers", OBJECTS,
+     [("    if (std::ranges::find(region.buffers, buffer) == region.buffers.end())\n", "")]),
+    ("each_region_maps_its_buffer", "buffers", BUFFERS, [("    if (found != nullptr) return STATUS_SUCCESS;\n    charged", "    charged")]),
+    ("buffers_without_limit", "buffers", BUFFERS, [("    if (!charge) return STATUS_SUCCESS;\n", "")]),
+    ("small_buffers_without_charge", "buffers", BUFFERS, [("+ unit - 1) / unit", ") / unit")]),
+    ("buffer_of_a_part_of_the_region", "buffers", COMMON, [("size == 0 || size > whole || offset > whole - size", "size == 0 || offset >= whole")]),
+    ("buffer_behind_the_region", "buffers", COMMON, [("        --found;\n", "        if (found == all_.end() || found->first() != first) --found;\n        offset = 0;\n"),
+      ("        offset = first - found->first();\n", "")]),
+    ("changed_region_without_its_buffer", "buffers", VERBS,
+     [("    if (change == nullptr && !is(of, HCA_MN_REGISTER_MR)) return {};", "    if (!is(of, HCA_MN_REGISTER_MR)) return {};")]),
     ("completion_before_its_stores", "fast", QUEUES,
      [("producer_.append(each, capacity_, stores)", "producer_.append(each, capacity_, 0 * stores)")]),
     ("second_resize_begins", "fast", QUEUES, [("    if (next_.memory) return STATUS_DEVICE_BUSY;\n", "")]),
@@ -85,6 +109,7 @@ ROWS = [
 
 FILTERS = {
     "fast": "-Kill*:Soak*",
+    "buffers": "CommonBuffer*:SmallCommonMemory*:HostileBuffer*",
     "verified": "HostileClient.CancelsPostsAndEnds*",
     "cancelled": "SlowQueue.Cancel*",
     "order": "OrderOfPosts.*",

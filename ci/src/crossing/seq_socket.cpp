@@ -129,9 +129,9 @@ int send_message(int socket, std::span<iovec> parts, const descriptors& passed) 
     }
 }
 
-int send_when_possible(int socket, std::span<iovec> parts) {
+int send_when_possible(int socket, std::span<iovec> parts, const descriptors& passed) {
     for (;;) {
-        const int error = send_message(socket, parts);
+        const int error = send_message(socket, parts, passed);
         if (error != EAGAIN) return error;
         pollfd one{socket, POLLOUT, 0};
         poll(&one, 1, -1);

@@ -1,8 +1,10 @@
 #include <ci/support/shared_memory.hpp>
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 namespace irpverbs::ci::detail {
@@ -31,8 +33,9 @@ shared_memory shared_memory::map_bytes(int descriptor, std::size_t size, int pro
 }
 
 // The seal against writing spares mappings that exist before it.
-shared_memory shared_memory::make(std::size_t size, others rights, unique_descriptor& made) {
-    unique_descriptor file(memfd_create("irpverbs-ring", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+shared_memory shared_memory::make(std::size_t size, others rights, unique_descriptor& made,
+                                  const char* name) {
+    unique_descriptor file(memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
     if (!file || ftruncate(file.get(), static_cast<off_t>(size)) != 0) return {};
     shared_memory mapped = map_bytes(file.get(), size, PROT_READ | PROT_WRITE);
     const int seals =
@@ -42,12 +45,18 @@ shared_memory shared_memory::make(std::size_t size, others rights, unique_descri
     return mapped;
 }
 
-// Memory whose size could shrink would let its owner end this process by SIGBUS.
+// An access to memory whose size could shrink, or to a large page that the system lacks, would end
+// this process by SIGBUS. Other files than a memfd have no seals.
+bool shared_memory::is_always_accessible(const unique_descriptor& received) {
+    const int seals = fcntl(received.get(), F_GET_SEALS);
+    if (seals < 0 || (seals & size_seals) != size_seals) return false;
+    struct statfs where {};
+    return fstatfs(received.get(), &where) == 0 && where.f_type == TMPFS_MAGIC;
+}
+
 shared_memory shared_memory::map(const unique_descriptor& received, others own_rights) {
     struct stat found {};
-    const int seals = fcntl(received.get(), F_GET_SEALS);
-    if (seals < 0 || (seals & size_seals) != size_seals || fstat(received.get(), &found) != 0 ||
-        found.st_size <= 0)
+    if (!is_always_accessible(received) || fstat(received.get(), &found) != 0 || found.st_size <= 0)
         return {};
     const int protection = own_rights == others::may_write ? PROT_READ | PROT_WRITE : PROT_READ;
     return map_bytes(received.get(), static_cast<std::size_t>(found.st_size), protection);

@@ -24,7 +24,7 @@ constexpr std::uint64_t address_mask = (std::uint64_t{1} << address_bits) - 1;
 constexpr std::uint64_t foreign_bit = std::uint64_t{1} << 63;
 constexpr unsigned max_spaces = 4096;
 
-constexpr int unused = -1;
+constexpr int no_descriptor = -1;
 
 /// The descriptors of the spaces, by number, plus one.
 std::array<std::atomic<int>, max_spaces> descriptors;
@@ -41,7 +41,8 @@ std::array<KSPIN_LOCK, words_of_page> word_locks;
 
 int descriptor_of(std::uint64_t place) {
     const std::size_t number = (place & ~foreign_bit) >> address_bits;
-    return number < max_spaces ? descriptors[number].load(std::memory_order_relaxed) - 1 : unused;
+    return number < max_spaces ? descriptors[number].load(std::memory_order_relaxed) - 1
+                               : no_descriptor;
 }
 
 crossing::store_producer* ring_of(std::uint64_t place) {

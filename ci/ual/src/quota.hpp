@@ -26,6 +26,14 @@ private:
     std::atomic<ULONGLONG> used_{0};
 };
 
+/// The part of a connection in the quota of its user.
+struct share_of_quota {
+    explicit share_of_quota(quota& user) : of_user(user) {}
+
+    quota& of_user;
+    quota own{~ULONG{0}}; // limited by the user's
+};
+
 /// A part of a quota, which its end returns.
 class charged {
 public:
@@ -47,6 +55,20 @@ public:
 private:
     quota* from_ = nullptr;
     ULONG count_ = 0;
+};
+
+/// A part of both quotas.
+class charged_share {
+public:
+    charged_share() = default;
+    charged_share(share_of_quota& from, ULONG count) : of_user_(from.of_user, count) {
+        if (of_user_) own_ = charged(from.own, count);
+    }
+    explicit operator bool() const { return static_cast<bool>(of_user_); }
+
+private:
+    charged of_user_;
+    charged own_;
 };
 
 } // namespace irpverbs::ual

@@ -6,6 +6,7 @@
 #include <ci/support/requestor.hpp>
 #include <dispatch/support/spin_lock.hpp>
 #include <hca/hca.h>
+#include <irp/mdl.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -120,12 +121,35 @@ NTSTATUS served_connection::find_object(served_request& request, const incoming&
     return request.object != nullptr ? STATUS_SUCCESS : STATUS_INVALID_HANDLE;
 }
 
-// The rings of completions require this of a verb.
+// A region that lies in a common buffer of the client has the memory that is mapped here. Without
+// room for the mapping it is one of private memory.
+NTSTATUS served_connection::map_region(served_request& request, const incoming& from) try {
+    if (!passed_) return STATUS_SUCCESS;
+    std::shared_ptr<const mapped_buffer> found;
+    const NTSTATUS status = buffers_.map(passed_, found);
+    if (found == nullptr) return status;
+    const std::span<std::byte> whole = found->memory.bytes();
+    if (from.head.offset >= whole.size()) return STATUS_INVALID_PARAMETER;
+    const std::span<std::byte> rest = whole.subspan(from.head.offset);
+    served_object* const region =
+        request.place != nullptr ? request.place : objects_.region_of(from.head.object);
+    objects_.keep(*region, std::move(found));
+    const auto length = static_cast<ULONG>(std::min<std::size_t>(rest.size(), ~ULONG{0}));
+    const MDL* const made = IoAllocateMdl(rest.data(), length, FALSE, FALSE, request.irp);
+    return made != nullptr ? STATUS_SUCCESS : STATUS_INSUFFICIENT_RESOURCES;
+} catch (const std::bad_alloc&) {
+    return STATUS_INSUFFICIENT_RESOURCES;
+}
+
+// The rings of completions, and common buffers, require this of a verb.
 NTSTATUS served_connection::prepare(served_request& request, const incoming& from) {
     const std::uint64_t handle = from.head.object;
     const auto number = static_cast<ULONG>(from.head.number);
     auto& words = IoGetNextIrpStackLocation(request.irp)->Parameters.Others;
     switch (from.verb->code) {
+    case HCA_MN_REGISTER_MR:
+    case HCA_MN_MODIFY_MR:
+        return map_region(request, from);
     case HCA_MN_CREATE_CQ:
         request.place->queue = served_queue::make(*this, ring_quota_, number, request.passed);
         request.queue = request.place->queue.get();

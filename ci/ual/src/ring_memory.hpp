@@ -9,13 +9,8 @@
 
 namespace irpverbs::ual {
 
-/// The bytes of the rings of a connection, which count for its user.
-struct ring_quota {
-    explicit ring_quota(quota& user) : of_user(user) {}
-
-    quota& of_user;
-    quota own{~ULONG{0}}; // limited by the user's
-};
+/// The bytes of the rings of a connection.
+using ring_quota = share_of_quota;
 
 class ring_memory {
 public:
@@ -28,10 +23,8 @@ public:
     /// Empty: a limit is reached, or there is no memory.
     ring_memory(ring_quota& from, std::size_t size, others rights,
                 ci::detail::unique_descriptor& descriptor)
-        : of_user_(from.of_user, charge_of(size)) {
-        if (!of_user_) return;
-        own_ = charged(from.own, charge_of(size));
-        mapped_ = ci::detail::shared_memory::make(size, rights, descriptor);
+        : charged_(from, charge_of(size)) {
+        if (charged_) mapped_ = ci::detail::shared_memory::make(size, rights, descriptor);
     }
 
     explicit operator bool() const { return static_cast<bool>(mapped_); }
@@ -46,8 +39,7 @@ private:
         return static_cast<ULONG>(std::max(size, least_charge));
     }
 
-    charged of_user_;
-    charged own_;
+    charged_share charged_;
     ci::detail::shared_memory mapped_;
 };
 

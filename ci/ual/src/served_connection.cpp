@@ -83,7 +83,7 @@ served_connection::served_connection(listener& owner, ci::detail::unique_descrip
     : listener_(owner), user_(whose), peer_(peer), welcome_status_(welcome_status),
       control_(std::move(socket)), wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       buffer_(wire::max_message), ring_quota_(whose.ring_memory),
-      objects_(owner.limits().MaxObjects, whose.objects) {
+      common_quota_(whose.common_memory), objects_(owner.limits().MaxObjects, whose.objects) {
     KeInitializeEvent(&idle_, NotificationEvent, FALSE);
 }
 
@@ -176,13 +176,14 @@ bool served_connection::serve_messages(int milliseconds) {
 bool served_connection::receive(int socket) {
     for (int i = 0; i < turn; ++i) {
         ci::detail::received_message got =
-            ci::detail::receive_message(socket, buffer_, greeted_ ? 0 : 1);
+            ci::detail::receive_message(socket, buffer_, socket == control_.get() ? 1 : 0);
         if (got.error == EAGAIN) return true;
         if (got.error == EMSGSIZE) return violation();
         if (got.error != 0 || got.size == 0) return false;
-        if (got.with[0])
-            client_memory_ = ci::address_space::make(std::move(got.with[0]), peer_.pid);
-        if (!handle(socket, message(buffer_).first(got.size))) return false;
+        passed_ = std::move(got.with[0]);
+        const bool goes_on = handle(socket, message(buffer_).first(got.size));
+        passed_ = {};
+        if (!goes_on) return false;
         idle_turns_ = 0;
         turns_between_messages_ = turns_after_message;
     }
@@ -226,6 +227,7 @@ bool served_connection::greet(message received) {
     if (received.size() != sizeof(asked)) return violation();
     std::memcpy(&asked, received.data(), sizeof(asked));
     if (asked.magic != wire::magic) return violation();
+    if (passed_) client_memory_ = ci::address_space::make(std::move(passed_), peer_.pid);
     const bool same = asked.version == wire::version && asked.pointer_size == sizeof(void*);
     const NTSTATUS status = same ? welcome_status_ : STATUS_REVISION_MISMATCH;
     const wire::welcome made{{wire::kind::welcome, 0, {}, asked.head.id},
@@ -271,16 +273,18 @@ void served_connection::count(UAL_COUNTERS& into) const {
     into.Requests += requests_.load();
     into.Waits += waits_.load();
     into.RingMemory += ring_quota_.own.used();
+    into.CommonMemory += common_quota_.own.used();
 }
 
 std::string served_connection::description() const {
-    std::array<char, 192> line{};
+    std::array<char, 256> line{};
     std::snprintf(
         line.data(), line.size(),
         "process %d of user %u: %u objects, %u requests, %u waits, %zu bytes of requests, %u of "
-        "rings\n",
+        "rings, %u MiB of common buffers\n",
         static_cast<int>(peer_.pid), static_cast<unsigned>(peer_.uid), objects_.count(),
-        requests_.load(), waits_.load(), memory_.load(), ring_quota_.own.used());
+        requests_.load(), waits_.load(), memory_.load(), ring_quota_.own.used(),
+        common_quota_.own.used());
     return line.data();
 }
 

@@ -20,12 +20,13 @@ class listener;
 struct user {
     user(uid_t whose, const UAL_OPTIONS& limits)
         : uid(whose), connections(limits.MaxConnections), objects(limits.MaxObjectsOfUser),
-          ring_memory(limits.MaxRingMemory) {}
+          ring_memory(limits.MaxRingMemory), common_memory(limits.MaxCommonMemory) {}
 
     const uid_t uid;
     quota connections;
     quota objects;
-    quota ring_memory; // bytes
+    quota ring_memory;   // bytes
+    quota common_memory; // MiB
 };
 
 /// A thread of the connection receives its requests; the completions of their IRPs send the
@@ -81,6 +82,7 @@ private:
     NTSTATUS find_parent(served_request& request, const ci::crossing::incoming& from);
     NTSTATUS open(served_request& request, std::uint64_t guid);
     NTSTATUS prepare(served_request& request, const ci::crossing::incoming& from);
+    NTSTATUS map_region(served_request& request, const ci::crossing::incoming& from);
     static NTSTATUS completed(DEVICE_OBJECT*, IRP* irp, void* context);
     void finish_object(served_request& request, IO_STATUS_BLOCK& result);
     void finish(served_request& request);
@@ -109,14 +111,17 @@ private:
     const ci::detail::unique_descriptor control_;
     ci::detail::unique_descriptor data_; // exists while the HCA is open
     const ci::detail::unique_descriptor wake_;
-    std::vector<std::byte> buffer_;       // of the message that is being handled
-    unsigned turns_ = 0;                  // of the ring that had work requests
-    ULONG idle_turns_ = 0;                // turns in a row that had no work
-    unsigned turns_between_messages_ = 1; // between two looks at the sockets
+    std::vector<std::byte> buffer_;        // of the message that is being handled
+    unsigned turns_ = 0;                   // of the ring that had work requests
+    ULONG idle_turns_ = 0;                 // turns in a row that had no work
+    unsigned turns_between_messages_ = 1;  // between two looks at the sockets
+    ci::detail::unique_descriptor passed_; // with that message
     bool greeted_ = false;
     std::unique_ptr<const ci::address_space> client_memory_; // null: out of reach
     std::atomic<DEVICE_OBJECT*> hca_{nullptr};               // set once
     ring_quota ring_quota_;
+    share_of_quota common_quota_;
+    mapped_buffers buffers_{common_quota_};
     served_objects objects_;
     served_posts posts_{objects_}; // of the thread
     std::atomic<bool> stopping_{false};

@@ -2,8 +2,10 @@
 
 #include <dispatch/support/spin_lock.hpp>
 
+#include <algorithm>
 #include <iterator>
 #include <new>
+#include <utility>
 
 namespace irpverbs::ual {
 
@@ -97,6 +99,17 @@ served_object* served_objects::find(ci::crossing::object_type type, std::uint64_
     served_object* const found = slots_[index].used;
     const bool same = found != nullptr && found->handle == handle && found->type == type;
     return same && found->object != nullptr && !found->ending ? found : nullptr;
+}
+
+void served_objects::keep(served_object& region, std::shared_ptr<const mapped_buffer> buffer) {
+    const spin_guard guard(lock_);
+    if (std::ranges::find(region.buffers, buffer) == region.buffers.end())
+        region.buffers.push_back(std::move(buffer));
+}
+
+served_object* served_objects::region_of(std::uint64_t handle) {
+    const spin_guard guard(lock_);
+    return find(HCA_MN_REGISTER_MR, handle);
 }
 
 served_queue* served_objects::queue_of(std::uint64_t handle) {

@@ -1,6 +1,7 @@
 // The objects of a connection, by the handles that its client knows them by.
 #pragma once
 
+#include "mapped_buffers.hpp"
 #include "quota.hpp"
 #include "served_queue.hpp"
 
@@ -20,7 +21,8 @@ struct served_object : boost::intrusive::list_base_hook<>, boost::intrusive::set
     void* object = nullptr; // null while it is being created
     bool ending = false;    // a verb that ends it is under way
     std::uint64_t handle = 0;
-    std::unique_ptr<served_queue> queue; // of a completion queue with a ring
+    std::unique_ptr<served_queue> queue;                       // of a completion queue with a ring
+    std::vector<std::shared_ptr<const mapped_buffer>> buffers; // that a region has, or had
 };
 
 /// A handle is {type, slot, generation}. Distinct threads may call all members. IRQL: <=
@@ -37,6 +39,12 @@ public:
     /// The object exists now.
     void insert(served_object& place, void* object);
     void remove(served_object& place);
+
+    /// The region has memory in that buffer, which it keeps until it ends: a change may be under
+    /// way. Throws std::bad_alloc.
+    void keep(served_object& region, std::shared_ptr<const mapped_buffer> buffer);
+    /// Null: there is none.
+    served_object* region_of(std::uint64_t handle);
 
     /// The ring of a completion queue, which exists as long as that. Null: it has none.
     served_queue* queue_of(std::uint64_t handle);

@@ -22,6 +22,11 @@ constexpr unsigned all = post_ring::capacity / 8 + 1;
 
 // Units of 100 ns.
 constexpr ULONGLONG longest_batch = 50;
+constexpr ULONGLONG short_message = 3;
+
+// Messages between two looks at the clock, as long as they are short: a look takes a part of the
+// time of one.
+constexpr unsigned messages_of_a_look = 4;
 
 class raised_level {
 public:
@@ -83,12 +88,17 @@ served_posts::result served_posts::post_sends(unsigned most) {
 served_posts::result served_posts::post_batch(unsigned& most) {
     const raised_level together;
     const ULONGLONG begin = KeQueryInterruptTime();
+    ULONGLONG elapsed = 0;
+    unsigned done = 0;
+    unsigned next_look = 1;
     result made = result::worked;
     do {
         made = sends_->post_first();
         --most;
-    } while (made == result::worked && most != 0 && sends_->has_seen() &&
-             KeQueryInterruptTime() - begin < longest_batch);
+        if (++done < next_look) continue;
+        elapsed = KeQueryInterruptTime() - begin;
+        next_look += elapsed <= short_message * done ? messages_of_a_look : 1;
+    } while (made == result::worked && most != 0 && sends_->has_seen() && elapsed < longest_batch);
     return made;
 }
 

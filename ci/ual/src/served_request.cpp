@@ -1,5 +1,7 @@
 #include "served_request.hpp"
 
+#include <irp/mdl.h>
+
 #include <new>
 
 namespace irpverbs::ual {
@@ -22,6 +24,8 @@ served_request::pointer served_request::make(served_connection& owner, int via,
 }
 
 void served_request::free::operator()(served_request* request) const {
+    if (request->irp != nullptr && request->irp->MdlAddress != nullptr)
+        IoFreeMdl(request->irp->MdlAddress);
     if (request->irp != nullptr) IoFreeIrp(request->irp);
     request->~served_request();
     ExFreePoolWithTag(request, request_tag);

@@ -41,6 +41,7 @@ bool complete(const UAL_OPTIONS* given, UAL_OPTIONS& made) {
     set_default(made.MaxRequests, 4096);
     set_default(made.MaxWaits, 32768);
     set_default(made.MaxRingMemory, ULONG{256} << 20);
+    set_default(made.MaxCommonMemory, 4096);
     set_default(made.IdleTurns, 256);
     return true;
 }

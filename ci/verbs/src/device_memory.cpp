@@ -2,9 +2,10 @@
 
 #include "handle_table.hpp"
 
-#include <algorithm>
+#include <ci/common_buffer.h>
+
 #include <cerrno>
-#include <cstdlib>
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -16,6 +17,7 @@ namespace {
 // The unit of the copies: devices have words.
 constexpr std::size_t word = 4;
 constexpr unsigned most_log_alignment = 20;
+constexpr std::size_t page = 4096; // the alignment of a common buffer
 
 bool contains(const device_memory& memory, std::uint64_t offset, std::size_t length) {
     return offset <= memory.length && length <= memory.length - offset;
@@ -44,11 +46,15 @@ bool is_possible(const ibv_alloc_dm_attr& attr) {
            attr.log_align_req <= most_log_alignment;
 }
 
-void* allocate_bytes(std::size_t length, std::size_t alignment) {
-    void* bytes = nullptr;
-    if (posix_memalign(&bytes, alignment, length) != 0) return nullptr;
-    std::memset(bytes, 0, length);
-    return bytes;
+// A daemon has such memory mapped, too. Null without memory.
+void* allocate_buffer(std::size_t length) {
+    void* made = nullptr;
+    return NT_SUCCESS(CiAllocateCommonBuffer(length, &made)) ? made : nullptr;
+}
+
+UCHAR* aligned(void* at, std::size_t alignment) {
+    const std::size_t beyond = reinterpret_cast<std::uintptr_t>(at) % alignment;
+    return static_cast<UCHAR*>(at) + (beyond == 0 ? 0 : alignment - beyond);
 }
 
 } // namespace
@@ -60,12 +66,13 @@ ibv_dm* allocate_memory(ibv_context* of, ibv_alloc_dm_attr* attr) {
     }
     std::unique_ptr<device_memory> made(new (std::nothrow) device_memory{});
     if (made == nullptr) return nullptr;
-    const std::size_t alignment = std::max(sizeof(void*), std::size_t{1} << attr->log_align_req);
-    made->bytes = static_cast<UCHAR*>(allocate_bytes(attr->length, alignment));
-    if (made->bytes == nullptr) {
+    const std::size_t alignment = std::size_t{1} << attr->log_align_req;
+    made->buffer = allocate_buffer(attr->length + (alignment > page ? alignment : 0));
+    if (made->buffer == nullptr) {
         errno = ENOMEM;
         return nullptr;
     }
+    made->bytes = aligned(made->buffer, alignment);
     made->context = of;
     made->length = attr->length;
     made->memcpy_to_dm = copy_to;
@@ -74,7 +81,7 @@ ibv_dm* allocate_memory(ibv_context* of, ibv_alloc_dm_attr* attr) {
     try {
         made->handle = handle_table<device_memory>::only().insert(*made);
     } catch (const std::bad_alloc&) {
-        std::free(made->bytes);
+        CiFreeCommonBuffer(made->buffer);
         errno = ENOMEM;
         return nullptr;
     }
@@ -85,7 +92,7 @@ int free_memory(ibv_dm* shown) {
     auto& ended = device_memory::of(shown);
     if (ended.regions != 0) return EBUSY;
     handle_table<device_memory>::only().remove(ended.handle);
-    std::free(ended.bytes);
+    CiFreeCommonBuffer(ended.buffer);
     delete &ended;
     return 0;
 }

@@ -10,7 +10,8 @@ inline constexpr std::size_t most_device_memory = std::size_t{1} << 20;
 
 struct device_memory : ibv_dm {
     std::size_t length = 0;
-    UCHAR* bytes = nullptr; // one more than `length`
+    void* buffer = nullptr; // a common one
+    UCHAR* bytes = nullptr; // in it
     std::atomic<unsigned> regions{0};
 
     static device_memory& of(ibv_dm* shown) { return *static_cast<device_memory*>(shown); }

@@ -19,6 +19,12 @@ constexpr ULONG page_tag = 0x67707773; // "swpg"
 NTSTATUS find_range(const HCA_PD* pd, const ib_mr_create_t& region, const IRP* irp,
                     key_range& range) {
     if (region.length > max_mr_size) return STATUS_INVALID_PARAMETER;
+    if (const MDL* mapped = ci::mapped_region(irp); mapped != nullptr) {
+        range = {pd, HcaMrBase(&region), region.length, MmGetMdlVirtualAddress(mapped),
+                 region.access_ctrl};
+        return region.length <= MmGetMdlByteCount(mapped) ? STATUS_SUCCESS
+                                                          : STATUS_INVALID_PARAMETER;
+    }
     const ci::address_space* client = ci::client_memory(pd->Ca);
     void* memory = client != nullptr ? client->place_of(region.vaddr, region.length) : region.vaddr;
     if (client == nullptr && ci::is_of_another_process(irp)) return STATUS_NOT_SUPPORTED;

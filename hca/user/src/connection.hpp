@@ -101,6 +101,7 @@ private:
     /// Sends a verb whose pre function has run, and pends its IRP.
     NTSTATUS transmit(verb_request& request);
     void pend(verb_request& request, ci::crossing::outgoing& made);
+    void send_request(const verb_request& request, ci::crossing::outgoing& made);
     NTSTATUS complete_unsent(verb_request& request, NTSTATUS status);
     bool expect(expected_reply& reply);
     void send_parts(std::span<iovec> parts);

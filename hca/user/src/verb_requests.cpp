@@ -4,6 +4,7 @@
 #include "adapter.hpp"
 #include "provider/bracket.hpp"
 
+#include <ci/support/common_buffers.hpp>
 #include <dispatch/support/spin_lock.hpp>
 
 #include <array>
@@ -67,6 +68,16 @@ const ib_mr_mod_t* change_of_region(const verb_request& of) {
     return of.verb->code == HCA_MN_MODIFY_MR
                ? static_cast<const ib_mr_mod_t*>(of.location->Parameters.Others.Argument2)
                : nullptr;
+}
+
+/// Finds the common buffer with the memory that a region is about to have, if it lies in one, and
+/// the offset of its first byte there.
+ci::detail::unique_descriptor buffer_of_region(const verb_request& of, ULONGLONG& offset) {
+    const ib_mr_mod_t* const change = change_of_region(of);
+    if (change == nullptr && !is(of, HCA_MN_REGISTER_MR)) return {};
+    const auto& mr = *static_cast<const HCA_MR*>(of.object->object);
+    const ib_mr_create_t region = change != nullptr ? HcaModifiedMr(&mr, change) : mr.Create;
+    return ci::common_buffer_of(region.vaddr, region.length, offset);
 }
 
 /// Calls the provider's pre function, if it has one. A CI_UDATA is the provider's alone.
@@ -150,6 +161,14 @@ NTSTATUS connection::complete_unsent(verb_request& request, NTSTATUS status) {
     return STATUS_PENDING;
 }
 
+// A region whose buffer can't be passed at the moment is one of private memory.
+void connection::send_request(const verb_request& request, ci::crossing::outgoing& made) {
+    ci::detail::descriptors passed;
+    passed[0] = buffer_of_region(request, made.head.offset);
+    const int error = ci::detail::send_when_possible(control_.get(), made.message.list(), passed);
+    if (error == ETOOMANYREFS) send_parts(made.message.list());
+}
+
 // The sender holds the request until the message, which names the IRP's buffers, was sent.
 void connection::pend(verb_request& request, ci::crossing::outgoing& made) {
     request_of(request.irp) = &request;
@@ -160,7 +179,7 @@ void connection::pend(verb_request& request, ci::crossing::outgoing& made) {
         release(request);
         return;
     }
-    send_parts(made.message.list());
+    send_request(request, made);
     bool cancels = false;
     {
         const spin_guard guard(lock_);

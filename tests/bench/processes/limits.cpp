@@ -4,9 +4,11 @@
 #include "../two_threads.hpp"
 
 #include <array>
+#include <cstring>
 #include <linux/futex.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -111,6 +113,30 @@ private:
     std::array<char, 8> word_{};
 };
 
+// Into memory that other processes could have mapped.
+class shared_copy final : public duel {
+public:
+    explicit shared_copy(std::size_t length) : length_(length) {}
+    void first(std::uint64_t operations) override {
+        for (std::uint64_t i = 0; i < operations; ++i) {
+            std::memcpy(to_, from_, length_);
+            asm volatile("" : : "r"(to_) : "memory");
+        }
+    }
+
+private:
+    static void* area(std::size_t length) {
+        void* const made =
+            mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        expect(made != MAP_FAILED, "mmap");
+        return std::memset(made, 3, length);
+    }
+
+    const std::size_t length_;
+    void* const to_ = area(length_);
+    void* const from_ = area(length_);
+};
+
 } // namespace
 
 void add_limits(duels& all, const meeting& with) {
@@ -120,6 +146,12 @@ void add_limits(duels& all, const meeting& with) {
                    std::make_shared<tcp_ping_pong>(with, MSG_DONTWAIT)});
     all.push_back({"limit/tcp_sleeping", "8 bytes over TCP one way, sleeping",
                    std::make_shared<tcp_ping_pong>(with, 0)});
+    all.push_back({"limit/memcpy_4k", "4 KiB between shared areas by memcpy",
+                   std::make_shared<shared_copy>(4096)});
+    all.push_back({"limit/memcpy_64k", "64 KiB between shared areas by memcpy",
+                   std::make_shared<shared_copy>(65536)});
+    all.push_back({"limit/memcpy_1m", "1 MiB between shared areas by memcpy",
+                   std::make_shared<shared_copy>(std::size_t{1} << 20)});
 }
 
 } // namespace irpverbs::bench

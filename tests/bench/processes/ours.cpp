@@ -3,6 +3,7 @@
 #include "transfers.hpp"
 
 #include <ci/ci.h>
+#include <ci/common_buffer.hpp>
 #include <ci/data_path.h>
 #include <ci/qp_changes.hpp>
 #include <ci/support/blocking_verb.hpp>
@@ -63,15 +64,21 @@ struct place {
     ULONG key;
 };
 
-// A queue pair with its queues and its private memory.
+enum class memory { own, shared }; // private, or a common buffer
+
+// A queue pair with its queues and its memory.
 class end {
 public:
-    explicit end(const client& owner)
-        : owner_(owner), bytes_(region, 3), sent_(queue()), received_(queue()) {
-        const ib_mr_create_t wanted{bytes_.data(), region, IB_AC_LOCAL_WRITE | IB_AC_REMOTE, 0};
+    end(const client& owner, memory of)
+        : owner_(owner), own_(of == memory::own ? region : 0, 3),
+          shared_(of == memory::own ? ci::common_buffer() : ci::common_buffer(region)),
+          sent_(queue()), received_(queue()) {
+        if (of == memory::shared) std::memset(shared_.bytes().data(), 3, region);
+        const ib_mr_create_t wanted{bytes(), region, IB_AC_LOCAL_WRITE | IB_AC_REMOTE, 0};
         mr_ = must([&](IRP* irp) {
                   return CiRegisterMr(owner_.pd, &wanted, nullptr, irp);
               }).object<IB_MR>();
+        address_ = reinterpret_cast<ULONGLONG>(wanted.vaddr);
         ib_qp_create_t create{};
         create.qp_type = IB_QPT_RELIABLE_CONN;
         create.h_sq_cq = sent_;
@@ -168,7 +175,10 @@ private:
     void modify(const ib_qp_mod_t& change) {
         must([&](IRP* irp) { return CiModifyQp(qp_, &change, nullptr, irp); });
     }
-    ULONGLONG address() const { return reinterpret_cast<ULONGLONG>(bytes_.data()); }
+    void* bytes() {
+        return own_.empty() ? static_cast<void*>(shared_.bytes().data()) : own_.data();
+    }
+    ULONGLONG address() const { return address_; }
     static ULONG take(IB_CQ* from) {
         std::array<IB_WC, 16> entries;
         ULONG taken = 0;
@@ -179,7 +189,9 @@ private:
     }
 
     const client& owner_;
-    std::vector<UCHAR> bytes_;
+    std::vector<UCHAR> own_;
+    const ci::common_buffer shared_;
+    ULONGLONG address_ = 0;
     IB_CQ* const sent_;
     IB_CQ* const received_;
     IB_MR* mr_ = nullptr;
@@ -197,17 +209,18 @@ private:
 
 // The ends of this process. The first one holds both ends of a connection, too.
 struct ends {
-    ends(const char* hca, const meeting& with) : here(hca), across(here) {
+    ends(std::shared_ptr<const client> owner, const meeting& with, memory of)
+        : here(std::move(owner)), across(*here, of) {
         across.connect(with.exchange(across.own()));
         across.yields = !with.is_first;
         if (!with.is_first) return;
-        left = std::make_unique<end>(here);
-        right = std::make_unique<end>(here);
+        left = std::make_unique<end>(*here, of);
+        right = std::make_unique<end>(*here, of);
         left->connect(right->own());
         right->connect(left->own());
     }
 
-    client here;
+    std::shared_ptr<const client> here;
     end across; // its peer is in the other process
     std::unique_ptr<end> left;
     std::unique_ptr<end> right;
@@ -346,10 +359,11 @@ public:
 } // namespace
 
 void add_ours(duels& all, const meeting& with, const char* hca) {
-    const auto own = std::make_shared<ends>(hca, with);
+    const auto here = std::make_shared<const client>(hca);
+    auto from = std::make_shared<ends>(here, with, memory::own);
     const auto add = [&]<class Duel>(std::type_identity<Duel>, const char* name, const char* text,
                                      kind of, ib_wr_type_t type = WR_SEND) {
-        all.push_back({name, text, std::make_shared<Duel>(own, with, of, type)});
+        all.push_back({name, text, std::make_shared<Duel>(from, with, of, type)});
     };
     constexpr std::type_identity<alone_stream> alone;
     constexpr std::type_identity<across_stream> across;
@@ -372,6 +386,20 @@ void add_ours(duels& all, const meeting& with, const char* hca) {
         WR_RDMA_WRITE);
     add(std::type_identity<sleeping_latency>{}, "across/sleeping_8",
         "SEND of 8 bytes one way; all three processes sleep", small);
+    from = std::make_shared<ends>(here, with, memory::shared);
+    add(alone, "alone/shared_4k", "SEND of 4 KiB between common buffers, 16 under way", {4096});
+    add(alone, "alone/shared_64k", "SEND of 64 KiB between common buffers, 16 under way", {65536});
+    add(alone, "alone/shared_1m", "SEND of 1 MiB between common buffers, 16 under way", {region});
+    add(across, "across/shared_4k", "SEND of 4 KiB between common buffers, 16 under way", {4096});
+    add(across, "across/shared_64k", "SEND of 64 KiB between common buffers, 16 under way",
+        {65536});
+    add(across, "across/shared_1m", "SEND of 1 MiB between common buffers, 16 under way", {region});
+    add(write, "across/shared_write_4k", "RDMA write of 4 KiB between common buffers", {4096},
+        WR_RDMA_WRITE);
+    add(write, "across/shared_write_64k", "RDMA write of 64 KiB between common buffers", {65536},
+        WR_RDMA_WRITE);
+    add(write, "across/shared_write_1m", "RDMA write of 1 MiB between common buffers", {region},
+        WR_RDMA_WRITE);
 }
 
 } // namespace irpverbs::bench

@@ -1,4 +1,5 @@
-// UCX between two processes: tags, and puts into the other's private memory.
+// UCX between two processes: tags, and puts into the other's private memory, or into memory that
+// UCX has allocated and both have mapped.
 #include "duels.hpp"
 #include "transfers.hpp"
 
@@ -20,6 +21,12 @@ const ucp_request_param_t* nothing() {
 }
 void expect_ok(ucs_status_t status, const char* what) { expect(status == UCS_OK, what); }
 
+// Memory of the other process.
+struct ucx_target {
+    std::uint64_t address = 0;
+    ucp_rkey_h key{};
+};
+
 // A worker with an endpoint to the other process's, and that process's memory.
 class ucx_worker {
 public:
@@ -27,7 +34,8 @@ public:
         setenv("UCX_TLS", "posix,cma", 0);
         open();
         connect(with);
-        map(with);
+        own_memory = exchange(with, map_private());
+        shared_memory = exchange(with, allocate_shared());
         meet(with);
     }
     // It lasts as long as the process.
@@ -38,9 +46,9 @@ public:
     void* receive(std::size_t length) {
         return started(ucp_tag_recv_nbx(worker_, target.data(), length, 1, ~0ull, nothing()));
     }
-    void* put(std::size_t length) {
+    void* put(const ucx_target& to, std::size_t length) {
         return started(
-            ucp_put_nbx(endpoint_, source.data(), length, peers_memory_, key_, nothing()));
+            ucp_put_nbx(endpoint_, source.data(), length, to.address, to.key, nothing()));
     }
     void flush() { wait(started(ucp_ep_flush_nbx(endpoint_, nothing()))); }
     void progress() { ucp_worker_progress(worker_); }
@@ -58,6 +66,8 @@ public:
 
     std::vector<char> source;
     std::vector<char> target;
+    ucx_target own_memory; // private
+    ucx_target shared_memory;
 
 private:
     static void* started(void* request) {
@@ -89,21 +99,40 @@ private:
         wanted.address = reinterpret_cast<const ucp_address_t*>(peer.data());
         expect_ok(ucp_ep_create(worker_, &wanted, &endpoint_), "ucp_ep_create");
     }
-    void map(const meeting& with) {
+    ucp_mem_h map(const ucp_mem_map_params_t& wanted) {
+        ucp_mem_h memory{};
+        expect_ok(ucp_mem_map(context_, &wanted, &memory), "ucp_mem_map");
+        return memory;
+    }
+    ucp_mem_h map_private() {
         ucp_mem_map_params_t wanted{};
         wanted.field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH;
         wanted.address = target.data();
         wanted.length = target.size();
-        ucp_mem_h memory{};
-        expect_ok(ucp_mem_map(context_, &wanted, &memory), "ucp_mem_map");
-        peers_memory_ = with.exchange(reinterpret_cast<std::uint64_t>(target.data()));
+        return map(wanted);
+    }
+    ucp_mem_h allocate_shared() {
+        ucp_mem_map_params_t wanted{};
+        wanted.field_mask = UCP_MEM_MAP_PARAM_FIELD_FLAGS | UCP_MEM_MAP_PARAM_FIELD_LENGTH;
+        wanted.flags = UCP_MEM_MAP_ALLOCATE;
+        wanted.length = region;
+        return map(wanted);
+    }
+    // Both processes have such memory.
+    ucx_target exchange(const meeting& with, ucp_mem_h memory) {
+        ucp_mem_attr_t known{};
+        known.field_mask = UCP_MEM_ATTR_FIELD_ADDRESS;
+        expect_ok(ucp_mem_query(memory, &known), "ucp_mem_query");
+        ucx_target made;
+        made.address = with.exchange(reinterpret_cast<std::uint64_t>(known.address));
         void* packed = nullptr;
         std::size_t length = 0;
         expect_ok(ucp_rkey_pack(context_, memory, &packed, &length), "ucp_rkey_pack");
         with.send(packed, length);
         ucp_rkey_buffer_release(packed);
         const std::vector<std::byte> peer = with.receive();
-        expect_ok(ucp_ep_rkey_unpack(endpoint_, peer.data(), &key_), "ucp_ep_rkey_unpack");
+        expect_ok(ucp_ep_rkey_unpack(endpoint_, peer.data(), &made.key), "ucp_ep_rkey_unpack");
+        return made;
     }
     // The first messages connect the workers.
     void meet(const meeting& with) {
@@ -117,8 +146,6 @@ private:
     ucp_context_h context_{};
     ucp_worker_h worker_{};
     ucp_ep_h endpoint_{};
-    ucp_rkey_h key_{};
-    std::uint64_t peers_memory_ = 0;
 };
 
 // Requests in the order in which they were made.
@@ -227,14 +254,14 @@ public:
 template <std::size_t Length>
 class ucx_put final : public duel {
 public:
-    ucx_put(std::shared_ptr<ucx_worker> worker, const meeting& with)
-        : with_(with), worker_(std::move(worker)) {}
+    ucx_put(std::shared_ptr<ucx_worker> worker, const meeting& with, const ucx_target& to)
+        : with_(with), worker_(std::move(worker)), to_(to) {}
     void first(std::uint64_t operations) override {
         requests<16> all;
         for (std::uint64_t i = 0; i < operations; ++i) {
             for (poll_limit limit; all.is_full() && !all.remove(); limit.count())
                 worker_->progress();
-            all.add(worker_->put(Length));
+            all.add(worker_->put(to_, Length));
         }
         worker_->flush();
         while (all.remove()) {
@@ -251,6 +278,7 @@ public:
 private:
     const meeting& with_;
     const std::shared_ptr<ucx_worker> worker_;
+    const ucx_target to_;
 };
 
 } // namespace
@@ -268,9 +296,15 @@ void add_ucx(duels& all, const meeting& with) {
     all.push_back({"ucx/stream_1m", "UCX tag: 1 MiB, 16 under way",
                    std::make_shared<ucx_stream<region>>(worker, with)});
     all.push_back({"ucx/put_64k", "UCX put: 64 KiB into private memory",
-                   std::make_shared<ucx_put<65536>>(worker, with)});
+                   std::make_shared<ucx_put<65536>>(worker, with, worker->own_memory)});
     all.push_back({"ucx/put_1m", "UCX put: 1 MiB into private memory",
-                   std::make_shared<ucx_put<region>>(worker, with)});
+                   std::make_shared<ucx_put<region>>(worker, with, worker->own_memory)});
+    all.push_back({"ucx/put_shared_4k", "UCX put: 4 KiB into its own memory",
+                   std::make_shared<ucx_put<4096>>(worker, with, worker->shared_memory)});
+    all.push_back({"ucx/put_shared_64k", "UCX put: 64 KiB into its own memory",
+                   std::make_shared<ucx_put<65536>>(worker, with, worker->shared_memory)});
+    all.push_back({"ucx/put_shared_1m", "UCX put: 1 MiB into its own memory",
+                   std::make_shared<ucx_put<region>>(worker, with, worker->shared_memory)});
 }
 
 } // namespace irpverbs::bench

@@ -2,6 +2,7 @@
 // a queue pair of the test that runs them.
 #pragma once
 
+#include <ci/common_buffer.hpp>
 #include <ci/data_path.h>
 #include <ci/qp_changes.hpp>
 #include <ci/support/blocking_verb.hpp>
@@ -72,16 +73,15 @@ inline ULONG lid_of(IB_CA* ca) {
     return attr->Lid;
 }
 
-/// A queue pair with its queue and region, and the place of its peer.
+/// A queue pair with its queue and regions, and the place of its peer. Long transfers, and those of
+/// the peer, are of a common buffer; other ones of private memory.
 struct client_end {
     static constexpr ULONG length = 8192;
     static constexpr ULONG depth = 8;
 
     explicit client_end(const end_point& its_peer) : peer(its_peer) {
-        const ib_mr_create_t region{memory.data(), memory.size(), IB_AC_LOCAL_WRITE | IB_AC_REMOTE,
-                                    0};
-        mr =
-            must([&](IRP* irp) { return CiRegisterMr(pd, &region, nullptr, irp); }).object<IB_MR>();
+        mr = register_bytes(memory.data(), memory.size());
+        shared_mr = register_bytes(shared.bytes().data(), shared.bytes().size());
         ib_qp_create_t create{};
         create.h_sq_cq = create.h_rq_cq = cq;
         create.qp_type = IB_QPT_RELIABLE_CONN;
@@ -90,6 +90,11 @@ struct client_end {
         qp = must([&](IRP* irp) { return CiCreateQp(pd, &create, nullptr, irp); }).object<IB_QP>();
     }
 
+    IB_MR* register_bytes(void* first, std::size_t size) const {
+        const ib_mr_create_t region{first, size, IB_AC_LOCAL_WRITE | IB_AC_REMOTE, 0};
+        return must([&](IRP* irp) { return CiRegisterMr(pd, &region, nullptr, irp); })
+            .object<IB_MR>();
+    }
     void change(const ib_qp_mod_t& to) const {
         must([&](IRP* irp) { return CiModifyQp(qp, &to, nullptr, irp); });
     }
@@ -106,8 +111,8 @@ struct client_end {
     }
     /// Prints the end, and waits for a byte: the peer is connected.
     void meet() const {
-        std::printf("%u %u %llu %u\n", lid_of(ca), qp->Num, static_cast<unsigned long long>(own()),
-                    mr->RKey);
+        std::printf("%u %u %llu %u\n", lid_of(ca), qp->Num,
+                    static_cast<unsigned long long>(own_shared()), shared_mr->RKey);
         std::fflush(stdout);
         char begin = 0;
         if (read(STDIN_FILENO, &begin, 1) != 1) std::exit(7);
@@ -117,7 +122,7 @@ struct client_end {
     template <std::size_t Size>
     void post(const std::array<ib_wr_type_t, Size>& kinds) const {
         std::array<ib_send_wr_t, Size> list{};
-        ib_local_ds_t whole{own(), length, mr->LKey};
+        ib_local_ds_t whole{own_shared(), length, shared_mr->LKey};
         ib_local_ds_t word{own(), 8, mr->LKey};
         for (std::size_t i = 0; i < Size; ++i) {
             const bool is_long = kinds[i] == WR_RDMA_WRITE || kinds[i] == WR_RDMA_READ;
@@ -148,17 +153,20 @@ struct client_end {
     void destroy() const {
         must([&](IRP* irp) { return CiDestroyQp(qp, nullptr, irp); });
         must([&](IRP* irp) { return CiDeregisterMr(mr, nullptr, irp); });
+        must([&](IRP* irp) { return CiDeregisterMr(shared_mr, nullptr, irp); });
         must([&](IRP* irp) { return CiDeallocatePd(pd, nullptr, irp); });
         must([&](IRP* irp) { return CiDestroyCq(cq, nullptr, irp); });
         must([&](IRP* irp) { return CiCloseCa(ca, nullptr, irp); });
     }
 
-    ULONGLONG own() const {
-        return static_cast<ULONGLONG>(reinterpret_cast<std::uintptr_t>(memory.data()));
+    static ULONGLONG own() { return address_of(memory.data()); }
+    ULONGLONG own_shared() const { return address_of(shared.bytes().data()); }
+    static ULONGLONG address_of(const void* place) {
+        return static_cast<ULONGLONG>(reinterpret_cast<std::uintptr_t>(place));
     }
 
-    /// The second half is for what the peer does.
-    alignas(8) static inline std::array<UCHAR, 2 * length> memory;
+    alignas(8) static inline std::array<UCHAR, length> memory;
+    const ci::common_buffer shared{2 * length}; // the second half is for what the peer does
     const end_point peer;
     IB_CA* const ca = open_first();
     IB_CQ* const cq = must([this](IRP* irp) {
@@ -168,6 +176,7 @@ struct client_end {
                           return CiAllocatePd(ca, IB_PDT_NORMAL, nullptr, irp);
                       }).object<IB_PD>();
     IB_MR* mr = nullptr;
+    IB_MR* shared_mr = nullptr;
     IB_QP* qp = nullptr;
 };
 

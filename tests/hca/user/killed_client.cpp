@@ -47,6 +47,9 @@ void play(const char* uri, script steps) {
         steps.make<IB_SRQ>([&](IRP* irp) { return CiCreateSrq(pd, &shared, nullptr, irp); });
     const ib_mr_create_t region{memory.data(), memory.size(), IB_AC_LOCAL_WRITE, 0};
     steps.make<IB_MR>([&](IRP* irp) { return CiRegisterMr(pd, &region, nullptr, irp); });
+    const ci::common_buffer buffer(4096);
+    const ib_mr_create_t shared_region{buffer.bytes().data(), 4096, IB_AC_LOCAL_WRITE, 0};
+    steps.make<IB_MR>([&](IRP* irp) { return CiRegisterMr(pd, &shared_region, nullptr, irp); });
     ib_qp_create_t create{};
     create.h_sq_cq = create.h_rq_cq = cq;
     create.h_srq = srq;

@@ -154,9 +154,9 @@ public:
     long count_points() { return run(0); }
     void kill_at(long point) {
         SCOPED_TRACE("killed at point " + std::to_string(point));
-        const int before = own_descriptors() + own_rings();
+        const int before = own_descriptors() + own_mappings("irpverbs-");
         run(point);
-        EXPECT_EQ(own_descriptors() + own_rings(), before);
+        EXPECT_EQ(own_descriptors() + own_mappings("irpverbs-"), before);
     }
     long transferred() const { return transferred_; }
     long interrupted() const { return interrupted_; }

@@ -44,6 +44,7 @@ public:
         if (got.with[0]) received_.push_back(std::move(got.with));
         return true;
     }
+    void end() { socket_ = {}; }
     bool is_closed() {
         wire::header any{};
         return !receive(any);
@@ -94,7 +95,7 @@ private:
 };
 
 inline wire::request request_of(UCHAR verb, std::uint64_t object, std::uint64_t number = 0) {
-    return {{wire::kind::request, verb, {}, 5}, object, number, 0, 0, 0, 0};
+    return {{wire::kind::request, verb, {}, 5}, object, number, 0, 0, 0, 0, 0};
 }
 
 inline ib_guid_t first_hca(test_daemon& serving) {

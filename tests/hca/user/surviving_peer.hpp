@@ -70,12 +70,12 @@ inline int own_descriptors() {
     return count;
 }
 
-/// Mappings of this process that are rings, of the daemon and of the clients in it.
-inline int own_rings() {
+/// Mappings of this process, of the daemon and of the clients in it, whose names contain that.
+inline int own_mappings(const char* name) {
     std::ifstream maps("/proc/self/maps");
     int count = 0;
     for (std::string line; std::getline(maps, line);)
-        count += line.find("irpverbs-ring") != std::string::npos ? 1 : 0;
+        count += line.find(name) != std::string::npos ? 1 : 0;
     return count;
 }
 
@@ -90,13 +90,14 @@ inline std::size_t resident() {
 
 /// All that the daemon has for its clients.
 struct daemon_share {
-    static constexpr std::array<const char*, 7> names{
-        "connections", "objects", "requests", "waits", "bytes of rings", "mappings", "descriptors"};
+    static constexpr std::array<const char*, 8> names{
+        "connections",           "objects",  "requests",   "waits", "bytes of rings",
+        "MiB of common buffers", "mappings", "descriptors"};
 
     static daemon_share of(test_daemon& serving) {
         const UAL_COUNTERS now = serving.counters();
-        return {{now.Connections, now.Objects, now.Requests, now.Waits, now.RingMemory, own_rings(),
-                 own_descriptors()}};
+        return {{now.Connections, now.Objects, now.Requests, now.Waits, now.RingMemory,
+                 now.CommonMemory, own_mappings("irpverbs-"), own_descriptors()}};
     }
     bool operator==(const daemon_share&) const = default;
     daemon_share operator-(const daemon_share& other) const { return plus(other, -1); }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <ci/driver.h>
+#include <irp/mdl.h>
 #include <irp/wdm.h>
 
 namespace irpverbs::ci {
@@ -12,6 +13,13 @@ class address_space;
 /// caller has captured all buffers that the parameters name. IRQL: any.
 inline bool is_of_another_process(const IRP* irp) {
     return irp->RequestorMode == UserMode && (irp->Flags & IRP_BUFFERED_IO) != 0;
+}
+
+/// The memory of the region that such a verb registers or changes, where this process has it
+/// mapped: the MDL holds as many bytes as there are from the first one on, and stays mapped as long
+/// as the region has that memory. Null: only its owner has it mapped. IRQL: any.
+inline const MDL* mapped_region(const IRP* irp) {
+    return is_of_another_process(irp) ? irp->MdlAddress : nullptr;
 }
 
 /// Sets the memory that the addresses in the regions of a client mean, before the client has any.

@@ -49,8 +49,9 @@ using descriptors = std::array<unique_descriptor, max_descriptors>;
 /// EAGAIN: the socket has no room.
 int send_message(int socket, std::span<iovec> parts, const descriptors& passed = {});
 
-/// Waits until the socket has room, then sends. Returns an errno.
-int send_when_possible(int socket, std::span<iovec> parts);
+/// Waits until the socket has room, then sends. Returns an errno. ETOOMANYREFS: more descriptors
+/// are under way than the system permits.
+int send_when_possible(int socket, std::span<iovec> parts, const descriptors& passed = {});
 
 struct received_message {
     int error = 0;        // an errno. EMSGSIZE: the message was longer than the buffer

@@ -1,4 +1,4 @@
-// Memory that two processes share: the rings between a daemon and its clients.
+// Memory that two processes share: the rings between a daemon and its clients, and common buffers.
 #ifndef IRPVERBS_CI_SUPPORT_SHARED_MEMORY_HPP
 #define IRPVERBS_CI_SUPPORT_SHARED_MEMORY_HPP
 
@@ -25,13 +25,18 @@ public:
     }
     ~shared_memory();
 
-    /// Makes zeroed memory of `size` bytes, which this process may write. `made` is its descriptor,
-    /// for another process: the size can't change, and with others::may_read the kernel refuses
-    /// every further mapping that could be written. An empty mapping: there is no memory or
-    /// descriptor left, or the kernel has no such seal (Linux 5.1).
-    static shared_memory make(std::size_t size, others rights, unique_descriptor& made);
-    /// Maps the whole of a received descriptor. An empty mapping: it is no memory whose size is
-    /// sealed, or can't be mapped so.
+    /// Makes zeroed memory of `size` bytes, which this process may write, and which has this name
+    /// in /proc/self/maps. `made` is its descriptor, for another process: the size can't change,
+    /// and with others::may_read the kernel refuses every further mapping that could be written. An
+    /// empty mapping: there is no memory or descriptor left, or the kernel has no such seal
+    /// (Linux 5.1).
+    static shared_memory make(std::size_t size, others rights, unique_descriptor& made,
+                              const char* name = "irpverbs-ring");
+    /// Whether no access to the memory of a received descriptor can end this process. A descriptor
+    /// of another kind is not accessed.
+    static bool is_always_accessible(const unique_descriptor& received);
+    /// Maps the whole of a received descriptor. An empty mapping: it may become
+    /// inaccessible, or can't be mapped so.
     static shared_memory map(const unique_descriptor& received, others own_rights);
 
     explicit operator bool() const { return !bytes_.empty(); }

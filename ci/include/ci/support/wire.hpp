@@ -13,7 +13,7 @@ namespace irpverbs::ci::wire {
 
 inline constexpr std::uint32_t magic = 0x56505249; // "IRPV"
 /// Grows with each change of a message or of a structure that crosses.
-inline constexpr std::uint16_t version = 6;
+inline constexpr std::uint16_t version = 7;
 
 /// Bytes of a message. A socket of the default size holds one of them.
 inline constexpr std::size_t max_message = 160 * 1024;
@@ -89,7 +89,8 @@ struct hca {
 };
 
 /// A verb: its number, then the words of its stack location. Behind it lie, each padded to 8 bytes,
-/// the value that the verb reads, and the input of its CI_UDATA.
+/// the value that the verb reads, and the input of its CI_UDATA. With CiRegisterMr and CiModifyMr
+/// goes the descriptor of the common buffer in which the region lies, if it lies in one.
 struct request {
     header head;
     std::uint64_t object; // its handle; of a verb that creates the parent's, or the HCA's GUID
@@ -98,6 +99,7 @@ struct request {
     std::uint32_t value_size;
     std::uint32_t user_in;
     std::uint32_t user_out; // room for the output of the CI_UDATA
+    std::uint64_t offset;   // of the region's first byte in the common buffer
 };
 
 /// The completion of a verb. Behind it lie, each padded to 8 bytes, the changed members of the

@@ -25,6 +25,8 @@ typedef struct _UAL_OPTIONS {
     const ULONG* AllowedUids; /* users besides the owner of this process, who may connect */
     ULONG AllowedUidCount;
     LONG Socket; /* a descriptor that listens already, as systemd passes it; 0: there is none */
+    ULONG MaxCommonMemory; /* of one user, MiB: common buffers of its processes that this one maps;
+                              4096. Regions beyond it are read and written as private memory */
 } UAL_OPTIONS;
 
 /* Initialises options with the defaults. IRQL: any. */
@@ -33,13 +35,14 @@ static inline void UAL_OPTIONS_INIT(UAL_OPTIONS* Options) {
     Options->Size = sizeof(*Options);
 }
 
-/* Numbers since UalListen; the first five are present ones. */
+/* Numbers since UalListen; the first six are present ones. */
 typedef struct _UAL_COUNTERS {
     ULONG Connections; /* processes with an open HCA, once for each */
     ULONG Objects;
-    ULONG Requests;   /* in progress */
-    ULONG Waits;      /* pended requests for events */
-    ULONG RingMemory; /* bytes that rings count in MaxRingMemory */
+    ULONG Requests;     /* in progress */
+    ULONG Waits;        /* pended requests for events */
+    ULONG RingMemory;   /* bytes that rings count in MaxRingMemory */
+    ULONG CommonMemory; /* MiB that common buffers count in MaxCommonMemory */
     ULONGLONG Accepted;
     ULONGLONG Refused;    /* connections: another version, another user, or a limit */
     ULONGLONG Violations; /* connections that were closed for a message that no client sends */

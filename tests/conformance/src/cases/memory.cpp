@@ -1,6 +1,8 @@
 // Protection domains and memory regions.
 #include "transfers.hpp"
 
+#include <ci/common_buffer.hpp>
+
 #include <algorithm>
 #include <cstdint>
 #include <set>
@@ -196,6 +198,27 @@ void user_region_parameters_are_copied(world& here) {
     EXPECT_STATUS(status_of(for_user(register_mr(domain, unmapped))), STATUS_ACCESS_VIOLATION);
 }
 
+void common_buffers_are_memory_like_any_other(world& here) {
+    transfer_scene scene(here);
+    const ci::common_buffer from(transfer_end::size);
+    const ci::common_buffer to(transfer_end::size);
+    for (const ci::common_buffer* each : {&from, &to})
+        EXPECT_TRUE(
+            std::ranges::all_of(each->bytes(), [](std::byte b) { return b == std::byte{}; }));
+    std::ranges::fill(from.bytes(), std::byte{7});
+    const mr source(scene.domain, {from.bytes().data(), from.bytes().size(), 0, 0});
+    const mr target(scene.domain, {to.bytes().data(), to.bytes().size(),
+                                   IB_AC_LOCAL_WRITE | IB_AC_RDMA_WRITE, 0});
+    ib_local_ds_t segment{reinterpret_cast<std::uintptr_t>(from.bytes().data()), transfer_end::size,
+                          source->LKey};
+    ib_send_wr_t write = scene.one.remote(WR_RDMA_WRITE, 1, scene.other);
+    write.ds_array = &segment;
+    write.remote_ops = {reinterpret_cast<std::uintptr_t>(to.bytes().data()), 0, 0, target->RKey};
+    scene.one.post(write);
+    scene.one.expect(1);
+    EXPECT_TRUE(std::ranges::equal(from.bytes(), to.bytes()));
+}
+
 constexpr const char* wrong_region =
     "STATUS_INVALID_PARAMETER: also a NULL vaddr, more bytes than the HCA supports "
     "(IB_CA_ATTR.MaxMrSize), a range beyond the last address, or an iova with IB_AC_ZERO_BASED;";
@@ -220,6 +243,8 @@ constexpr test_case cases[] = {
      iova_is_the_address_in_work_requests},
     {"RegisterMr.NoBytes_LetsThePeerReachNone", "0: no work request reaches a byte by the region",
      nothing, kind::steps, region_without_bytes_lets_the_peer_reach_none},
+    {"RegisterMr.CommonBuffer_IsMemoryLikeAnyOther", "It is memory like any other, for all HCAs.",
+     nothing, kind::steps, common_buffers_are_memory_like_any_other},
     {"RegisterMr.Keys_Differ", "Its keys are invalid from the completion on", nothing, kind::steps,
      keys_of_regions_differ},
     {"RegisterMr.RacesWithCancel_AllComplete",
