@@ -44,7 +44,7 @@ wire::header head_of(message of) {
 TEST(Packet, Messages_AreTakenOneByOneInTheirOrder) {
     std::deque<sample> all;
     crossing::packet packet;
-    for (const std::size_t size : {0, 8, 13, 400})
+    for (const std::size_t size : {0u, 8u, 13u, 400u})
         ASSERT_TRUE(packet.add(all.emplace_back(all.size() + 1, size).whole));
     const std::vector<std::byte> bytes = received(packet);
     message rest = bytes;
