@@ -5,7 +5,9 @@
 #include <array>
 #include <atomic>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/socket.h>
+#include <thread>
 #include <unistd.h>
 
 namespace {
@@ -123,6 +125,144 @@ TEST_F(DescriptorWatch, Reset_WaitsForRunningCallback) {
     KeWaitForSingleObject(&call.entered, Executive, KernelMode, FALSE, nullptr);
     watch.reset();
     EXPECT_TRUE(call.left);
+}
+
+/// A watch that notes the threads of its calls.
+struct noted_calls {
+    explicit noted_calls(dispatch::machine& on, int descriptor)
+        : from(descriptor), watch(dispatch::watch_readable(on, descriptor, called, this)) {}
+    static bool called(void* context) {
+        auto& self = *static_cast<noted_calls*>(context);
+        char byte = 0;
+        EXPECT_EQ(read(self.from, &byte, 1), 1);
+        self.caller = KeGetCurrentThread();
+        KeSetEvent(&self.happened, IO_NO_INCREMENT, FALSE);
+        return true;
+    }
+    void wait() { KeWaitForSingleObject(&happened, Executive, KernelMode, FALSE, nullptr); }
+
+    int from;
+    KEVENT happened = [] {
+        KEVENT made;
+        KeInitializeEvent(&made, SynchronizationEvent, FALSE);
+        return made;
+    }();
+    std::atomic<PKTHREAD> caller{nullptr};
+    std::unique_ptr<dispatch::descriptor_watch> watch;
+};
+
+bool is_readable(int descriptor) {
+    pollfd one{descriptor, POLLIN, 0};
+    return poll(&one, 1, -1) == 1;
+}
+
+/// The context's call may not have returned yet.
+void serve_after_the_last_call(dispatch::machine& machine) {
+    while (dispatch::begin_serving(machine) < 0)
+        std::this_thread::yield();
+}
+
+TEST_F(DescriptorWatch, ThreadThatServes_MakesTheCalls) {
+    EXPECT_EQ(dispatch::begin_serving(machine), -1) << "there is no watch";
+    noted_calls calls(machine, ends[0]);
+    for (int i = 0; i < 3; ++i) {
+        const int due = dispatch::begin_serving(machine);
+        ASSERT_GE(due, 0);
+        EXPECT_EQ(dispatch::begin_serving(machine), due) << "it serves already";
+        send('a');
+        ASSERT_TRUE(is_readable(due));
+        EXPECT_EQ(calls.caller.load(), nullptr) << "another thread was called";
+        EXPECT_TRUE(dispatch::serve_watches(machine));
+        EXPECT_EQ(calls.caller.exchange(nullptr), KeGetCurrentThread());
+        EXPECT_FALSE(dispatch::serve_watches(machine));
+        dispatch::end_serving(machine);
+    }
+}
+
+TEST_F(DescriptorWatch, EndOfServing_LeavesTheCallsToTheContext) {
+    noted_calls calls(machine, ends[0]);
+    ASSERT_GE(dispatch::begin_serving(machine), 0);
+    send('a'); // before the end, and unread
+    dispatch::end_serving(machine);
+    dispatch::end_serving(machine); // without effect
+    for (int i = 0; i < 2; ++i) {
+        calls.wait();
+        EXPECT_NE(calls.caller.load(), KeGetCurrentThread());
+        if (i == 0) send('b');
+    }
+}
+
+TEST_F(DescriptorWatch, ThreadThatLeavesTheWatches_WaitsForACallOfTheContext) {
+    noted_calls calls(machine, ends[0]);
+    for (int i = 0; i < 100; ++i) {
+        serve_after_the_last_call(machine);
+        send('a');
+        if (i % 2 == 0) dispatch::end_serving(machine);
+        dispatch::leave_watches(machine);
+        calls.wait();
+        EXPECT_NE(calls.caller.load(), KeGetCurrentThread());
+        EXPECT_FALSE(dispatch::serve_watches(machine));
+    }
+}
+
+// A thread may leave its wait by a jump, and may have ended since.
+TEST_F(DescriptorWatch, ServerThatLeavesACallUndone_ServesNoLonger) {
+    noted_calls calls(machine, ends[0]);
+    std::thread([&] {
+        const dispatch::machine::scope attached(machine);
+        ASSERT_GE(dispatch::begin_serving(machine), 0);
+    }).join();
+    dispatch::leave_watches(machine); // without effect: another thread serves
+    for (int i = 0; i < 2; ++i) {
+        send('a');
+        calls.wait();
+        EXPECT_NE(calls.caller.load(), KeGetCurrentThread());
+    }
+    serve_after_the_last_call(machine);
+    send('a');
+    EXPECT_TRUE(dispatch::serve_watches(machine));
+    dispatch::end_serving(machine);
+}
+
+TEST_F(DescriptorWatch, SecondThread_DoesNotServe) {
+    noted_calls calls(machine, ends[0]);
+    ASSERT_GE(dispatch::begin_serving(machine), 0);
+    std::thread([&] {
+        const dispatch::machine::scope attached(machine);
+        EXPECT_EQ(dispatch::begin_serving(machine), -1);
+        send('a');
+        EXPECT_FALSE(dispatch::serve_watches(machine));
+        dispatch::end_serving(machine);
+    }).join();
+    EXPECT_EQ(calls.caller.load(), nullptr);
+    EXPECT_TRUE(dispatch::serve_watches(machine));
+    EXPECT_EQ(calls.caller.load(), KeGetCurrentThread());
+    dispatch::end_serving(machine);
+}
+
+TEST_F(DescriptorWatch, ResetOfAnotherWatchInsideCallback_Completes) {
+    std::array<int, 2> others{};
+    ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, others.data()), 0);
+    noted_calls other(machine, others[0]);
+    struct {
+        noted_calls* other;
+        KEVENT done;
+    } scene{&other, {}};
+    KeInitializeEvent(&scene.done, NotificationEvent, FALSE);
+    watch = dispatch::watch_readable(
+        machine, ends[0],
+        [](void* context) {
+            auto& now = *static_cast<decltype(scene)*>(context);
+            now.other->watch.reset();
+            KeSetEvent(&now.done, IO_NO_INCREMENT, FALSE);
+            return false;
+        },
+        &scene);
+    send('a');
+    KeWaitForSingleObject(&scene.done, Executive, KernelMode, FALSE, nullptr);
+    EXPECT_EQ(other.watch, nullptr);
+    for (const int each : others)
+        close(each);
 }
 
 TEST_F(DescriptorWatch, InvalidDescriptorOrSimMachine_ReturnsNull) {

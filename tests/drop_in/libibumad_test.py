@@ -7,7 +7,7 @@ import subprocess
 import sys
 import unittest
 
-from drop_in import LIBRARIES, run
+from drop_in import LIBRARIES, Daemon, run
 
 # Programs that this interpreter runs with either library. Each prints JSON.
 TEXTS = """
@@ -195,6 +195,31 @@ class Manners(unittest.TestCase):
 
     def test_open_issm_file_makes_the_port_a_manager(self):
         self.check("manages")
+
+    def test_exit_in_any_thread_ends_the_program(self):
+        self.check("exits")
+
+
+@unittest.skipUnless("IRPVERBS_DAEMON" in os.environ, "a build without the daemon")
+class MannersOnADaemon(unittest.TestCase):
+    """A thread that waits receives from the daemon itself."""
+
+    def check(self, case):
+        daemon = Daemon(self)
+        ended = run(os.environ["IRPVERBS_MANNERS"], case, hca=daemon.host("host1"))
+        self.assertEqual((ended.returncode, ended.stdout), (0, ""))
+
+    def test_threads_receive_for_each_other(self):
+        self.check("waits")
+
+    def test_thread_that_jumps_out_of_its_wait_stops_no_other(self):
+        self.check("jumped")
+
+    def test_cancelled_threads_leave_nothing(self):
+        self.check("cancelled")
+
+    def test_child_of_a_fork_gets_errors_and_the_parent_goes_on(self):
+        self.check("forked")
 
     def test_exit_in_any_thread_ends_the_program(self):
         self.check("exits")

@@ -7,7 +7,9 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -82,6 +84,49 @@ static int idle(void) {
     return 0;
 }
 
+/* Asks the port's own node for its NodeInfo, which the HCA answers. */
+static int ask_own_node(int port, int agent) {
+    char message[64 + datagram] = {0};
+    memcpy(umad_get_mad(message), (uint8_t[]){1, 0x81, 1, 1}, 4);
+    memcpy((uint8_t*)umad_get_mad(message) + 12, (uint8_t[]){0, 0, 0, 1, 0, 0x11}, 6);
+    memset((uint8_t*)umad_get_mad(message) + 32, 0xff, 4); /* no LID routes it */
+    umad_set_addr(message, 0xffff, 0, 0, 0);
+    CHECK(umad_send(port, agent, message, datagram, 60000, 0) == 0);
+    return 0;
+}
+
+static int open_for_smps(int* port, int* agent) {
+    *port = umad_open_port(NULL, 0);
+    CHECK(*port >= 0);
+    *agent = umad_register(*port, 0x81, 1, 0, NULL);
+    CHECK(*agent >= 0);
+    return 0;
+}
+
+/* So many exchanges; the odd ones wait by poll(2), or all. */
+static int exchange(int port, int agent, int count, int all_by_poll) {
+    for (int i = 0; i < count; ++i) {
+        char message[64 + datagram];
+        int length = datagram;
+        const int by_poll = all_by_poll || i % 2 != 0;
+        struct pollfd readable = {umad_get_fd(port), POLLIN, 0};
+        CHECK(ask_own_node(port, agent) == 0);
+        CHECK(!by_poll || poll(&readable, 1, -1) == 1);
+        CHECK(umad_recv(port, message, &length, by_poll ? 0 : -1) == agent);
+        CHECK(umad_status(message) == 0);
+        CHECK(((uint8_t*)umad_get_mad(message))[3] == 0x81);
+    }
+    return 0;
+}
+
+static void* exchange_on_own_port(void* failed) {
+    int port = -1;
+    int agent = -1;
+    *(int*)failed = open_for_smps(&port, &agent) != 0 || exchange(port, agent, 200, 0) != 0 ||
+                    umad_close_port(port) != 0;
+    return NULL;
+}
+
 static void* receive_for_ever(void* port) {
     char message[64 + datagram];
     for (int length = datagram; umad_recv(*(int*)port, message, &length, -1) < 0;)
@@ -107,6 +152,74 @@ static int cancelled(void) {
     CHECK(umad_close_port(port) == 0);
     CHECK(descriptors() == before);
     return works();
+}
+
+/* A thread that waits receives for others, until it ends. */
+static int waits(void) {
+    int other = -1;
+    int port = -1;
+    int agent = -1;
+    pthread_t receiver;
+    pthread_t several[4];
+    int failed[4];
+    CHECK(open_for_smps(&other, &agent) == 0);
+    CHECK(pthread_create(&receiver, NULL, receive_for_ever, &other) == 0);
+    CHECK(open_for_smps(&port, &agent) == 0);
+    CHECK(exchange(port, agent, 100, 1) == 0);
+    CHECK(exchange(port, agent, 100, 0) == 0);
+    CHECK(pthread_cancel(receiver) == 0);
+    CHECK(exchange(port, agent, 100, 1) == 0);
+    CHECK(pthread_join(receiver, NULL) == 0);
+    CHECK(exchange(port, agent, 100, 0) == 0);
+    for (int i = 0; i < 4; ++i)
+        CHECK(pthread_create(&several[i], NULL, exchange_on_own_port, &failed[i]) == 0);
+    for (int i = 0; i < 4; ++i)
+        CHECK(pthread_join(several[i], NULL) == 0 && failed[i] == 0);
+    CHECK(umad_close_port(other) == 0 && umad_close_port(port) == 0);
+    return 0;
+}
+
+static sigjmp_buf before_the_wait;
+static void jump(int signal) {
+    (void)signal;
+    siglongjmp(before_the_wait, 1);
+}
+
+static volatile pid_t jumper;
+static void* jump_out_of_a_wait(void* port) {
+    if (sigsetjmp(before_the_wait, 1) != 0) return NULL;
+    jumper = gettid();
+    return receive_for_ever(port);
+}
+
+static int sleeps(pid_t thread) {
+    char name[64];
+    char state = 0;
+    snprintf(name, sizeof name, "/proc/self/task/%d/stat", thread);
+    FILE* const stat = fopen(name, "r");
+    CHECK(stat != NULL);
+    CHECK(fscanf(stat, "%*d (%*[^)]) %c", &state) == 1);
+    fclose(stat);
+    return state == 'S';
+}
+
+/* A thread leaves its wait by a jump, and ends. */
+static int jumped(void) {
+    int other = -1;
+    int port = -1;
+    int agent = -1;
+    pthread_t receiver;
+    signal(SIGUSR1, jump);
+    CHECK(open_for_smps(&port, &agent) == 0);
+    CHECK(open_for_smps(&other, &agent) == 0);
+    CHECK(pthread_create(&receiver, NULL, jump_out_of_a_wait, &other) == 0);
+    while (jumper == 0 || !sleeps(jumper))
+        sched_yield();
+    CHECK(pthread_kill(receiver, SIGUSR1) == 0);
+    CHECK(pthread_join(receiver, NULL) == 0);
+    CHECK(exchange(port, agent, 100, 1) == 0);
+    CHECK(umad_close_port(other) == 0 && umad_close_port(port) == 0);
+    return 0;
 }
 
 static int forked(void) {
@@ -216,7 +329,8 @@ int main(int argc, char** argv) {
     } cases[] = {{"idle", idle},           {"cancelled", cancelled},
                  {"forked", forked},       {"daemonised", daemonised},
                  {"signalled", signalled}, {"unloaded", unloaded},
-                 {"manages", manages},     {"exits", exits_in_a_thread}};
+                 {"manages", manages},     {"exits", exits_in_a_thread},
+                 {"waits", waits},         {"jumped", jumped}};
     for (size_t i = 0; argc == 2 && i < sizeof cases / sizeof cases[0]; ++i)
         if (strcmp(argv[1], cases[i].name) == 0) return cases[i].run();
     return 2;

@@ -12,6 +12,7 @@ CLIENT = "hca/user/src/connection.cpp"
 COMMON = "ci/src/user/common_buffer.cpp"
 EVENTS = "hca/user/src/events.cpp"
 MEMORY = "ci/src/crossing/shared_memory.cpp"
+PACKET = "ci/src/crossing/packet.cpp"
 OBJECTS = "ci/ual/src/served_objects.cpp"
 POSTS = "ci/src/crossing/post_server.cpp"
 QUEUES = "ci/ual/src/served_queue.cpp"
@@ -38,11 +39,10 @@ ROWS = [
     ("w8_late_cancel_ignored", "cancelled", VERBS,
      [("const bool late = __atomic_load_n(&request.irp->Cancel, __ATOMIC_SEQ_CST) != 0;", "const bool late = false;")]),
     ("w10_reply_waits_for_its_client", "fast", REQUESTS,
-     [("    return error != EAGAIN && error != ENOBUFS;\n}\n\n// Replies",
-       "    return error != EAGAIN || ci::detail::send_when_possible(request.via, request.reply.message.list()) == 0;\n"
-       "}\n\n// Replies")]),
-    ("w11_reply_without_room_lost", "fast", REQUESTS,
-     [("    return error != EAGAIN && error != ENOBUFS;\n}\n\n// Replies", "    return error != -1;\n}\n\n// Replies")]),
+     [("ci::detail::send_message(control_.get(), together_.list())",
+       "ci::detail::send_when_possible(control_.get(), together_.list())")]),
+    ("w11_reply_without_room_lost", "fast", REQUESTS, [("return error != EAGAIN && error != ENOBUFS;", "return error != -1;")]),
+    ("w11_gathered_reply_without_room_lost", "fast", REQUESTS, [("        if (sent)\n            release(each);", "        if (sent || unsent_.load() == 0)\n            release(each);")]),
     ("w12_wait_not_sent_again", "fast", EVENTS, [("    if (!kind->is_last) from.send_again(*this);\n", "")]),
     ("w15_room_believed", "fast", SERVING,
      [("std::min<std::uint64_t>(number, wire::max_block / use.unit) * use.unit", "number * use.unit")]),
@@ -56,6 +56,10 @@ ROWS = [
      [("    } else if (request.verb->does == action::ends && !done) {", "    } else if (!done) {")]),
     ("w19_handle_without_generation", "fast", OBJECTS, [("        ++leaving.generation;", "        ")]),
     # ---- mistakes of our own kind
+    ("next_message_believed", "fast", PACKET, [(" ||\n        head.next >= all.size())", ")")]),
+    ("next_message_anywhere", "fast", PACKET, [("head.next % alignof(wire::header) != 0 ||", "")]),
+    ("message_not_alone_again", "fast", PACKET, [("        header_of(*each).next = 0;\n", "        header_of(*each).next += 0;\n")]),
+    ("replies_of_a_packet_apart", "fast", REQUESTS, [("    gathered_.push_back(request);\n", "    gathered_.push_back(request);\n    send_gathered();\n")]),
     ("stores_later_than_their_completion", "fast", "hca/user/src/shared_queue.cpp",
      [("    via_.apply_stores(reading_->reader.stores_before(count));\n", "")]),
     ("stores_later_than_the_end_of_an_object", "fast", VERBS,

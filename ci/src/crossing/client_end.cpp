@@ -174,7 +174,7 @@ NTSTATUS write_request(const IO_STACK_LOCATION& location, directory& names, std:
     const row& verb = row_of(location.MinorFunction);
     const parameters with = words_of(location);
     const bool creates = verb.does == action::creates;
-    made.head.head = {wire::kind::request, verb.code, {}, id};
+    made.head.head = {wire::kind::request, verb.code, {}, 0, id};
     made.head.object = object;
     made.head.number =
         creates ? create_count_of(const_cast<IO_STACK_LOCATION*>(&location)) : with.number;

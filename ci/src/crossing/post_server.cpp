@@ -194,7 +194,7 @@ bool post_server::serve(message received, directory& names, wire::posted& reply,
     wire::post head{};
     if (!from.take(head) || head.count == 0 || head.count > from.size()) return false;
     reply = {};
-    reply.head = {wire::kind::posted, head.head.verb, {}, head.head.id};
+    reply.head = {wire::kind::posted, head.head.verb, {}, 0, head.head.id};
     reply.status = STATUS_INVALID_HANDLE;
     segments_.clear();
     segments_.reserve(from.size() / sizeof(wire::segment)); // pointers into it stay valid

@@ -60,7 +60,8 @@ std::uint64_t inline_length(const ib_send_wr_t& what) {
 
 post_writer::post_writer(std::span<std::byte> room, wire::work what, std::uint64_t id,
                          std::uint64_t queue)
-    : room_(room), head_{{wire::kind::post, static_cast<std::uint8_t>(what), {}, id}, queue, 0} {}
+    : room_(room), head_{{wire::kind::post, static_cast<std::uint8_t>(what), {}, 0, id}, queue, 0} {
+}
 
 void post_writer::put(const void* data, std::size_t size) {
     if (size != 0) std::memcpy(&room_[size_], data, size);

@@ -187,7 +187,7 @@ NTSTATUS begin(const incoming& from, directory& names, void* object, void* memor
 void write_reply(const traits& of, std::uint64_t id, void* object, const IO_STATUS_BLOCK& result,
                  directory& names, buffers& used, outgoing_reply& made) {
     const row& verb = row_of(of.code);
-    made.head.head = {wire::kind::reply, verb.code, {}, id};
+    made.head.head = {wire::kind::reply, verb.code, {}, 0, id};
     made.head.status = result.Status;
     made.head.information = result.Information;
     const bool granted = object != nullptr && grants(verb) && NT_SUCCESS(result.Status);

@@ -282,33 +282,70 @@ void served_connection::finish(served_request& request) {
     if (--busy_ == 0 && closing_) KeSetEvent(&idle_, IO_NO_INCREMENT, FALSE);
 }
 
-// False: the socket has no room. A client that is gone needs no reply.
+namespace {
+
+// False: the message is to be sent later. A client that is gone needs none.
+bool has_room(int error) { return error != EAGAIN && error != ENOBUFS; }
+
+} // namespace
+
+// False: the socket has no room.
 bool served_connection::try_to_send(served_request& request) {
-    const int error =
-        ci::detail::send_message(request.via, request.reply.message.list(), request.passed);
-    return error != EAGAIN && error != ENOBUFS;
+    return has_room(
+        ci::detail::send_message(request.via, request.reply.message.list(), request.passed));
 }
 
 // Replies keep their order behind those that found no room.
 void served_connection::send(served_request& request) {
+    if (gather(request)) return;
     if (unsent_.load() == 0 && try_to_send(request)) {
         release(request);
         return;
     }
-    {
-        const spin_guard guard(lock_);
-        out_.push_back(request);
-        unsent_.fetch_add(1);
-    }
+    queue(request);
     wake();
+}
+
+void served_connection::queue(served_request& request) {
+    const spin_guard guard(lock_);
+    out_.push_back(request);
+    unsent_.fetch_add(1);
+}
+
+// False: the reply is to be sent by itself: another thread makes it, or it has descriptors, or it
+// goes to the socket of calls.
+bool served_connection::gather(served_request& request) {
+    if (KeGetCurrentThread() != thread_ || !gathers_ || request.passed[0] ||
+        request.via != control_.get())
+        return false;
+    if (!together_.add(request.reply.message)) {
+        send_gathered();
+        together_.add(request.reply.message);
+    }
+    gathered_.push_back(request);
+    return true;
+}
+
+void served_connection::send_gathered() {
+    if (gathered_.empty()) return;
+    const bool sent =
+        unsent_.load() == 0 && has_room(ci::detail::send_message(control_.get(), together_.list()));
+    together_.clear();
+    while (!gathered_.empty()) {
+        served_request& each = gathered_.front();
+        gathered_.pop_front();
+        if (sent)
+            release(each);
+        else
+            queue(each); // which this thread flushes before it sleeps
+    }
 }
 
 // False: the socket has no room.
 bool served_connection::try_to_send_event() {
-    const wire::header made{wire::kind::event, 0, {}, 0};
+    const wire::header made{wire::kind::event, 0, {}, 0, 0};
     std::array<iovec, 1> part{{{const_cast<wire::header*>(&made), sizeof(made)}}};
-    const int error = ci::detail::send_message(control_.get(), part);
-    return error != EAGAIN && error != ENOBUFS;
+    return has_room(ci::detail::send_message(control_.get(), part));
 }
 
 void served_connection::send_event() {

@@ -110,6 +110,7 @@ void served_connection::stop() {
 
 void served_connection::run(void* self) {
     auto& connection = *static_cast<served_connection*>(self);
+    connection.thread_ = KeGetCurrentThread();
     connection.serve();
     connection.tear_down();
     connection.listener_.remove(connection);
@@ -181,7 +182,7 @@ bool served_connection::receive(int socket) {
         if (got.error == EMSGSIZE) return violation();
         if (got.error != 0 || got.size == 0) return false;
         passed_ = std::move(got.with[0]);
-        const bool goes_on = handle(socket, message(buffer_).first(got.size));
+        const bool goes_on = handle_packet(socket, message(buffer_).first(got.size));
         passed_ = {};
         if (!goes_on) return false;
         idle_turns_ = 0;
@@ -193,6 +194,17 @@ bool served_connection::receive(int socket) {
 bool served_connection::violation() {
     listener_.numbers().violations.fetch_add(1);
     return false;
+}
+
+// Replies of requests that complete during the call, on this thread, are sent together.
+bool served_connection::handle_packet(int via, message received) {
+    bool goes_on = true;
+    gathers_ = true;
+    while (goes_on && !received.empty())
+        goes_on = handle(via, ci::crossing::take_first(received));
+    gathers_ = false;
+    send_gathered();
+    return goes_on;
 }
 
 bool served_connection::handle(int via, message received) {
@@ -230,7 +242,7 @@ bool served_connection::greet(message received) {
     if (passed_) client_memory_ = ci::address_space::make(std::move(passed_), peer_.pid);
     const bool same = asked.version == wire::version && asked.pointer_size == sizeof(void*);
     const NTSTATUS status = same ? welcome_status_ : STATUS_REVISION_MISMATCH;
-    const wire::welcome made{{wire::kind::welcome, 0, {}, asked.head.id},
+    const wire::welcome made{{wire::kind::welcome, 0, {}, 0, asked.head.id},
                              wire::magic,
                              wire::version,
                              0,
@@ -248,7 +260,7 @@ bool served_connection::list_hcas(message received) try {
     std::memcpy(&asked, received.data(), sizeof(asked));
     if (asked.host.back() != '\0') return violation();
     const std::vector<wire::hca> all = hcas_of(asked.host.data());
-    const wire::listing made{{wire::kind::list, 0, {}, asked.head.id}, all.size()};
+    const wire::listing made{{wire::kind::list, 0, {}, 0, asked.head.id}, all.size()};
     std::array<iovec, 2> parts{part_of(&made, sizeof(made)),
                                part_of(all.data(), all.size() * sizeof(wire::hca))};
     return ci::detail::send_message(control_.get(), parts) == 0;
@@ -258,7 +270,7 @@ bool served_connection::list_hcas(message received) try {
 
 bool served_connection::send_text(const wire::header& head) try {
     const std::string text = listener_.description();
-    const wire::header made{wire::kind::status, 0, {}, head.id};
+    const wire::header made{wire::kind::status, 0, {}, 0, head.id};
     const std::size_t most = wire::max_message - sizeof(made);
     std::array<iovec, 2> parts{part_of(&made, sizeof(made)),
                                part_of(text.data(), std::min(text.size(), most))};

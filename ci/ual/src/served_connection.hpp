@@ -5,6 +5,7 @@
 #include "served_request.hpp"
 
 #include <ci/support/address_space.hpp>
+#include <ci/support/packet.hpp>
 #include <ci/support/seq_socket.hpp>
 #include <ci/ual.h>
 
@@ -69,6 +70,7 @@ private:
     bool serve_messages(int milliseconds);
     bool has_unsent() const { return unsent_.load() != 0 || event_unsent_.load(); }
     bool receive(int socket);
+    bool handle_packet(int via, ci::crossing::message received);
     bool handle(int via, ci::crossing::message received);
     bool greet(ci::crossing::message received);
     bool list_hcas(ci::crossing::message received);
@@ -91,6 +93,9 @@ private:
     bool charge(served_request& request);
     void send(served_request& request);
     bool try_to_send(served_request& request);
+    bool gather(served_request& request);
+    void send_gathered();
+    void queue(served_request& request);
     bool try_to_send_event();
     bool flush();
     void wake();
@@ -112,10 +117,14 @@ private:
     ci::detail::unique_descriptor data_; // exists while the HCA is open
     const ci::detail::unique_descriptor wake_;
     std::vector<std::byte> buffer_;        // of the message that is being handled
+    ci::detail::unique_descriptor passed_; // with that message
     unsigned turns_ = 0;                   // of the ring that had work requests
     ULONG idle_turns_ = 0;                 // turns in a row that had no work
     unsigned turns_between_messages_ = 1;  // between two looks at the sockets
-    ci::detail::unique_descriptor passed_; // with that message
+    PKTHREAD thread_ = nullptr;
+    bool gathers_ = false;          // replies, while a packet is being handled
+    ci::crossing::packet together_; // the gathered replies
+    request_list gathered_;         // their requests
     bool greeted_ = false;
     std::unique_ptr<const ci::address_space> client_memory_; // null: out of reach
     std::atomic<DEVICE_OBJECT*> hca_{nullptr};               // set once

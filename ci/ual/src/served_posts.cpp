@@ -118,7 +118,7 @@ bool served_posts::serve(message received, wire::posted& reply) {
     }
     wire::header head{};
     std::memcpy(&head, received.data(), sizeof(head));
-    reply = {{wire::kind::posted, head.verb, {}, head.id}, STATUS_INSUFFICIENT_RESOURCES, 0, 0};
+    reply = {{wire::kind::posted, head.verb, {}, 0, head.id}, STATUS_INSUFFICIENT_RESOURCES, 0, 0};
     return true;
 }
 

@@ -32,7 +32,7 @@ void served_request::free::operator()(served_request* request) const {
 }
 
 void served_request::prepare_failure(NTSTATUS status) {
-    reply.head.head = {ci::wire::kind::reply, head.verb, {}, head.id};
+    reply.head.head = {ci::wire::kind::reply, head.verb, {}, 0, head.id};
     reply.head.status = status;
     reply.message.add(&reply.head, sizeof(reply.head));
 }

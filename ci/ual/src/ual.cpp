@@ -52,8 +52,8 @@ std::string ask_for_status(const std::string& path, std::string& text) {
     const detail::unique_descriptor socket = detail::connect_to(path, error);
     if (!socket) return path + ": " + std::strerror(error);
     const wire::hello hello{
-        {wire::kind::hello, 0, {}, 0}, wire::magic, wire::version, sizeof(void*)};
-    const wire::header status{wire::kind::status, 0, {}, 0};
+        {wire::kind::hello, 0, {}, 0, 0}, wire::magic, wire::version, sizeof(void*)};
+    const wire::header status{wire::kind::status, 0, {}, 0, 0};
     std::array<iovec, 1> first{{{const_cast<wire::hello*>(&hello), sizeof(hello)}}};
     std::array<iovec, 1> second{{{const_cast<wire::header*>(&status), sizeof(status)}}};
     std::vector<std::byte> buffer(wire::max_message);

@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <string.h>
+#include <time.h>
 
 int umad_open_port(const char* ca_name, int portnum) {
     const int before = irpverbs_enter();
@@ -44,9 +45,53 @@ static int longer(int timeout_ms) {
     return timeout_ms <= 0 ? timeout_ms : timeout_ms + (more < rest ? more : rest);
 }
 
+static long long now_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+}
+
+static int begin_serving(void) {
+    const int before = irpverbs_enter();
+    const int watches = irpverbs_umad_begin_serving();
+    irpverbs_leave(before);
+    return watches;
+}
+
+static int serve(int portid, int looks) {
+    const int before = irpverbs_enter();
+    const int result = irpverbs_umad_serve(portid, looks);
+    irpverbs_leave(before);
+    return result;
+}
+
+static void end_serving(void* unused) {
+    (void)unused;
+    const int before = irpverbs_enter();
+    irpverbs_umad_end_serving();
+    irpverbs_leave(before);
+}
+
+/* Returns the result of poll(2) for the port. During the wait the thread receives, for this port
+   and others, unless another one does. */
+static int poll_and_serve(int portid, int timeout_ms) {
+    const long long end = timeout_ms > 0 ? now_ms() + timeout_ms : 0;
+    for (int left = timeout_ms;;) {
+        struct pollfd all[] = {{portid, POLLIN, 0}, {begin_serving(), POLLIN, 0}};
+        if (all[1].fd >= 0 && serve(portid, left != 0) != 0) return 1;
+        const int result = poll(all, 2, left);
+        if (result <= 0 || all[0].revents != 0) return result < 0 ? result : all[0].revents != 0;
+        if (timeout_ms <= 0) continue;
+        const long long rest = end - now_ms();
+        left = rest > 0 ? (int)rest : 0;
+    }
+}
+
 static int wait_for_message(int portid, int timeout_ms) {
-    struct pollfd port = {portid, POLLIN, 0};
-    const int result = poll(&port, 1, longer(timeout_ms));
+    int result = 0;
+    pthread_cleanup_push(end_serving, NULL);
+    result = poll_and_serve(portid, longer(timeout_ms));
+    pthread_cleanup_pop(1);
     if (result == 0) return -ETIMEDOUT;
     return result == 1 ? 0 : -EIO;
 }
@@ -149,8 +194,10 @@ int umad_recv(int portid, void* umad, int* length, int timeout_ms) {
         errno = EINVAL;
         return -EINVAL;
     }
-    int result = check(portid);
-    if (result == 0 && timeout_ms != 0) result = wait_for_message(portid, timeout_ms);
+    int result = read_message(portid, umad, length);
+    if (result != -EAGAIN || timeout_ms == 0) return result;
+    errno = 0;
+    result = wait_for_message(portid, timeout_ms);
     if (result == 0) return read_message(portid, umad, length);
     if (errno == 0) errno = -result;
     return result;

@@ -4,6 +4,8 @@
 #include "file_table.hpp"
 #include "issm.hpp"
 
+#include <dispatch/descriptor_watch.hpp>
+#include <dispatch/machine.hpp>
 #include <dispatch/status.hpp>
 
 #include <algorithm>
@@ -11,12 +13,19 @@
 #include <cstdio>
 #include <cstring>
 #include <new>
+#include <sched.h>
 #include <system_error>
 
 namespace {
 
 using namespace irpverbs;
 using namespace irpverbs::umad;
+
+// A turn is a system call that does not wait, some 0.3 us. A peer that is awake on another
+// processor answers in some microseconds; to sleep and to be woken takes longer than that.
+constexpr unsigned longest_look = 32;
+constexpr unsigned turns_between_yields = 16;
+constexpr unsigned most_calls = 64; // then the time is looked at, and the thread may be cancelled
 
 /// Returns what `body` returns, a negative error number for an exception.
 template <class Body>
@@ -133,6 +142,31 @@ long irpverbs_umad_read(int fd, void* buffer, std::size_t size) {
         const int error = file.read(size, taken);
         std::memcpy(buffer, taken.data(), taken.size());
         return error != 0 ? -error : static_cast<long>(taken.size());
+    });
+}
+
+int irpverbs_umad_begin_serving() {
+    if (drop_in::is_forked_child()) return -1;
+    return without_exceptions([] { return dispatch::begin_serving(dispatch::machine::current()); });
+}
+
+int irpverbs_umad_serve(int fd, int looks) {
+    return with_file(fd, [=](port_file& file) {
+        dispatch::machine& machine = dispatch::machine::current();
+        const unsigned last = looks != 0 && machine.processor_count() > 1 ? longest_look : 0;
+        for (unsigned turn = 0; !file.has_message(); ++turn) {
+            const bool called = dispatch::serve_watches(machine);
+            if (turn >= (called ? most_calls : last)) return 0;
+            if (!called && turn % turns_between_yields == turns_between_yields - 1) sched_yield();
+        }
+        return 1;
+    });
+}
+
+void irpverbs_umad_end_serving() {
+    without_exceptions([] {
+        dispatch::end_serving(dispatch::machine::current());
+        return 0;
     });
 }
 

@@ -30,6 +30,7 @@ public:
     /// and a datagram. ENOSPC: the message is longer; it stays, and `taken` is a copy of its first
     /// bytes.
     int remove(std::size_t size, message& taken);
+    bool empty() const { return messages_.empty(); }
 
 private:
     int descriptor_;

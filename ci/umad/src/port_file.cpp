@@ -177,6 +177,11 @@ int port_file::read(std::size_t size, inbox::message& taken) {
     return exclusively([&] { return inbox_.remove(size, taken); });
 }
 
+bool port_file::has_message() {
+    const dispatch::detail::spin_guard guard(lock_);
+    return !inbox_.empty();
+}
+
 void port_file::received(agent& by, const ib_mad_addr_t& from, const mad& datagram) {
     exclusively([&] {
         if (by.traffic) by.traffic->received(from, datagram.data());

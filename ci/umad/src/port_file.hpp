@@ -31,6 +31,7 @@ public:
     int write(std::span<const std::uint8_t> message);
     /// Like inbox::remove.
     int read(std::size_t size, inbox::message& taken);
+    bool has_message();
 
     // For the agents. IRQL: <= DISPATCH_LEVEL; the first three under the lock.
     void emit(agent& from, const ib_mad_addr_t& to, const mad& datagram, std::uint32_t timeout_ms);

@@ -1,88 +1,52 @@
 #include <dispatch/descriptor_watch.hpp>
-#include <dispatch/ke.h>
-#include <dispatch/machine.hpp>
 
-#include <boost/asio/bind_executor.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/posix/stream_descriptor.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/strand.hpp>
+#include "watch_set.hpp"
 
-#include <exception>
+#include <dispatch/support/locals.hpp>
+#include <dispatch/support/spin_lock.hpp>
 
 namespace irpverbs::dispatch {
 
 namespace {
 
-namespace asio = boost::asio;
-
-// The pending operation holds this object, which may outlive the watch. All members run on the
-// strand.
-class watched_descriptor : public std::enable_shared_from_this<watched_descriptor> {
+/// The watches of a machine, which exist from the first watch on.
+class machine_watches {
 public:
-    watched_descriptor(asio::io_context& where, bool (*readable)(void*), void* context)
-        : strand(asio::make_strand(where)), readable_(readable), context_(context),
-          descriptor_(where) {}
-
-    bool assign(int descriptor) {
-        boost::system::error_code failed;
-        descriptor_.assign(descriptor, failed);
-        return !failed;
+    std::shared_ptr<watch_set> made_for(boost::asio::io_context& where) {
+        const detail::spin_guard guard(lock_);
+        if (set_ == nullptr) set_ = watch_set::make(where);
+        return set_;
     }
-    // Each wait makes Asio query the kernel again, so unread data is reported again.
-    void wait() {
-        descriptor_.async_wait(asio::posix::stream_descriptor::wait_read,
-                               asio::bind_executor(strand, [self = shared_from_this()](auto error) {
-                                   if (!error) self->call();
-                               }));
+    std::shared_ptr<watch_set> existing() {
+        const detail::spin_guard guard(lock_);
+        return set_;
     }
-    void stop() {
-        if (!watching_) return;
-        watching_ = false;
-        static_cast<void>(descriptor_.release());
-    }
-
-    asio::strand<asio::io_context::executor_type> strand;
 
 private:
-    void call() {
-        if (watching_ && readable_(context_) && watching_) wait();
-    }
-
-    bool (*readable_)(void*);
-    void* context_;
-    asio::posix::stream_descriptor descriptor_;
-    bool watching_ = true;
+    KSPIN_LOCK lock_ = 0;
+    std::shared_ptr<watch_set> set_; // guarded by lock_
 };
+
+IRPVERBS_REGISTERED_EARLY const detail::machine_local<machine_watches> watches(0);
+
+std::shared_ptr<watch_set> watches_of(machine& on) {
+    if (on.simulated()) return nullptr;
+    const machine::scope inside(on);
+    return watches.current().existing();
+}
 
 class asio_watch final : public descriptor_watch {
 public:
-    explicit asio_watch(std::shared_ptr<watched_descriptor> what) : what_(std::move(what)) {}
-    ~asio_watch() override {
-        try {
-            end();
-        } catch (...) { // no memory: the descriptor can't be released, and no caller is left to
-                        // receive an error
-            std::terminate();
-        }
-    }
+    asio_watch(std::shared_ptr<watch_set> all, int descriptor, bool (*readable)(void*),
+               void* context)
+        : all_(std::move(all)), one_{descriptor, readable, context} {}
+    ~asio_watch() override { all_->remove(one_); }
+
+    bool begin() { return all_->add(one_); }
 
 private:
-    void end() {
-        if (what_->strand.running_in_this_thread()) {
-            what_->stop();
-            return;
-        }
-        KEVENT stopped;
-        KeInitializeEvent(&stopped, NotificationEvent, FALSE);
-        asio::post(what_->strand, [this, &stopped] {
-            what_->stop();
-            KeSetEvent(&stopped, IO_NO_INCREMENT, FALSE);
-        });
-        KeWaitForSingleObject(&stopped, Executive, KernelMode, FALSE, nullptr);
-    }
-
-    std::shared_ptr<watched_descriptor> what_;
+    std::shared_ptr<watch_set> all_;
+    watched one_;
 };
 
 } // namespace
@@ -92,11 +56,30 @@ descriptor_watch::~descriptor_watch() = default;
 std::unique_ptr<descriptor_watch> watch_readable(machine& on, int descriptor,
                                                  bool (*readable)(void* context), void* context) {
     if (on.simulated()) return nullptr;
-    auto what = std::make_shared<watched_descriptor>(on.context(), readable, context);
-    if (!what->assign(descriptor)) return nullptr;
-    auto watch = std::make_unique<asio_watch>(what);
-    what->wait();
-    return watch;
+    boost::asio::io_context& where = on.context();
+    const machine::scope inside(on);
+    std::shared_ptr<watch_set> all = watches.current().made_for(where);
+    if (all == nullptr) return nullptr;
+    auto made = std::make_unique<asio_watch>(std::move(all), descriptor, readable, context);
+    return made->begin() ? std::move(made) : nullptr;
+}
+
+int begin_serving(machine& on) {
+    const std::shared_ptr<watch_set> all = watches_of(on);
+    return all != nullptr ? all->begin_serving() : -1;
+}
+
+bool serve_watches(machine& on) {
+    const std::shared_ptr<watch_set> all = watches_of(on);
+    return all != nullptr && all->serve();
+}
+
+void end_serving(machine& on) {
+    if (const std::shared_ptr<watch_set> all = watches_of(on)) all->end_serving();
+}
+
+void leave_watches(machine& on) {
+    if (const std::shared_ptr<watch_set> all = watches_of(on)) all->leave();
 }
 
 } // namespace irpverbs::dispatch

@@ -257,7 +257,7 @@ NTSTATUS connection::connect() {
 
 // The daemon copies to and from this process's regions. Without its descriptor there are none.
 bool connection::say_hello() {
-    wire::hello hello{{wire::kind::hello, 0, {}, 0}, wire::magic, wire::version, sizeof(void*)};
+    wire::hello hello{{wire::kind::hello, 0, {}, 0, 0}, wire::magic, wire::version, sizeof(void*)};
     std::array<iovec, 1> part{{{&hello, sizeof(hello)}}};
     ci::detail::descriptors memory;
     memory[0] = ci::address_space::open_own();
@@ -285,7 +285,7 @@ bool connection::receive() {
         if (got.error == EAGAIN) return true;
         passed_ = std::move(got.with);
         const bool good =
-            got.error == 0 && got.size != 0 && handle(message(buffer_).first(got.size));
+            got.error == 0 && got.size != 0 && handle_packet(message(buffer_).first(got.size));
         if (!good) {
             fail(STATUS_FILE_FORCED_CLOSED);
             return false;
@@ -295,6 +295,12 @@ bool connection::receive() {
 }
 
 // Returns false if the daemon is not to be believed.
+bool connection::handle_packet(message received) {
+    while (!received.empty())
+        if (!handle(ci::crossing::take_first(received))) return false;
+    return true;
+}
+
 bool connection::handle(message received) {
     wire::header head{};
     if (received.size() < sizeof(head)) return false;

@@ -6,6 +6,7 @@
 #include "user_object.hpp"
 
 #include <ci/ib_uvp.h>
+#include <ci/support/packet.hpp>
 #include <ci/support/post_ring.hpp>
 #include <ci/support/posts_crossing.hpp>
 #include <ci/support/seq_socket.hpp>
@@ -104,6 +105,7 @@ private:
     void send_request(const verb_request& request, ci::crossing::outgoing& made);
     NTSTATUS complete_unsent(verb_request& request, NTSTATUS status);
     bool expect(expected_reply& reply);
+    bool begin_wait(event_wait& wait, ci::crossing::outgoing& made);
     void send_parts(std::span<iovec> parts);
     void arm_cancel(verb_request& request);
     static void cancel(DEVICE_OBJECT*, IRP* irp);
@@ -116,6 +118,7 @@ private:
 
     static bool read(void* self);
     bool receive();
+    bool handle_packet(ci::crossing::message received);
     bool handle(ci::crossing::message received);
     bool welcome(ci::crossing::message received);
     bool begin_calls();

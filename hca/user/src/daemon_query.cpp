@@ -65,7 +65,7 @@ private:
 NTSTATUS greet(conversation& with, const std::string& path, std::string& problem) {
     wire::welcome made{};
     const bool replied = with.ask(
-        wire::hello{{wire::kind::hello, 0, {}, 0}, wire::magic, wire::version, sizeof(void*)});
+        wire::hello{{wire::kind::hello, 0, {}, 0, 0}, wire::magic, wire::version, sizeof(void*)});
     if (!replied || !with.read(made) || made.magic != wire::magic) return not_ours(path, problem);
     const auto version = std::to_string(made.version);
     if (made.status == STATUS_REVISION_MISMATCH)
@@ -90,7 +90,7 @@ NTSTATUS list_hcas(const std::string& socket, const std::string& host, std::vect
     if (const int error = with.connect(socket); error != 0)
         return unreachable(socket, error, problem);
     if (const NTSTATUS status = greet(with, socket, problem); !NT_SUCCESS(status)) return status;
-    wire::list asked{{wire::kind::list, 0, {}, 0}, {}, 0};
+    wire::list asked{{wire::kind::list, 0, {}, 0, 0}, {}, 0};
     if (host.size() >= asked.host.size()) return STATUS_SUCCESS; // no HCA has such a name
     std::ranges::copy(host, asked.host.begin());
     wire::listing head{};

@@ -3,6 +3,7 @@
 #include "connection.hpp"
 
 #include <algorithm>
+#include <array>
 #include <new>
 #include <utility>
 
@@ -15,6 +16,7 @@ namespace {
 
 // Datagrams of an agent that cross at a time.
 constexpr unsigned datagram_waits = 8;
+constexpr unsigned waits_sent_together = datagram_waits / 2;
 
 bool is_any(std::uint64_t) { return true; }
 
@@ -139,22 +141,32 @@ IO_STACK_LOCATION event_wait::location() {
     return made;
 }
 
-void connection::send(event_wait& wait) {
+// False: the connection has ended.
+bool connection::begin_wait(event_wait& wait, ci::crossing::outgoing& made) {
     const IO_STACK_LOCATION location = wait.location();
-    ci::crossing::outgoing made;
     wait.id = next_id_.fetch_add(1);
     ci::crossing::write_request(location, *this, wait.id, wait.object->handle, made);
-    if (expect(wait)) send_parts(made.message.list());
+    return expect(wait);
+}
+
+void connection::send(event_wait& wait) {
+    ci::crossing::outgoing made;
+    if (begin_wait(wait, made)) send_parts(made.message.list());
 }
 
 void connection::send_again(event_wait& wait) {
     if (!wait.is_for_datagrams()) return send(wait);
     user_object& object = *wait.object;
     wait.has_ended = true;
-    if (++object.ended_waits < datagram_waits / 2) return;
+    if (++object.ended_waits < waits_sent_together) return;
     object.ended_waits = 0;
+    std::array<ci::crossing::outgoing, waits_sent_together> all;
+    ci::crossing::packet together;
+    auto next = all.begin();
     for (unsigned i = 0; i < object.wait_count; ++i)
-        if (std::exchange(object.waits[i].has_ended, false)) send(object.waits[i]);
+        if (std::exchange(object.waits[i].has_ended, false) && begin_wait(object.waits[i], *next))
+            together.add(next++->message);
+    if (!together.list().empty()) send_parts(together.list());
 }
 
 void connection::report_to_provider(const user_object& of, std::uint64_t event) const {

@@ -183,7 +183,7 @@ Work* connection::post_in_ring(const Queue& queue, Work* list) {
 
 // A socket without room has messages for which the daemon wakes.
 void connection::ring_bell() {
-    const ci::wire::header made{ci::wire::kind::bell, 0, {}, 0};
+    const ci::wire::header made{ci::wire::kind::bell, 0, {}, 0, 0};
     std::array<iovec, 1> part{{{const_cast<ci::wire::header*>(&made), sizeof(made)}}};
     ci::detail::send_message(control_.get(), part);
 }

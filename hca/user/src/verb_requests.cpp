@@ -218,7 +218,7 @@ void connection::cancel(DEVICE_OBJECT*, IRP* irp) {
 }
 
 void connection::send_cancel(const verb_request& request) {
-    wire::header made{wire::kind::cancel, 0, {}, request.id};
+    wire::header made{wire::kind::cancel, 0, {}, 0, request.id};
     std::array<iovec, 1> part{{{&made, sizeof(made)}}};
     send_parts(part);
 }

@@ -95,8 +95,12 @@ TEST(UserAttach, SocketOfAnotherProgram_MessageNamesItsOwner) {
 }
 
 TEST(UserAttach, DaemonOfAnotherVersion_MessageNamesBoth) {
-    const ci::wire::welcome other{
-        {ci::wire::kind::welcome, 0, {}, 0}, ci::wire::magic, 99, 0, STATUS_REVISION_MISMATCH, 0};
+    const ci::wire::welcome other{{ci::wire::kind::welcome, 0, {}, 0, 0},
+                                  ci::wire::magic,
+                                  99,
+                                  0,
+                                  STATUS_REVISION_MISMATCH,
+                                  0};
     const failed_attach made = attach_to(&other, sizeof(other));
     EXPECT_EQ(made.status, STATUS_REVISION_MISMATCH);
     EXPECT_THAT(made.message,
@@ -104,7 +108,7 @@ TEST(UserAttach, DaemonOfAnotherVersion_MessageNamesBoth) {
 }
 
 TEST(UserAttach, OtherUser_IsRefused) {
-    const ci::wire::welcome refused{{ci::wire::kind::welcome, 0, {}, 0},
+    const ci::wire::welcome refused{{ci::wire::kind::welcome, 0, {}, 0, 0},
                                     ci::wire::magic,
                                     ci::wire::version,
                                     0,

@@ -558,7 +558,7 @@ TEST(HostileBuffer, ClientThatEnds_LeavesNothing) {
             EXPECT_EQ(client.register_bytes(file_of(hostile_owner::size, size_seals)).status,
                       STATUS_SUCCESS);
         EXPECT_EQ(own_mappings("memfd:test"), before + 4);
-        if (i == 0) client.send(wire::header{wire::kind::posted, 0, {}, 0}); // a violation
+        if (i == 0) client.send(wire::header{wire::kind::posted, 0, {}, 0, 0}); // a violation
         client.end();
         EXPECT_TRUE(serving.becomes_idle());
         serving.run(

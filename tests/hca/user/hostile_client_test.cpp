@@ -29,6 +29,20 @@ TEST(HostileClient, RepliesThatAreNotRead_ArriveLater) {
               STATUS_BUFFER_OVERFLOW);
 }
 
+TEST(HostileClient, RepliesOfPacketsThatAreNotRead_ArriveLater) {
+    test_daemon serving;
+    raw_ca client(serving);
+    constexpr std::size_t count = 600;
+    const auto query = [&](std::size_t id) {
+        return with_id(request_of(HCA_MN_QUERY_CA, client.handle, 65536), id);
+    };
+    for (std::size_t i = 0; i < count; i += 2)
+        client.send_all(two_requests(query(i + 10), query(i + 11)));
+    const std::vector<wire::reply> seen = receive_all(client, count);
+    for (std::size_t i = 0; i < count; ++i)
+        EXPECT_EQ(seen[i].head.id, i + 10);
+}
+
 TEST(HostileClient, RoomBeyondAllLimits_IsCut) {
     test_daemon serving;
     raw_ca client(serving);
@@ -121,7 +135,7 @@ TEST(HostileClient, CancelsPostsAndEnds_BreakNoRule) {
             for (std::uint64_t id = 10; id < 30; ++id)
                 killed.send(with_id(request_of(HCA_MN_GET_CA_FATAL_EVENT, killed.handle), id));
             for (std::uint64_t id = 10; id < 20; ++id)
-                killed.send(wire::header{wire::kind::cancel, 0, {}, id});
+                killed.send(wire::header{wire::kind::cancel, 0, {}, 0, id});
             for (const wire::reply& each : receive_all(killed, 10))
                 EXPECT_EQ(each.status, STATUS_CANCELLED);
             for (verb_call* each : {&fatal, &port}) {

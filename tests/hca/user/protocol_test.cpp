@@ -26,7 +26,7 @@ struct hostile_posts : raw_ca {
         return *reinterpret_cast<ci::crossing::post_rings::client_part*>(mapped.bytes().data());
     }
     ring::client_part& part() { return parts().sends; }
-    void wake() { send(wire::header{wire::kind::bell, 0, {}, 0}); }
+    void wake() { send(wire::header{wire::kind::bell, 0, {}, 0, 0}); }
 
     const ci::detail::shared_memory mapped;
 };
@@ -104,18 +104,57 @@ TEST(Protocol, ShortOrUnknownMessage_ClosesTheConnection) {
     EXPECT_TRUE(shorter.is_closed());
     raw_client unknown(serving.socket());
     unknown.greet();
-    unknown.send(wire::header{static_cast<wire::kind>(99), 0, {}, 0});
+    unknown.send(wire::header{static_cast<wire::kind>(99), 0, {}, 0, 0});
     EXPECT_TRUE(unknown.is_closed());
     raw_client dirty(serving.socket());
     dirty.greet();
-    dirty.send(wire::list{{wire::kind::list, 0, {1}, 0}, {}, 0});
+    dirty.send(wire::list{{wire::kind::list, 0, {1}, 0, 0}, {}, 0});
     EXPECT_TRUE(dirty.is_closed());
     raw_client endless(serving.socket()); // a name without an end
     endless.greet();
-    wire::list longest{{wire::kind::list, 0, {}, 0}, {}, 0};
+    wire::list longest{{wire::kind::list, 0, {}, 0, 0}, {}, 0};
     longest.host.fill('n');
     endless.send(longest);
     EXPECT_TRUE(endless.is_closed());
+}
+
+two_requests two_queries(std::uint64_t ca) {
+    return {with_id(request_of(HCA_MN_QUERY_CA, ca), 21),
+            with_id(request_of(HCA_MN_QUERY_CA, ca), 22)};
+}
+
+TEST(Protocol, RequestsOfOnePacket_HaveTheirRepliesInOnePacket) {
+    test_daemon serving;
+    raw_ca client(serving);
+    const std::size_t before = client.packets();
+    client.send(two_queries(client.handle));
+    const std::vector<wire::reply> replies = receive_all(client, 2);
+    EXPECT_EQ(replies[0].head.id, 21u);
+    EXPECT_EQ(replies[1].head.id, 22u);
+    EXPECT_EQ(client.packets() - before, 1u);
+    EXPECT_EQ(client.status_of(request_of(HCA_MN_QUERY_CA, client.handle)),
+              replies[1].status); // which stands alone
+}
+
+TEST(Protocol, MalformedPacket_ClosesTheConnection) {
+    test_daemon serving;
+    ULONG violations = 0;
+    for (const std::size_t next :
+         {sizeof(wire::request) + 4, sizeof(two_requests), sizeof(two_requests) + 8}) {
+        raw_ca client(serving);
+        two_requests wrong = two_queries(client.handle);
+        wrong.first.head.next = static_cast<std::uint32_t>(next);
+        client.send(wrong);
+        EXPECT_TRUE(client.is_closed()) << next;
+        EXPECT_EQ(serving.counters().Violations, ++violations);
+    }
+    raw_ca client(serving); // the first message is well-formed, and answered
+    two_requests wrong = two_queries(client.handle);
+    wrong.first.head.next += 8;
+    client.send(wrong);
+    EXPECT_EQ(receive_all(client, 1)[0].head.id, 21u);
+    EXPECT_TRUE(client.is_closed());
+    EXPECT_EQ(serving.counters().Violations, ++violations);
 }
 
 TEST(Protocol, ListOfAHost_HasItsHcasAlone) {
@@ -123,7 +162,7 @@ TEST(Protocol, ListOfAHost_HasItsHcasAlone) {
     raw_client client(serving.socket());
     client.greet();
     const auto count_of = [&](std::string_view host) {
-        wire::list asked{{wire::kind::list, 0, {}, 0}, {}, 0};
+        wire::list asked{{wire::kind::list, 0, {}, 0, 0}, {}, 0};
         std::ranges::copy(host, asked.host.begin());
         client.send(asked);
         wire::listing made{};
@@ -235,8 +274,8 @@ TEST(Protocol, CancelOfAWait_CompletesIt) {
     test_daemon serving;
     raw_ca client(serving);
     client.send(request_of(HCA_MN_GET_CA_FATAL_EVENT, client.handle));
-    client.send(wire::header{wire::kind::cancel, 0, {}, 77}); // an id that nothing has
-    client.send(wire::header{wire::kind::cancel, 0, {}, 5});
+    client.send(wire::header{wire::kind::cancel, 0, {}, 0, 77}); // an id that nothing has
+    client.send(wire::header{wire::kind::cancel, 0, {}, 0, 5});
     wire::reply made{};
     ASSERT_TRUE(client.receive(made));
     EXPECT_EQ(made.status, STATUS_CANCELLED);

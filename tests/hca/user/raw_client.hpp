@@ -4,6 +4,7 @@
 #include "client.hpp"
 
 #include <ci/driver.h>
+#include <ci/support/packet.hpp>
 #include <ci/support/seq_socket.hpp>
 #include <ci/support/wire.hpp>
 
@@ -36,15 +37,15 @@ public:
     /// False: the daemon has closed the connection, or sends nothing for long.
     template <class Message>
     bool receive(Message& message) {
-        std::vector<std::byte> buffer(wire::max_message);
-        auto got = ci::detail::await_message(socket_.get(), buffer, longest_wait,
-                                             ci::detail::max_descriptors);
-        if (got.error != 0 || got.size < sizeof(message)) return false;
-        std::memcpy(&message, buffer.data(), sizeof(message));
-        if (got.with[0]) received_.push_back(std::move(got.with));
+        if (unread_.empty() && !receive_packet()) return false;
+        const ci::crossing::message next = ci::crossing::take_first(unread_);
+        if (next.size() < sizeof(message)) return false;
+        std::memcpy(&message, next.data(), sizeof(message));
         return true;
     }
     void end() { socket_ = {}; }
+    /// Packets that were received.
+    std::size_t packets() const { return packets_; }
     bool is_closed() {
         wire::header any{};
         return !receive(any);
@@ -56,7 +57,7 @@ public:
     }
     NTSTATUS greet() { return greet(good_hello()); }
     static wire::hello good_hello() {
-        return {{wire::kind::hello, 0, {}, 0}, wire::magic, wire::version, sizeof(void*)};
+        return {{wire::kind::hello, 0, {}, 0, 0}, wire::magic, wire::version, sizeof(void*)};
     }
     wire::reply ask(const wire::request& request) {
         wire::reply made{};
@@ -90,12 +91,25 @@ public:
 private:
     static constexpr int longest_wait = 20'000; // milliseconds
 
+    bool receive_packet() {
+        auto got = ci::detail::await_message(socket_.get(), buffer_, longest_wait,
+                                             ci::detail::max_descriptors);
+        if (got.error != 0 || got.size == 0) return false;
+        ++packets_;
+        unread_ = ci::crossing::message(buffer_).first(got.size);
+        if (got.with[0]) received_.push_back(std::move(got.with));
+        return true;
+    }
+
+    std::vector<std::byte> buffer_ = std::vector<std::byte>(wire::max_message);
+    ci::crossing::message unread_; // messages of the last packet
+    std::size_t packets_ = 0;
     ci::detail::unique_descriptor socket_;
     std::vector<ci::detail::descriptors> received_; // a client that closes them is gone
 };
 
 inline wire::request request_of(UCHAR verb, std::uint64_t object, std::uint64_t number = 0) {
-    return {{wire::kind::request, verb, {}, 5}, object, number, 0, 0, 0, 0, 0};
+    return {{wire::kind::request, verb, {}, 0, 5}, object, number, 0, 0, 0, 0, 0};
 }
 
 inline ib_guid_t first_hca(test_daemon& serving) {
@@ -123,6 +137,15 @@ inline wire::request with_id(wire::request request, std::uint64_t id) {
     request.head.id = id;
     return request;
 }
+
+/// One packet.
+struct two_requests {
+    two_requests(const wire::request& one, const wire::request& other) : first(one), second(other) {
+        first.head.next = sizeof(first);
+    }
+    wire::request first;
+    wire::request second;
+};
 
 /// So many replies, in the order of their arrival.
 inline std::vector<wire::reply> receive_all(raw_client& from, std::size_t count) {

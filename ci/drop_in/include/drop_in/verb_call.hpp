@@ -1,6 +1,8 @@
 /// Verbs for callers that wait, as system calls do.
 #pragma once
 
+#include <dispatch/descriptor_watch.hpp>
+#include <dispatch/machine.hpp>
 #include <irp/wdm.h>
 
 namespace irpverbs::drop_in {
@@ -26,6 +28,7 @@ verb_result call_verb(DEVICE_OBJECT* fdo, Verb verb) {
         },
         &done, TRUE, TRUE, TRUE);
     verb(irp);
+    if (KeReadStateEvent(&done) == 0) dispatch::leave_watches(dispatch::machine::current());
     KeWaitForSingleObject(&done, Executive, KernelMode, FALSE, nullptr);
     const verb_result result{irp->IoStatus.Status, irp->IoStatus.Information};
     IoFreeIrp(irp);

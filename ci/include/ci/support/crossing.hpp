@@ -66,6 +66,8 @@ void* extension_of(object_type type, void* object);
 /// from.
 class parts {
 public:
+    static constexpr std::size_t most = 9;
+
     parts() = default;
     parts(const parts&) = delete;
     parts& operator=(const parts&) = delete;
@@ -76,7 +78,7 @@ public:
     std::size_t size() const { return size_; }
 
 private:
-    std::array<iovec, 9> list_{};
+    std::array<iovec, most> list_{};
     std::size_t count_ = 0;
     std::size_t size_ = 0;
 };

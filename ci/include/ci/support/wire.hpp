@@ -1,6 +1,6 @@
-// The messages between a daemon that serves HCAs and the processes that use them. Each is one
-// message of a SOCK_SEQPACKET socket and holds everything by value: both ends are programs of one
-// computer, and of one build of this table (wire::version).
+// The messages between a daemon that serves HCAs and the processes that use them. A packet of a
+// SOCK_SEQPACKET socket has one or several (ci/support/packet.hpp). A message holds everything by
+// value: both ends are programs of one computer, and of one build of this table (wire::version).
 #ifndef IRPVERBS_CI_SUPPORT_WIRE_HPP
 #define IRPVERBS_CI_SUPPORT_WIRE_HPP
 
@@ -15,7 +15,7 @@ inline constexpr std::uint32_t magic = 0x56505249; // "IRPV"
 /// Grows with each change of a message or of a structure that crosses.
 inline constexpr std::uint16_t version = 7;
 
-/// Bytes of a message. A socket of the default size holds one of them.
+/// Bytes of a packet. A socket of the default size holds one of them.
 inline constexpr std::size_t max_message = 160 * 1024;
 /// Bytes of the attributes or entries that a verb returns; a caller's larger buffer is used up to
 /// here.
@@ -47,8 +47,9 @@ enum class cq_descriptor : std::size_t { ring, client_part };
 struct header {
     kind what;
     std::uint8_t verb; // its number in ci/verbs.def; of a post its wire::work
-    std::array<std::uint8_t, 6> zero;
-    std::uint64_t id; // chosen by the client; the reply repeats it
+    std::array<std::uint8_t, 2> zero;
+    std::uint32_t next; // bytes up to the next message of the same packet; 0: none follows
+    std::uint64_t id;   // chosen by the client; the reply repeats it
 };
 
 struct hello {

@@ -43,6 +43,15 @@ IRPVERBS_BORDER int irpverbs_umad_unregister(int fd, uint32_t id);
 IRPVERBS_BORDER int irpverbs_umad_write(int fd, const void* message, size_t size);
 IRPVERBS_BORDER long irpverbs_umad_read(int fd, void* buffer, size_t size);
 
+/* dispatch::begin_serving and its likes: a thread that waits for a message makes the calls that
+   bring it. -1: it can't. The end must follow, also when the thread is cancelled; one that leaves a
+   wait by longjmp(3) serves until its next wait ends. */
+IRPVERBS_BORDER int irpverbs_umad_begin_serving(void);
+/* Makes the calls that are due. With `looks`, for a short time also those that become due. 1: the
+   port has a message. */
+IRPVERBS_BORDER int irpverbs_umad_serve(int fd, int looks);
+IRPVERBS_BORDER void irpverbs_umad_end_serving(void);
+
 #ifdef __cplusplus
 }
 #endif
