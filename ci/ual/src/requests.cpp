@@ -374,11 +374,14 @@ bool served_connection::flush() {
     return true;
 }
 
-// The request leaves its connection, and is freed unless it is being cancelled.
+// The request leaves its connection, and is freed unless it is being cancelled. It counts until
+// its descriptors are closed.
 void served_connection::release(served_request& request) {
-    (request.waits ? waits_ : requests_).fetch_sub(1);
-    memory_.fetch_sub(request.memory);
+    std::atomic<ULONG>& count = request.waits ? waits_ : requests_;
+    const std::size_t memory = request.memory;
     drop(request);
+    memory_.fetch_sub(memory);
+    count.fetch_sub(1);
 }
 
 void served_connection::drop(served_request& request) {
