@@ -32,9 +32,9 @@ TEST(HostileClient, RepliesThatAreNotRead_ArriveLater) {
 TEST(HostileClient, RepliesOfPacketsThatAreNotRead_ArriveLater) {
     test_daemon serving;
     raw_ca client(serving);
-    constexpr std::size_t count = 600;
+    constexpr std::size_t count = 2400;
     const auto query = [&](std::size_t id) {
-        return with_id(request_of(HCA_MN_QUERY_CA, client.handle, 65536), id);
+        return with_id(request_of(HCA_MN_QUERY_CA, client.handle, 4096), id);
     };
     for (std::size_t i = 0; i < count; i += 2)
         client.send_all(two_requests(query(i + 10), query(i + 11)));
