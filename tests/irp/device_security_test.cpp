@@ -8,6 +8,7 @@
 #include <irp/device_security.h>
 
 #include <array>
+#include <random>
 
 namespace {
 
@@ -213,6 +214,7 @@ TEST(DeviceSecurity, WrongDescriptors_AreRefusedAndCreateNothing) {
                                   u"D:P(A;;GA;;;SY;)",
                                   u"D:P(A;;0x;;;SY)",
                                   u"D:P(A;;0x1G;;;SY)",
+                                  u"D:P(A;;0x\x0141;;;SY)",
                                   u"D:P(A;;0x100000000;;;SY)",
                                   u"D:P(A;;GA;;;S-1-)",
                                   u"D:P(A;;GA;;;S-1-5-x)",
@@ -231,6 +233,30 @@ TEST(DeviceSecurity, WrongDescriptors_AreRefusedAndCreateNothing) {
                                        nullptr, nullptr, &device);
               }),
               DRIVER_VERIFIER_IOMANAGER_VIOLATION);
+}
+
+TEST(DeviceSecurity, AnyText_IsADescriptorOrRefused) {
+    const std::u16string right = u"D:P(A;;GRGW;;;S-1-5-32-544)(A;;0x1200A9;;;WD)";
+    const std::u16string letters = u"D:PA;()GRWX0x19-S\xFFFF";
+    std::mt19937 chance(1);
+    DRIVER_OBJECT driver{};
+    int created = 0;
+    for (int i = 0; i < 20'000; ++i) {
+        std::u16string text = right;
+        for (std::size_t changes = chance() % 3 + 1; changes != 0; --changes)
+            text.at(chance() % text.size()) = letters.at(chance() % letters.size());
+        if (chance() % 4 == 0) text.resize(chance() % text.size());
+        DEVICE_OBJECT* device = nullptr;
+        const NTSTATUS status =
+            IoCreateDeviceSecure(&driver, 0, unicode(u"\\Device\\Any").get(), FILE_DEVICE_UNKNOWN,
+                                 0, FALSE, unicode(text).get(), nullptr, &device);
+        EXPECT_TRUE(status == STATUS_SUCCESS || status == STATUS_INVALID_PARAMETER);
+        if (!NT_SUCCESS(status)) continue;
+        ++created;
+        IoDeleteDevice(device);
+    }
+    EXPECT_GT(created, 100);
+    EXPECT_LT(created, 15'000);
 }
 
 } // namespace

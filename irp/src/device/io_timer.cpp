@@ -3,10 +3,10 @@
 #include "irql_rules.hpp"
 #include "require.hpp"
 
-#include <dispatch/spin_lock.h>
 #include <dispatch/support/faults.hpp>
 #include <dispatch/support/locals.hpp>
 #include <dispatch/support/object.hpp>
+#include <dispatch/support/spin_lock.hpp>
 #include <dispatch/timer.h>
 
 #include <new>
@@ -20,18 +20,6 @@ IRPVERBS_REGISTERED_EARLY const machine_local<io_timers> timers_of_machine(0);
 
 constexpr LONG second = 1000; // ms
 constexpr LONGLONG ticks_of_ms = 10'000;
-
-class spin_guard {
-public:
-    explicit spin_guard(KSPIN_LOCK& lock) : lock_(lock) { KeAcquireSpinLock(&lock_, &before_); }
-    ~spin_guard() { KeReleaseSpinLock(&lock_, before_); }
-    spin_guard(const spin_guard&) = delete;
-    spin_guard& operator=(const spin_guard&) = delete;
-
-private:
-    KSPIN_LOCK& lock_;
-    KIRQL before_ = PASSIVE_LEVEL;
-};
 
 _IO_TIMER& timer_of(LIST_ENTRY& entry) { return *CONTAINING_RECORD(&entry, _IO_TIMER, Entry); }
 

@@ -65,7 +65,9 @@ bool is_in(text letters, text list) {
 }
 
 std::optional<ULONG> number_of(text digits) {
-    if (!digits.starts_with(u"0x")) return std::nullopt;
+    if (!digits.starts_with(u"0x") ||
+        digits.find_first_not_of(u"0123456789abcdefABCDEF", 2) != text::npos)
+        return std::nullopt;
     const std::string narrow(digits.begin() + 2, digits.end());
     ULONG value = 0;
     const auto [end, error] =
