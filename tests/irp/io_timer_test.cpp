@@ -17,7 +17,7 @@ using namespace irpverbs::testing;
 
 constexpr LONGLONG ticks_of_second = 10'000'000;
 
-void sleep_for(LONGLONG ticks) {
+void pass_time(LONGLONG ticks) {
     LARGE_INTEGER time;
     time.QuadPart = -ticks;
     KeDelayExecutionThread(KernelMode, FALSE, &time);
@@ -59,20 +59,20 @@ void run(const std::function<void()>& test) {
 TEST(IoTimer, Started_IsCalledOnceASecondUntilItIsStopped) {
     run([] {
         timed_device one;
-        sleep_for(2 * ticks_of_second);
+        pass_time(2 * ticks_of_second);
         EXPECT_TRUE(one.calls.empty());
         IoStartTimer(one.device);
         IoStartTimer(one.device); // changes nothing
-        sleep_for(3 * ticks_of_second + ticks_of_second / 2);
+        pass_time(3 * ticks_of_second + ticks_of_second / 2);
         IoStopTimer(one.device);
         IoStopTimer(one.device);
         ASSERT_EQ(one.calls.size(), 3U);
         EXPECT_EQ(one.calls[1] - one.calls[0], ULONGLONG{ticks_of_second});
         EXPECT_EQ(one.calls[2] - one.calls[1], ULONGLONG{ticks_of_second});
-        sleep_for(3 * ticks_of_second);
+        pass_time(3 * ticks_of_second);
         EXPECT_EQ(one.calls.size(), 3U);
         IoStartTimer(one.device);
-        sleep_for(ticks_of_second + ticks_of_second / 2);
+        pass_time(ticks_of_second + ticks_of_second / 2);
         EXPECT_EQ(one.calls.size(), 4U);
     });
 }
@@ -81,13 +81,13 @@ TEST(IoTimer, DevicesOfAMachine_AreCalledInTheSameTick) {
     run([] {
         timed_device one, other;
         IoStartTimer(one.device);
-        sleep_for(ticks_of_second / 4);
+        pass_time(ticks_of_second / 4);
         IoStartTimer(other.device);
-        sleep_for(ticks_of_second);
+        pass_time(ticks_of_second);
         ASSERT_EQ(one.calls.size(), 1U);
         EXPECT_EQ(other.calls, one.calls);
         IoStopTimer(one.device);
-        sleep_for(ticks_of_second);
+        pass_time(ticks_of_second);
         EXPECT_EQ(one.calls.size(), 1U);
         EXPECT_EQ(other.calls.size(), 2U);
     });
@@ -98,7 +98,7 @@ TEST(IoTimer, Routine_MayStartAnotherTimer) {
         timed_device one, other;
         one.starts = other.device;
         IoStartTimer(one.device);
-        sleep_for(2 * ticks_of_second + ticks_of_second / 2);
+        pass_time(2 * ticks_of_second + ticks_of_second / 2);
         EXPECT_EQ(one.calls.size(), 2U);
         EXPECT_EQ(other.calls.size(), 1U);
     });
@@ -113,10 +113,10 @@ TEST(IoTimer, InitializedAgain_IsStoppedAndHasTheNewRoutine) {
                       one.device, [](DEVICE_OBJECT*, void* count) { ++*static_cast<int*>(count); },
                       &calls),
                   STATUS_SUCCESS);
-        sleep_for(2 * ticks_of_second);
+        pass_time(2 * ticks_of_second);
         EXPECT_EQ(calls, 0);
         IoStartTimer(one.device);
-        sleep_for(2 * ticks_of_second + ticks_of_second / 2);
+        pass_time(2 * ticks_of_second + ticks_of_second / 2);
         EXPECT_EQ(calls, 2);
         EXPECT_TRUE(one.calls.empty());
     });
@@ -128,7 +128,7 @@ TEST(IoTimer, DeletedDevice_IsCalledNoMore) {
         IoStartTimer(stays.device);
         IoStartTimer(one.device);
         IoDeleteDevice(std::exchange(one.device, nullptr));
-        sleep_for(2 * ticks_of_second + ticks_of_second / 2);
+        pass_time(2 * ticks_of_second + ticks_of_second / 2);
         EXPECT_TRUE(one.calls.empty());
         EXPECT_EQ(stays.calls.size(), 2U);
     });

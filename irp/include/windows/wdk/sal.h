@@ -1,5 +1,4 @@
-/* Annotations of both generations of SAL. The compilers here check none of them, so all are empty.
- */
+/* Annotations of both generations of SAL. The compilers here check none, so all are empty. */
 #ifndef IRPVERBS_WINDOWS_SAL_H
 #define IRPVERBS_WINDOWS_SAL_H
 
