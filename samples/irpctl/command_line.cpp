@@ -482,7 +482,14 @@ void add_run(CLI::App& parent, program_options& chosen) {
     command->add_flag("--verbose", options->verbose, "print the environment and the libraries");
     command->add_option("PROGRAM", options->program, "after --: the program and its arguments")
         ->required();
-    command->callback([&chosen, options, hca = parent.get_option("--hca")] {
+    command->callback([&chosen, options, hca = parent.get_option("--hca"),
+                       hosts = command->get_option("--hosts"),
+                       fabric = command->get_option("--fabric")] {
+        // An option whose variable of a script is empty, which is not the default.
+        if (hosts->count() != 0 && options->hosts.find_first_not_of(',') == std::string::npos)
+            throw wrong_usage("--hosts: it names no host");
+        if (fabric->count() != 0 && options->fabric.empty())
+            throw wrong_usage("--fabric: it names no file");
         if (hca->count() != 0 && !options->fabric.empty())
             throw wrong_usage("--fabric: --hca names the HCAs already");
         if (hca->count() != 0 && !options->faults.empty())

@@ -163,6 +163,8 @@ class Results(unittest.TestCase):
         for hca, reason in ((None, "IRPVERBS_HCA is not set; irpctl run -- PROGRAM sets it"),
                             ("software:/nowhere", "/nowhere: No such file or directory"),
                             ("software:?host=nowhere", "software:?host=nowhere: no such host"),
+                            ("software:?host=host1,nowhere",
+                             "software:?host=host1,nowhere: no such host as 'nowhere'"),
                             ("fabric", "'fabric' is no URI of an HCA: expected 'software:' or 'rdma:'")):
             ended = run("ibstat", hca=hca)
             self.assertEqual(ended.stdout.splitlines()[0], f"irpverbs: {reason}")

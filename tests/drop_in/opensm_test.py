@@ -64,6 +64,21 @@ class OpenSM(unittest.TestCase):
         process.stdout.read()
         self.assertEqual(process.wait(60), 0)
 
+    def test_higher_priority_gets_the_mastership_and_its_end_returns_it(self):
+        daemon = Daemon(self, "software:")
+        process = self.start(daemon.host("host2"), "-p", "14")
+        self.lines_until(process, "SUBNET UP") # OpenSM waits for it until the other stands by
+        own = run("sminfo", "1", hca=daemon.host("host4")).stdout
+        self.assertIn("SMINFO_STANDBY", own)
+        self.assertIn("SMINFO_MASTER", run("sminfo", "3", hca=daemon.host("host4")).stdout)
+        process.terminate()
+        process.stdout.read()
+        self.assertEqual(process.wait(60), 0)
+        for _ in range(3000): # requests, which take their time
+            if "sm lid 1 " in run("sminfo", hca=daemon.host("host4")).stdout:
+                return
+        self.fail("the daemon's manager did not become the master again")
+
     def osmtest(self, flow, hca="software:"):
         ended = run("osmtest", "-f", flow, "-l", "osmtest.log", "-i", "osmtest.dat", hca=hca, folder=self.folder)
         return "PASS" if ended.returncode == 0 and "PASS" in ended.stdout else (self.folder / "osmtest.log").read_text()

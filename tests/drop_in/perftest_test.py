@@ -67,10 +67,10 @@ class Loss(TwoProcesses):
 class Faults(TwoProcesses):
     """Events during a running measurement."""
 
-    def start_both(self):
+    def start_both(self, *options):
         """A server, and a client that writes to it for three seconds. Returns when it writes."""
         port = str(free_port())
-        words = ("ib_write_bw", "-p", port, "-D", "3")
+        words = ("ib_write_bw", "-p", port, "-D", "3", *options)
         server = self.start("host1", *words)
         while not listens(int(port)):
             self.assertIsNone(server.poll(), "the server ended")
@@ -81,14 +81,15 @@ class Faults(TwoProcesses):
         return server, client
 
     def test_links_that_flap_are_retried(self):
-        server, client = self.start_both()
-        flaps = 0
+        # A second until a packet is repeated: longer than the link is down on a loaded machine.
+        server, client = self.start_both("--qp-timeout=18")
+        before = self.counter(6, 2, "LinkDownedCounter")
         while client.poll() is None:
-            self.output(self.start("host3", "ibportstate", "6", "2", "reset")) # the switch's port to host2
-            flaps += 1
+            for operation in ("disable", "enable"):
+                self.output(self.start("host3", "ibportstate", "6", "2", operation)) # the switch's port to host2
         for each in (client, server):
             self.assertNotRegex(self.output(each), "(?i)fail|couldn't|error")
-        self.assertGreater(flaps, 2)
+        self.assertGreater(self.counter(6, 2, "LinkDownedCounter") - before, 2)
 
     def wait_until_nothing_is_left(self):
         while not self.daemon.status().startswith("0 open HCAs, 0 objects, 0 requests, 0 waits\n"):

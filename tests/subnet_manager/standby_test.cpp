@@ -223,10 +223,11 @@ TEST_P(Standby, DisableFromMaster_StandbyBecomesNotActive) {
     EXPECT_TRUE(eventually([&] { return is_master(second); })); // no master responds to its polls
 }
 
-// A manager of the third host that responds to Get(SMInfo) only when respond() is called.
+// A manager of the last host that responds to requests for SMInfo only when respond() is called.
 struct reticent_manager {
-    explicit reticent_manager(const attached& hcas)
-        : ca(hcas.fdo(3)), agent(ca, agent_of(directed_class, {get_method})) {
+    explicit reticent_manager(const attached& hcas,
+                              std::initializer_list<UCHAR> methods = {get_method})
+        : ca(hcas.fdo(3)), agent(ca, agent_of(directed_class, methods)) {
         IB_MODIFY_PORT change{};
         change.SetCapabilities = IB_PORT_CAP_IS_SM;
         verb_call show([&](IRP* irp) {
@@ -248,6 +249,18 @@ struct reticent_manager {
     open_hca ca;
     mad_client agent;
 };
+
+// As OpenSM does, which gives up its own mastership, or takes it, without an Acknowledge.
+TEST_P(Standby, HigherManagerAcceptsHandoverWithoutAcknowledge_MasterStandsBy) {
+    const attached hcas(unmanaged());
+    running_manager manager(quick(hcas.guid(0)));
+    manager.wait_until_up();
+    reticent_manager other(hcas, {get_method, set_method});
+    constexpr std::uint8_t highest = 0xF0;
+    for (int i = 0; i < 100 && !stands_by(manager); ++i)
+        other.respond(highest | SM_STATE_STANDBY);
+    EXPECT_TRUE(stands_by(manager));
+}
 
 // The response claims to be of another attribute than the one that was requested.
 TEST_P(Standby, ResponseOfAnotherAttribute_IsNoResponse) {

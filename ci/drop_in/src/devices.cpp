@@ -82,6 +82,16 @@ std::vector<device> find_devices(const location& where) {
     return found;
 }
 
+// Throws if the fabric has none of the hosts, or not all.
+void require_hosts(const char* text, const location& where, const std::vector<device>& found) {
+    if (found.empty()) throw std::runtime_error(std::string(text) + ": no such host");
+    for (const std::string& host : where.hosts)
+        if (std::ranges::none_of(found, [&](const device& each) {
+                return ci::belongs_to_host(each.host, host);
+            }))
+            throw std::runtime_error(std::string(text) + ": no such host as '" + host + "'");
+}
+
 void attach(core& self) {
     const char* const text = std::getenv("IRPVERBS_HCA");
     if (text == nullptr || *text == '\0')
@@ -92,8 +102,9 @@ void attach(core& self) {
     self.attached = true;
     if (!self.managed && subnet_manager != nullptr) subnet_manager(where.uri);
     self.managed = true;
-    self.devices = find_devices(where);
-    if (self.devices.empty()) throw std::runtime_error(std::string(text) + ": no such host");
+    std::vector<device> found = find_devices(where);
+    require_hosts(text, where, found);
+    self.devices = std::move(found);
 }
 
 std::span<const device> attached_devices() {

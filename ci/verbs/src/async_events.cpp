@@ -52,6 +52,7 @@ ibv_event_type type_of(int code) {
 }
 
 bool is_of_port(int code) { return code >= IB_AE_PORT_ACTIVE && code <= IB_AE_CLIENT_REREGISTER; }
+bool is_of_device(int code) { return code == IB_AE_LOCAL_FATAL; }
 
 } // namespace
 
@@ -73,6 +74,8 @@ BOOLEAN irpverbs_ibv_take_async_event(ibv_context* shown, ibv_async_event* event
     event_queue::event taken;
     if (!open_device::of(shown).events.take(taken)) return FALSE;
     event->event_type = type_of(taken.code);
+    event->element = {};
+    if (is_of_device(taken.code)) return TRUE;
     if (is_of_port(taken.code))
         event->element.port_num = static_cast<int>(reinterpret_cast<ULONG_PTR>(taken.owner));
     else

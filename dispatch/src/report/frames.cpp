@@ -12,21 +12,31 @@ namespace irpverbs::dispatch::detail {
 namespace {
 
 // Optimisation decides which of these functions have a frame, so they are recognised by name.
-constexpr std::array<std::string_view, 9> machinery{
+constexpr std::array<std::string_view, 10> machinery{
     "irpverbs::dispatch::detail::",
     "irpverbs::dispatch::sim::",
     "irpverbs::dispatch::sim_machine::",
     "irpverbs::dispatch::machine::",
     "irpverbs::dispatch::explore",
     "irpverbs::irp::verify::",
+    "drive::world::",
     "boost::context::",
     "make_fcontext",
     "__restore_rt",
 };
 
+// The function's name with its named namespaces, without parameters.
+std::string name_in(std::string_view frame) {
+    constexpr std::string_view unnamed = "(anonymous namespace)::";
+    std::string name(frame);
+    for (std::size_t at = name.find(unnamed); at != name.npos; at = name.find(unnamed))
+        name.erase(at, unnamed.size());
+    return name.substr(0, name.find_first_of("(["));
+}
+
 bool is_machinery(std::string_view frame) {
-    const std::string_view name = frame.substr(0, frame.find_first_of("(["));
-    return std::any_of(machinery.begin(), machinery.end(), [name](std::string_view each) {
+    const std::string name = name_in(frame);
+    return std::any_of(machinery.begin(), machinery.end(), [&name](std::string_view each) {
         return name.find(each) != std::string_view::npos;
     });
 }

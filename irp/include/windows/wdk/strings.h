@@ -11,7 +11,9 @@
 #ifdef __cplusplus
 #define IRPVERBS_TEXT_POINTER(text)                                                                \
     const_cast<std::remove_const_t<std::remove_reference_t<decltype((text)[0])>>*>(text)
+extern "C++" { /* a source may include the headers inside extern "C" */
 #include <type_traits>
+}
 #else
 #define IRPVERBS_TEXT_POINTER(text) (text)
 #endif

@@ -9,6 +9,7 @@ namespace irpverbs::subnet_manager {
 namespace {
 
 constexpr machine_time soon = ticks_per_second;
+constexpr unsigned enough_accepted_handovers = 2;
 constexpr machine_time acknowledge_timeout =
     3 * ticks_per_second; // the time limit of an Acknowledge
 constexpr unsigned max_repeats = 1;
@@ -122,10 +123,24 @@ void mastership::defend(const sm_discovery& seen) {
 }
 
 void mastership::hand_over(const remote_sm& target) {
+    if (!handover_target_ || handover_target_->info.GUID != target.info.GUID)
+        accepted_handovers_ = 0;
     handover_target_ = target;
     handover_pending_ = true;
     next_action_ = 0;
-    smps_.send(set_smp(target.route, sm_info, sm_handover, info()), [](const smp_response&) {});
+    smps_.send(set_smp(target.route, sm_info, sm_handover, info()),
+               [this, whom = target.info.GUID](const smp_response& response) {
+                   if (response.success()) handover_accepted(whom);
+               });
+}
+
+// OpenSM accepts the mastership, but sends no Acknowledge: it waits until the other manager is not
+// the master any longer.
+void mastership::handover_accepted(ib_guid_t by) {
+    if (!is_master() || !handover_target_ || handover_target_->info.GUID != by) return;
+    if (++accepted_handovers_ < enough_accepted_handovers) return;
+    IRPVERBS_PROBE("mastership.never_acknowledged");
+    acknowledged(sm_sminfo_t(handover_target_->info));
 }
 
 void mastership::stand_by(const remote_sm& behind) {

@@ -78,6 +78,7 @@ private:
     void discover();
     void stand_by(const remote_sm& behind);
     void hand_over(const remote_sm& target);
+    void handover_accepted(ib_guid_t by);
     void take_over(const message_parts& from);
     void acknowledged(const sm_sminfo_t& by);
     void poll();
@@ -103,7 +104,8 @@ private:
 
     std::optional<remote_sm> handover_target_; // as master: the handover target
     bool handover_pending_ = false;
-    bool contested_ = false; // as master: another master was seen
+    unsigned accepted_handovers_ = 0; // by that target
+    bool contested_ = false;          // as master: another master was seen
 };
 
 } // namespace irpverbs::subnet_manager
