@@ -86,9 +86,8 @@ std::vector<device> find_devices(const location& where) {
 void require_hosts(const char* text, const location& where, const std::vector<device>& found) {
     if (found.empty()) throw std::runtime_error(std::string(text) + ": no such host");
     for (const std::string& host : where.hosts)
-        if (std::ranges::none_of(found, [&](const device& each) {
-                return ci::belongs_to_host(each.host, host);
-            }))
+        if (std::ranges::none_of(
+                found, [&](const device& each) { return ci::belongs_to_host(each.host, host); }))
             throw std::runtime_error(std::string(text) + ": no such host as '" + host + "'");
 }
 
