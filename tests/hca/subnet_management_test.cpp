@@ -296,6 +296,21 @@ TEST_P(SubnetManagement, WrongMKey_RefusesSetAndRaisesTrap) {
     EXPECT_EQ(port_block(three, 1)->MKeyViolations, 1);
 }
 
+// IBA 14.2.5.6, PortPhysicalState: how ibportstate resets a link.
+TEST_P(SubnetManagement, LinkThatIsToPoll_GoesDownAndTrainsAnew) {
+    configure();
+    HCA_SOFTWARE_COUNTERS before{}, after{};
+    EXPECT_EQ(HcaSoftwareCounters(hcas.guid(2), 1, &before), STATUS_SUCCESS);
+    const mad done = manager.modify(switch2, sm_port_info, 1, [](mad& info) {
+        info[smp_data + 33] = static_cast<UCHAR>(info[smp_data + 33] | IB_PORT_PHYS_POLLING << 4);
+    });
+    EXPECT_EQ(done.status(), 0);
+    EXPECT_EQ(HcaSoftwareCounters(hcas.guid(2), 1, &after), STATUS_SUCCESS);
+    EXPECT_EQ(after.LinkDowned, before.LinkDowned + 1);
+    EXPECT_EQ(port_block(three, 1)->State, IB_PORT_INIT);
+    EXPECT_EQ(port_block(three, 1)->PhysicalState, IB_PORT_PHYS_LINK_UP);
+}
+
 TEST_P(SubnetManagement, LinkLost_TrapRepeatsUntilRepressed) {
     configure();
     mad_client traps(one, agent_of(subnet_class, {5}));

@@ -146,9 +146,11 @@ void apply_link(port& at, const requested_port_info& request) {
 }
 
 void apply_state(fabric& where, port& at, const requested_port_info& request) {
-    if (request.physical == request_disabled)
-        where.enable(at, false);
-    else if (request.physical != no_change)
+    // A link that is up begins again where it polls, which is how ibportstate resets it.
+    const bool down = request.physical == request_disabled ||
+                      (request.physical == request_polling && at.linked());
+    if (down) where.enable(at, false);
+    if (request.physical != no_change && request.physical != request_disabled)
         where.enable(at, true);
     if (request.state != no_change && request.state != at.state)
         where.set_state(at, static_cast<IB_PORT_STATE>(request.state));
