@@ -106,8 +106,8 @@ typedef void (*PKNORMAL_ROUTINE)(PVOID NormalContext, PVOID SystemArgument1, PVO
 
 NT_EXTERN_C_BEGIN
 
-/* The machine has no priorities: a thread keeps the number that it was given, and nothing else
-   depends on it. Returns the old one. IRQL: PASSIVE_LEVEL. Source: WDK KeSetPriorityThread. */
+/* The machine has no priorities, and the calls change nothing: they return 8, and an increment of
+   0. IRQL: PASSIVE_LEVEL. Source: WDK KeSetPriorityThread. */
 NT_API KPRIORITY KeSetPriorityThread(PKTHREAD Thread, KPRIORITY Priority);
 NT_API KPRIORITY KeQueryPriorityThread(PKTHREAD Thread);
 NT_API LONG KeSetBasePriorityThread(PKTHREAD Thread, LONG Increment);

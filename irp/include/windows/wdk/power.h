@@ -121,6 +121,8 @@ typedef struct _PO_FX_DEVICE_V1 {
 } PO_FX_DEVICE_V1, *PPO_FX_DEVICE_V1, PO_FX_DEVICE, *PPO_FX_DEVICE;
 
 NT_EXTERN_C_BEGIN
+/* Notes the state of the device, or of the system as the device knows it. Returns the state noted
+   before. IRQL: <= DISPATCH_LEVEL. Source: WDK PoSetPowerState. */
 NT_API POWER_STATE PoSetPowerState(PDEVICE_OBJECT DeviceObject, POWER_STATE_TYPE Type,
                                    POWER_STATE State);
 NT_API PULONG PoRegisterDeviceForIdleDetection(PDEVICE_OBJECT DeviceObject,
