@@ -21,6 +21,7 @@ protected:
         KeInitializeEvent(&happened, SynchronizationEvent, FALSE);
     }
     ~DescriptorWatch() override {
+        watch.reset(); // a call of it may be ending
         for (const int each : ends)
             close(each);
     }
