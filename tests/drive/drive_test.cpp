@@ -56,6 +56,7 @@ TEST(Drive, DriverWithAMistake_IsReportedUnderItsRule) {
     EXPECT_TRUE(has(how.out, "rule: IrpCancelField")) << how.out;
     EXPECT_TRUE(has(how.out, "replay: IRPVERBS_STRATEGY=replay:")) << how.out;
     EXPECT_TRUE(has(how.out, "canceller")) << how.out;
+    EXPECT_FALSE(has(how.out, "drive::")) << "a frame of the program: " << how.out;
 }
 
 TEST(Drive, ReplayLine_RepeatsTheFailure) {

@@ -21,7 +21,7 @@ typedef struct _KTHREAD {
     PVOID Queue; /* the KQUEUE whose entry the thread works on */
     LIST_ENTRY QueueListEntry;
     ULONG QueueWait; /* the thread waits in KeRemoveQueue */
-    ULONG Account;   /* see irp/device_security.h */
+    ULONG Account;   /* in whose name user mode calls; 0 at first */
 } KTHREAD, *PKTHREAD, *PETHREAD, *PRKTHREAD;
 
 typedef void (*PKSTART_ROUTINE)(PVOID StartContext);

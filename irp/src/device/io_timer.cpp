@@ -63,16 +63,14 @@ void io_timers::stop(_IO_TIMER& timer) {
 
 void io_timers::tick(KDPC*, void* self, void*, void*) { static_cast<io_timers*>(self)->call_all(); }
 
-// The next timer that is due, with a reference to its device; null: there is none.
-_IO_TIMER* io_timers::take_due(PIO_TIMER_ROUTINE& routine, void*& context) {
+// A copy of the next timer that is due, with a reference to its device.
+std::optional<_IO_TIMER> io_timers::take_due() {
     const spin_guard guard(lock_);
-    if (IsListEmpty(&due_)) return nullptr;
+    if (IsListEmpty(&due_)) return std::nullopt;
     _IO_TIMER& next = timer_of(*RemoveHeadList(&due_));
     InsertTailList(&started_, &next.Entry);
     reference_object(next.Device->Header);
-    routine = next.Routine;
-    context = next.Context;
-    return &next;
+    return next;
 }
 
 // Without lock_ around the routines: they start timers, and acquire locks under which others do.
@@ -82,12 +80,9 @@ void io_timers::call_all() {
         while (!IsListEmpty(&started_))
             InsertTailList(&due_, RemoveHeadList(&started_));
     }
-    PIO_TIMER_ROUTINE routine = nullptr;
-    void* context = nullptr;
-    while (const _IO_TIMER* timer = take_due(routine, context)) {
-        DEVICE_OBJECT* device = timer->Device;
-        routine(device, context);
-        dereference_object(device->Header);
+    while (const std::optional<_IO_TIMER> timer = take_due()) {
+        timer->Routine(timer->Device, timer->Context);
+        dereference_object(timer->Device->Header);
     }
 }
 

@@ -3,6 +3,8 @@
 
 #include <irp/io_timer.h>
 
+#include <optional>
+
 struct _IO_TIMER {
     LIST_ENTRY Entry; // of io_timers; empty: the timer is stopped
     PIO_TIMER_ROUTINE Routine;
@@ -27,7 +29,7 @@ public:
 private:
     static void tick(KDPC* dpc, void* self, void* ignored, void* also_ignored);
     void call_all();
-    _IO_TIMER* take_due(PIO_TIMER_ROUTINE& routine, void*& context);
+    std::optional<_IO_TIMER> take_due();
 
     KSPIN_LOCK lock_ = 0;
     LIST_ENTRY started_; // guarded by lock_, as the one below

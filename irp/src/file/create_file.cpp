@@ -104,7 +104,7 @@ bool grant(open_file& file, const open_call& call) {
     file.granted = specific_rights(call.access);
     if ((file.granted & ~rights) != 0) return false;
     if ((call.access & MAXIMUM_ALLOWED) != 0) file.granted |= rights & FILE_ALL_ACCESS;
-    return file.granted != 0 || rights != 0;
+    return rights != 0; // an account without rights opens nothing, also if it asks for none
 }
 
 void set_access(open_file& file, const open_call& call) {
