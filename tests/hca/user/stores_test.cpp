@@ -1,6 +1,7 @@
 // Small messages that the client itself copies to its receive, when it takes the completion.
 #include "../connected_end.hpp"
 #include "client.hpp"
+#include "unmapped_region.hpp"
 
 #include <ci/support/address_space.hpp>
 
@@ -141,18 +142,13 @@ TEST_F(UserStores, SharedRegion_HasTheMemoryOfTheOther) {
 
 // The key of the region is new, so the daemon writes, and fails, before it passes bytes.
 TEST_F(UserStores, PageThatWasNeverThere_FailsTheReceive) {
-    constexpr std::size_t size = 4096;
-    void* const page =
-        mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    IB_MR* const mr = register_mr(other.pd(), page, size, IB_AC_LOCAL_WRITE);
-    munmap(page, size);
-    ib_local_ds_t into{reinterpret_cast<std::uintptr_t>(page), 8, mr->LKey};
+    const unmapped_region gone(other.pd());
+    ib_local_ds_t into{gone.address(), 8, gone.key};
     ib_recv_wr_t receive{nullptr, 2, &into, 1};
     EXPECT_EQ(CiPostRecv(other.qp, &receive, nullptr), STATUS_SUCCESS);
     EXPECT_EQ(one.post(one.send(2, 8)), STATUS_SUCCESS);
     EXPECT_EQ(one.next().Status, ULONG{IB_WC_REMOTE_OPERATION_ERROR});
     EXPECT_EQ(other.next().Status, ULONG{IB_WC_LOCAL_PROTECTION_ERROR});
-    EXPECT_EQ(deregister_mr(mr), STATUS_SUCCESS);
 }
 
 /// Passes bytes to a client of this process, as a daemon that does not check keys would.
