@@ -54,13 +54,17 @@ struct subnet_state {
 
 enum class sa_state { normal, silent, busy, cutting };
 
+constexpr ibmf_retrans_t report_times{2, 100'000, 10'000, 0};
+
 /// Delays below that leave a Report's response to its first attempt in time, since the wire takes
 /// 20 ms at most in each direction.
 constexpr std::uint64_t time_of_an_attempt = 60 * 10'000;
 
 /// An SA with changing faults, which may lose its subscriptions.
 struct faulty_sa {
-    faulty_sa(sim_machine& its_sim, subnet_state& its_net) : sim(its_sim), net(its_net) {}
+    faulty_sa(sim_machine& its_sim, subnet_state& its_net) : sim(its_sim), net(its_net) {
+        sa.report_times = report_times;
+    }
 
     sa_reply respond(const sa_request& request) {
         if (now == sa_state::silent) return {.silent = true};

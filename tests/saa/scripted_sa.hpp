@@ -70,7 +70,7 @@ public:
         auto* const data =
             static_cast<std::uint8_t*>(out.ibmf_msg->im_msgbufs_send.im_bufs_cl_data);
         saa::pack(notice, std::span(data, 200));
-        const int status = out.send_and_wait(IBMF_MSG_TRANS_FLAG_SEQ, {2, 100'000, 10'000, 0});
+        const int status = out.send_and_wait(IBMF_MSG_TRANS_FLAG_SEQ, report_times);
         if (status == IBMF_SUCCESS) {
             EXPECT_EQ(out.received_header().method, MAD_METHOD_REPORT_RESPONSE);
         }
@@ -80,6 +80,8 @@ public:
     int requests_received() const { return requests_received_; }
     /// RespTimeValue of its ClassPortInfo; OpenSM's is 268 ms.
     std::uint8_t response_time = 16;
+    /// Longer than a real machine may stand still.
+    ibmf_retrans_t report_times{2, 10'000'000, 10'000, 0};
 
 private:
     /// An outstanding response with its own buffers.
