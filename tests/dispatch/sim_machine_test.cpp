@@ -1,5 +1,8 @@
 // Actors and the library's own threads, from their start to the end of a run; delays and faults.
+#include "irql_level.hpp"
 #include "sim_steps.hpp"
+
+#include <dispatch/support/scheduled_spin.hpp>
 
 #include <gtest/gtest.h>
 
@@ -225,6 +228,25 @@ TEST(SimMachine, DelayedTime_DuringADelay_CountsTheTimeThatHasPassed) {
         EXPECT_TRUE(machine.run());
     });
     EXPECT_TRUE(seen);
+}
+
+// The library holds its own locks below DISPATCH_LEVEL too.
+TEST(SimMachine, HolderOfALockIsDelayed_SpinsAtDispatchLevelAreShort) {
+    constexpr std::uint64_t longest = 1'000'000; // 100 ms
+    std::uint64_t seen = 0;
+    run_delayed([&](sim_machine& machine) {
+        detail::scheduled_spin lock;
+        machine.spawn("holder", [&] { const std::lock_guard guard(lock); });
+        machine.spawn("spinner", [&] {
+            const testing::at_level above(DISPATCH_LEVEL);
+            const std::uint64_t before = machine.interrupt_time();
+            const std::lock_guard guard(lock);
+            seen = std::max(seen, machine.interrupt_time() - before);
+        });
+        EXPECT_TRUE(machine.run());
+    });
+    EXPECT_GT(seen, 0u);
+    EXPECT_LE(seen, longest);
 }
 
 TEST(SimMachine, EndDelays_DelayedActorsContinueAtOnce) {

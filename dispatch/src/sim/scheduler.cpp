@@ -198,12 +198,24 @@ bool scheduler::may_delay() const {
 
 void scheduler::maybe_delay() {
     if (!source_.fires("delay", limits_.delays)) return;
-    // A processor that runs a DPC or holds a spin lock is never interrupted for long.
-    const bool above = detail::current != nullptr && detail::current->irql >= DISPATCH_LEVEL;
+    // A processor that runs a DPC or holds a spin lock is never interrupted for long; the library's
+    // own locks may be held below DISPATCH_LEVEL.
+    const bool brief = at_dispatch() || !spinners_.empty();
     const std::uint64_t drawn = heavy_tail();
     ++delayed_actors_;
     source_.count_preemption();
-    block(state::delayed, time_ + (above ? std::min(drawn, longest_at_dispatch) : drawn), time_);
+    block(state::delayed, time_ + (brief ? std::min(drawn, longest_at_dispatch) : drawn), time_);
+}
+
+bool scheduler::at_dispatch() const {
+    return detail::current != nullptr && detail::current->irql >= DISPATCH_LEVEL;
+}
+
+// A delayed actor may hold the lock that an actor at DISPATCH_LEVEL spins for.
+void scheduler::shorten_delays() {
+    for (actor* each : sleepers_)
+        if (each->now == state::delayed)
+            each->deadline = std::min(each->deadline, time_ + longest_at_dispatch);
 }
 
 // Draws a delay; each doubling is as likely as the one before.
@@ -276,6 +288,7 @@ void scheduler::spin(bool (*blocked)(const void*), const void* context) {
     me.blocked = blocked;
     me.blocked_context = context;
     spinners_.push_back(&me);
+    if (at_dispatch()) shorten_delays();
     block(state::spinning, detail::no_deadline);
     if (me.now != state::ready) main_is_stuck();
 }

@@ -122,6 +122,8 @@ private:
     void count_step();
     bool may_delay() const;
     void maybe_delay();
+    bool at_dispatch() const;
+    void shorten_delays();
     std::uint64_t heavy_tail();
     std::uint64_t overdue(const actor& which) const;
 

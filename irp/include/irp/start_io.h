@@ -10,13 +10,12 @@ NT_EXTERN_C_BEGIN
    becomes CurrentIrp and DriverStartIo is called with it; otherwise the IRP is queued, by *Key
    where Key is not NULL. DriverStartIo runs at DISPATCH_LEVEL. IRQL: <= DISPATCH_LEVEL.
    Cancellation: CancelFunction, where not NULL, becomes the cancel routine; it is called at once
-   for an IRP that is already cancelled and would wait. The cancel routine removes the IRP from the
-   queue with KeRemoveEntryDeviceQueue before it releases the cancel spin lock; if the IRP is
-   CurrentIrp, it releases that lock, raises the IRQL to DISPATCH_LEVEL and calls IoStartNextPacket
-   instead. It completes the IRP in both cases. DriverStartIo removes the cancel routine under the
-   cancel spin lock. If the IRP had one, DriverStartIo completes it, with STATUS_CANCELLED where
-   Irp->Cancel is set: the IRP was cancelled before it was started. If it had none, its canceller
-   completes it. Source: WDK IoStartPacket. */
+   for an IRP that is already cancelled and would wait. A device with cancel routines sets
+   NonCancelable (IoSetStartIoAttributes): only IRPs that wait are then given to a cancel routine,
+   which removes the IRP with KeRemoveEntryDeviceQueue, releases the cancel spin lock and completes
+   the IRP; DriverStartIo completes one whose Cancel is set with STATUS_CANCELLED. Without
+   NonCancelable a cancel routine may meet CurrentIrp. Where it completes that IRP, DriverStartIo
+   is still called with it, although it may be freed by then. Source: WDK IoStartPacket. */
 NT_API void IoStartPacket(PDEVICE_OBJECT DeviceObject, PIRP Irp, PULONG Key,
                           PDRIVER_CANCEL CancelFunction);
 
@@ -28,8 +27,9 @@ NT_API void IoStartNextPacket(PDEVICE_OBJECT DeviceObject, BOOLEAN Cancelable);
 NT_API void IoStartNextPacketByKey(PDEVICE_OBJECT DeviceObject, BOOLEAN Cancelable, ULONG Key);
 
 /* Sets how DriverStartIo is called; precedes the first IoStartPacket. DeferredStartIo:
-   DriverStartIo is not called again before it has returned. NonCancelable: an IRP loses its cancel
-   routine before DriverStartIo receives it. IRQL: <= DISPATCH_LEVEL. Source: WDK
+   DriverStartIo is not called again before it has returned; it may then call IoStartNextPacket.
+   NonCancelable: an IRP loses its cancel routine before DriverStartIo receives it, if Cancelable is
+   TRUE for IoStartNextPacket. IRQL: <= DISPATCH_LEVEL. Source: WDK
    IoSetStartIoAttributes. */
 NT_API void IoSetStartIoAttributes(PDEVICE_OBJECT DeviceObject, BOOLEAN DeferredStartIo,
                                    BOOLEAN NonCancelable);
