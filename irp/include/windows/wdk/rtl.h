@@ -56,9 +56,43 @@ NT_API ULONG RtlNumberOfSetBitsUlongPtr(ULONG_PTR Target) NT_NOEXCEPT;
 NT_API CCHAR RtlFindMostSignificantBit(ULONGLONG Set) NT_NOEXCEPT;
 NT_API CCHAR RtlFindLeastSignificantBit(ULONGLONG Set) NT_NOEXCEPT;
 
-/* Ordered tables. The caller serializes their use. An element's memory is RTL header and data. A
-   generic table and an AVL table differ here only in their type: both are AVL trees. IRQL: any for
-   non-paged memory. Source: WDK RtlInitializeGenericTable(Avl) and so on. */
+/* Splay links, which file systems use for their trees of names. The caller serializes their use.
+   RtlSplay makes a node the root and returns it; RtlDelete returns the new root, or NULL. The
+   subtree functions look below the node alone, the real ones in the whole tree; NULL: there is no
+   such node. IRQL: any for non-paged memory. Source: WDK RtlSplay, RtlDelete and so on. */
+typedef struct _RTL_SPLAY_LINKS {
+    struct _RTL_SPLAY_LINKS* Parent;
+    struct _RTL_SPLAY_LINKS* LeftChild;
+    struct _RTL_SPLAY_LINKS* RightChild;
+} RTL_SPLAY_LINKS, *PRTL_SPLAY_LINKS;
+#define RtlInitializeSplayLinks(links)                                                             \
+    ((links)->Parent = (links), (links)->LeftChild = NULL, (links)->RightChild = NULL)
+#define RtlParent(links) ((links)->Parent)
+#define RtlLeftChild(links) ((links)->LeftChild)
+#define RtlRightChild(links) ((links)->RightChild)
+#define RtlIsRoot(links) ((links)->Parent == (links))
+#define RtlIsLeftChild(links) ((links)->Parent->LeftChild == (links))
+#define RtlIsRightChild(links) ((links)->Parent->RightChild == (links))
+#define RtlInsertAsLeftChild(parent, child)                                                        \
+    ((parent)->LeftChild = (child), (child)->Parent = (parent))
+#define RtlInsertAsRightChild(parent, child)                                                       \
+    ((parent)->RightChild = (child), (child)->Parent = (parent))
+NT_API PRTL_SPLAY_LINKS RtlSplay(PRTL_SPLAY_LINKS Links) NT_NOEXCEPT;
+NT_API PRTL_SPLAY_LINKS RtlDelete(PRTL_SPLAY_LINKS Links) NT_NOEXCEPT;
+NT_API void RtlDeleteNoSplay(PRTL_SPLAY_LINKS Links, PRTL_SPLAY_LINKS* Root) NT_NOEXCEPT;
+NT_API PRTL_SPLAY_LINKS RtlSubtreeSuccessor(PRTL_SPLAY_LINKS Links) NT_NOEXCEPT;
+NT_API PRTL_SPLAY_LINKS RtlSubtreePredecessor(PRTL_SPLAY_LINKS Links) NT_NOEXCEPT;
+NT_API PRTL_SPLAY_LINKS RtlRealSuccessor(PRTL_SPLAY_LINKS Links) NT_NOEXCEPT;
+NT_API PRTL_SPLAY_LINKS RtlRealPredecessor(PRTL_SPLAY_LINKS Links) NT_NOEXCEPT;
+
+/* Ordered tables: a generic table is a splay tree, an AVL table an AVL tree. The caller serializes
+   their use, also of lookups in a generic table, which move the element to the root. An element's
+   memory is a header and the data, of which the table keeps a copy. RtlGetElementGenericTable
+   counts the elements from 0 in the order of their insertion, RtlGetElementGenericTableAvl in the
+   order of the compare routine. RtlEnumerateGenericTable continues after the element that any
+   function used last. A RestartKey that is NULL begins at the first element; it must not name a
+   deleted one. IRQL: any for non-paged memory. Source: WDK RtlInitializeGenericTable(Avl) and so
+   on. */
 typedef enum _TABLE_SEARCH_RESULT {
     TableEmptyTree,
     TableFoundNode,
@@ -161,7 +195,14 @@ typedef RTL_GENERIC_ALLOCATE_ROUTINE* PRTL_GENERIC_ALLOCATE_ROUTINE;
 typedef void RTL_GENERIC_FREE_ROUTINE(struct _RTL_GENERIC_TABLE* Table, PVOID Buffer);
 typedef RTL_GENERIC_FREE_ROUTINE* PRTL_GENERIC_FREE_ROUTINE;
 typedef struct _RTL_GENERIC_TABLE {
-    RTL_AVL_TABLE Tree; /* its routines are called with the address of this table */
+    PRTL_SPLAY_LINKS TableRoot;
+    LIST_ENTRY InsertOrderList;
+    PLIST_ENTRY OrderedPointer;
+    ULONG WhichOrderedElement;
+    ULONG NumberGenericTableElements;
+    PRTL_GENERIC_COMPARE_ROUTINE CompareRoutine;
+    PRTL_GENERIC_ALLOCATE_ROUTINE AllocateRoutine;
+    PRTL_GENERIC_FREE_ROUTINE FreeRoutine;
     PVOID TableContext;
 } RTL_GENERIC_TABLE, *PRTL_GENERIC_TABLE;
 NT_API void RtlInitializeGenericTable(PRTL_GENERIC_TABLE Table,
@@ -171,40 +212,20 @@ NT_API void RtlInitializeGenericTable(PRTL_GENERIC_TABLE Table,
                                       PVOID TableContext) NT_NOEXCEPT;
 NT_API PVOID RtlInsertElementGenericTable(PRTL_GENERIC_TABLE Table, PVOID Buffer, CLONG BufferSize,
                                           PBOOLEAN NewElement);
+NT_API PVOID RtlInsertElementGenericTableFull(PRTL_GENERIC_TABLE Table, PVOID Buffer,
+                                              CLONG BufferSize, PBOOLEAN NewElement,
+                                              PVOID NodeOrParent, TABLE_SEARCH_RESULT SearchResult);
 NT_API BOOLEAN RtlDeleteElementGenericTable(PRTL_GENERIC_TABLE Table, PVOID Buffer);
 NT_API PVOID RtlLookupElementGenericTable(PRTL_GENERIC_TABLE Table, PVOID Buffer);
+NT_API PVOID RtlLookupElementGenericTableFull(PRTL_GENERIC_TABLE Table, PVOID Buffer,
+                                              PVOID* NodeOrParent,
+                                              TABLE_SEARCH_RESULT* SearchResult);
 NT_API PVOID RtlEnumerateGenericTable(PRTL_GENERIC_TABLE Table, BOOLEAN Restart);
 NT_API PVOID RtlEnumerateGenericTableWithoutSplaying(PRTL_GENERIC_TABLE Table, PVOID* RestartKey);
 NT_API PVOID RtlGetElementGenericTable(PRTL_GENERIC_TABLE Table, ULONG I);
 NT_API ULONG RtlNumberGenericTableElements(PRTL_GENERIC_TABLE Table) NT_NOEXCEPT;
 NT_API BOOLEAN RtlIsGenericTableEmpty(PRTL_GENERIC_TABLE Table) NT_NOEXCEPT;
 #endif
-
-/* Splay links, which file systems use for their trees of names. Source: WDK RtlSplay. */
-typedef struct _RTL_SPLAY_LINKS {
-    struct _RTL_SPLAY_LINKS* Parent;
-    struct _RTL_SPLAY_LINKS* LeftChild;
-    struct _RTL_SPLAY_LINKS* RightChild;
-} RTL_SPLAY_LINKS, *PRTL_SPLAY_LINKS;
-#define RtlInitializeSplayLinks(links)                                                             \
-    ((links)->Parent = (links), (links)->LeftChild = NULL, (links)->RightChild = NULL)
-#define RtlParent(links) ((links)->Parent)
-#define RtlLeftChild(links) ((links)->LeftChild)
-#define RtlRightChild(links) ((links)->RightChild)
-#define RtlIsRoot(links) ((links)->Parent == (links))
-#define RtlIsLeftChild(links) ((links)->Parent->LeftChild == (links))
-#define RtlIsRightChild(links) ((links)->Parent->RightChild == (links))
-#define RtlInsertAsLeftChild(parent, child)                                                        \
-    ((parent)->LeftChild = (child), (child)->Parent = (parent))
-#define RtlInsertAsRightChild(parent, child)                                                       \
-    ((parent)->RightChild = (child), (child)->Parent = (parent))
-NT_API PRTL_SPLAY_LINKS RtlSplay(PRTL_SPLAY_LINKS Links) NT_NOEXCEPT;
-NT_API PRTL_SPLAY_LINKS RtlDelete(PRTL_SPLAY_LINKS Links) NT_NOEXCEPT;
-NT_API void RtlDeleteNoSplay(PRTL_SPLAY_LINKS Links, PRTL_SPLAY_LINKS* Root) NT_NOEXCEPT;
-NT_API PRTL_SPLAY_LINKS RtlSubtreeSuccessor(PRTL_SPLAY_LINKS Links) NT_NOEXCEPT;
-NT_API PRTL_SPLAY_LINKS RtlSubtreePredecessor(PRTL_SPLAY_LINKS Links) NT_NOEXCEPT;
-NT_API PRTL_SPLAY_LINKS RtlRealSuccessor(PRTL_SPLAY_LINKS Links) NT_NOEXCEPT;
-NT_API PRTL_SPLAY_LINKS RtlRealPredecessor(PRTL_SPLAY_LINKS Links) NT_NOEXCEPT;
 
 /* 64-bit arithmetic of times when the compiler had none. IRQL: any. */
 static inline LARGE_INTEGER IrpverbsLarge(LONGLONG value) NT_NOEXCEPT {
