@@ -170,7 +170,7 @@ TYPED_TEST(OrderedTable, NoMemory_ReturnsNullAndChangesNothing) {
     EXPECT_EQ(this->enumerated(), (std::vector<int>{1}));
 }
 
-// The lookup tells where a new element belongs, so that the insertion needs no second search.
+// The lookup returns where a new element belongs, so that the insertion needs no second search.
 TYPED_TEST(OrderedTable, PlaceOfALookup_TakesTheNewElement) {
     for (const int key : {50, 20, 80, 35, 65}) {
         record given{key, key};

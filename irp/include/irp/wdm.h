@@ -10,6 +10,8 @@
 #include <irp/device_interface.h>
 #include <irp/device_queue.h>
 #include <irp/device_security.h>
+#include <irp/device_stack.h>
+#include <irp/driver_extension.h>
 #include <irp/file.h>
 #include <irp/interrupt.h>
 #include <irp/io_timer.h>

@@ -6,6 +6,7 @@
 #include "require.hpp"
 #include "verify/hooks.hpp"
 
+#include <irp/device_stack.h>
 #include <irp/file.h>
 
 #include <dispatch/support/checks.hpp>
@@ -35,6 +36,20 @@ constexpr std::size_t extension_offset = (sizeof(DEVICE_OBJECT) + 15) / 16 * 16;
 DEVICE_OBJECT* top_of(DEVICE_OBJECT* device) {
     while (device->AttachedDevice != nullptr)
         device = device->AttachedDevice;
+    return device;
+}
+
+DEVICE_OBJECT* bottom_of(DEVICE_OBJECT* device) {
+    while (device->AttachedTo != nullptr)
+        device = device->AttachedTo;
+    return device;
+}
+
+// Below stack_lock. Returns the device, which may be null, with a reference for the driver.
+DEVICE_OBJECT* referenced(DEVICE_OBJECT* device) {
+    if (device == nullptr) return nullptr;
+    reference_object(device->Header);
+    if (instrumented()) irpverbs::irp::verify::device_referenced(device);
     return device;
 }
 
@@ -195,16 +210,24 @@ void IoDeleteDevice(PDEVICE_OBJECT DeviceObject) {
 
 PDEVICE_OBJECT IoAttachDeviceToDeviceStack(PDEVICE_OBJECT SourceDevice,
                                            PDEVICE_OBJECT TargetDevice) {
+    DEVICE_OBJECT* below;
+    IoAttachDeviceToDeviceStackSafe(SourceDevice, TargetDevice, &below);
+    return below;
+}
+
+NTSTATUS IoAttachDeviceToDeviceStackSafe(PDEVICE_OBJECT SourceDevice, PDEVICE_OBJECT TargetDevice,
+                                         PDEVICE_OBJECT* AttachedToDeviceObject) {
     require(SourceDevice, "IoAttachDeviceToDeviceStack: the source device is NULL");
     require(TargetDevice, "IoAttachDeviceToDeviceStack: the target device is NULL");
     VERIFY_IRQL(IoAttachDeviceToDeviceStack);
     const std::lock_guard guard(stack_lock);
     DEVICE_OBJECT* below = top_of(TargetDevice);
-    if (below->Deleted != 0) return nullptr;
-    below->AttachedDevice = SourceDevice;
+    *AttachedToDeviceObject = below->Deleted != 0 ? nullptr : below;
+    if (below->Deleted != 0) return STATUS_NO_SUCH_DEVICE;
     SourceDevice->AttachedTo = below;
     SourceDevice->StackSize = static_cast<CCHAR>(below->StackSize + 1);
-    return below;
+    below->AttachedDevice = SourceDevice;
+    return STATUS_SUCCESS;
 }
 
 void IoDetachDevice(PDEVICE_OBJECT TargetDevice) {
@@ -224,10 +247,34 @@ PDEVICE_OBJECT IoGetAttachedDeviceReference(PDEVICE_OBJECT DeviceObject) {
     require(DeviceObject, "IoGetAttachedDeviceReference: the device is NULL");
     VERIFY_IRQL(IoGetAttachedDevice);
     const std::lock_guard guard(stack_lock);
-    DEVICE_OBJECT* top = top_of(DeviceObject);
-    reference_object(top->Header);
-    if (instrumented()) irpverbs::irp::verify::device_referenced(top);
-    return top;
+    return referenced(top_of(DeviceObject));
+}
+
+PDEVICE_OBJECT IoGetLowerDeviceObject(PDEVICE_OBJECT DeviceObject) {
+    require(DeviceObject, "IoGetLowerDeviceObject: the device is NULL");
+    VERIFY_IRQL(IoGetAttachedDevice);
+    const std::lock_guard guard(stack_lock);
+    return referenced(DeviceObject->AttachedTo);
+}
+
+PDEVICE_OBJECT IoGetDeviceAttachmentBaseRef(PDEVICE_OBJECT DeviceObject) {
+    require(DeviceObject, "IoGetDeviceAttachmentBaseRef: the device is NULL");
+    VERIFY_IRQL(IoGetAttachedDevice);
+    const std::lock_guard guard(stack_lock);
+    return referenced(bottom_of(DeviceObject));
+}
+
+NTSTATUS IoEnumerateDeviceObjectList(PDRIVER_OBJECT DriverObject, PDEVICE_OBJECT* DeviceObjectList,
+                                     ULONG DeviceObjectListSize, PULONG ActualNumberDeviceObjects) {
+    require(DriverObject, "IoEnumerateDeviceObjectList: the driver is NULL");
+    VERIFY_IRQL(IoGetAttachedDevice);
+    const std::lock_guard guard(stack_lock);
+    const std::size_t room = DeviceObjectListSize / sizeof *DeviceObjectList;
+    ULONG count = 0;
+    for (DEVICE_OBJECT* each = DriverObject->DeviceObject; each != nullptr; each = each->NextDevice)
+        if (count++ < room) DeviceObjectList[count - 1] = referenced(each);
+    *ActualNumberDeviceObjects = count;
+    return count <= room ? STATUS_SUCCESS : STATUS_BUFFER_TOO_SMALL;
 }
 
 NTSTATUS IoSetCompletionRoutineEx(PDEVICE_OBJECT DeviceObject, PIRP Irp,

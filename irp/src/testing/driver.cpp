@@ -1,3 +1,4 @@
+#include "device/driver_extensions.hpp"
 #include "irql_rules.hpp"
 #include "names.hpp"
 #include "plug_and_play/plug_and_play.hpp"
@@ -76,7 +77,10 @@ NTSTATUS IrpLoadDriver(PDRIVER_INITIALIZE Entry, PUNICODE_STRING Name,
     auto made = make_driver(
         Entry, {reinterpret_cast<const char16_t*>(Name->Buffer), Name->Length / sizeof(WCHAR)});
     const NTSTATUS status = Entry(&made->object, &made->extension.ServiceKeyName);
-    if (!NT_SUCCESS(status)) return status;
+    if (!NT_SUCCESS(status)) {
+        driver_extensions::current().release(&made->object);
+        return status;
+    }
     allow_files(made->object);
     *DriverObject = &made.release()->object;
     return status;
@@ -95,6 +99,7 @@ NTSTATUS IrpUnloadDriver(PDRIVER_OBJECT DriverObject) {
     if (DriverObject->DeviceObject != nullptr ||
         plug_and_play::current()->callbacks().has_any_of(*DriverObject))
         return STATUS_CANNOT_DELETE;
+    driver_extensions::current().release(DriverObject);
     owned_driver(CONTAINING_RECORD(DriverObject, driver_memory, object)).reset();
     return STATUS_SUCCESS;
 }

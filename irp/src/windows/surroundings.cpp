@@ -2,13 +2,11 @@
 #include "standard.hpp"
 
 #include <irp/wdm.h>
-#include <unistd.h>
 #include <windows/wdk/executive.h>
 #include <windows/wdk/io.h>
 #include <windows/wdk/kernel.h>
 #include <windows/wdk/objects.h>
 #include <windows/wdk/power.h>
-#include <windows/wdk/processes.h>
 
 namespace {
 
@@ -30,10 +28,6 @@ KPRIORITY KeQueryPriorityThread(PKTHREAD) { return normal_priority; }
 LONG KeSetBasePriorityThread(PKTHREAD, LONG) { return 0; }
 
 void KeQuerySystemTimePrecise(PLARGE_INTEGER CurrentTime) { KeQuerySystemTime(CurrentTime); }
-
-HANDLE PsGetCurrentProcessId(void) { return handle_of(static_cast<ULONG_PTR>(getpid())); }
-HANDLE PsGetThreadId(PETHREAD Thread) { return Thread; }
-HANDLE PsGetCurrentThreadId(void) { return PsGetThreadId(PsGetCurrentThread()); }
 
 KPROCESSOR_MODE ExGetPreviousMode(void) { return KernelMode; }
 

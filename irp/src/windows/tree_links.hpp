@@ -1,4 +1,5 @@
-// What the two kinds of trees have in common. A node whose parent is itself is above all others.
+// The walks and links that splay trees and AVL trees have in common. A node whose parent is itself
+// is above all others.
 #pragma once
 
 namespace irpverbs::windows {
@@ -70,7 +71,7 @@ TABLE_SEARCH_RESULT search(Table* table, void* wanted, Links* root, DataOf data_
     return result;
 }
 
-/// Inserts a new node below `parent`, as its search told.
+/// Inserts a new node below `parent`, at the place that its search found.
 template <class Links>
 void insert_below(Links* parent, Links* node, TABLE_SEARCH_RESULT where) {
     node->LeftChild = node->RightChild = nullptr;

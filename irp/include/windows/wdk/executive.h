@@ -183,7 +183,15 @@ NT_API PVOID ExRegisterCallback(PCALLBACK_OBJECT CallbackObject,
 NT_API void ExUnregisterCallback(PVOID CallbackRegistration);
 NT_API void ExNotifyCallback(PVOID CallbackObject, PVOID Argument1, PVOID Argument2);
 
-/* EX_TIMER. */
+/* A timer that calls the driver at DISPATCH_LEVEL, and for which threads may wait.
+   ExAllocateTimer returns NULL without memory; EX_TIMER_NOTIFICATION makes it a notification timer.
+   DueTime counts from 1601-01-01, or from now where it is negative, as Period in units of 100 ns;
+   periods are rounded up to ms. ExSetTimer and ExCancelTimer return whether the timer was set.
+   ExDeleteTimer with Wait, at PASSIVE_LEVEL, returns when the callback does not run any more and
+   the memory is free; without, that happens soon after, and for a timer that is set and not
+   cancelled once it has expired. DeleteCallback then runs at PASSIVE_LEVEL. A timer with a period
+   must be cancelled. IRQL: <= DISPATCH_LEVEL. Source: WDK ExAllocateTimer, ExSetTimer,
+   ExDeleteTimer. */
 typedef struct _EX_TIMER* PEX_TIMER;
 typedef void EXT_CALLBACK(PEX_TIMER Timer, PVOID Context);
 typedef EXT_CALLBACK* PEXT_CALLBACK;
@@ -215,6 +223,7 @@ ExInitializeDeleteTimerParameters(PEXT_DELETE_PARAMETERS Parameters) NT_NOEXCEPT
 }
 #define EX_TIMER_HIGH_RESOLUTION 4
 #define EX_TIMER_NO_WAKE 8
+#define EX_TIMER_NOTIFICATION 0x80000000u
 NT_API PEX_TIMER ExAllocateTimer(PEXT_CALLBACK Callback, PVOID CallbackContext, ULONG Attributes);
 NT_API BOOLEAN ExSetTimer(PEX_TIMER Timer, LONGLONG DueTime, LONGLONG Period,
                           PEXT_SET_PARAMETERS Parameters);

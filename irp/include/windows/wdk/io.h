@@ -3,6 +3,8 @@
 #ifndef IRPVERBS_WINDOWS_IO_H
 #define IRPVERBS_WINDOWS_IO_H
 
+#include <irp/device_stack.h>
+#include <irp/driver_extension.h>
 #include <windows/wdk/device_types.h>
 #include <windows/wdk/files.h>
 #include <windows/wdk/pnp.h>
@@ -63,12 +65,6 @@ NT_API NTSTATUS IoCreateUnprotectedSymbolicLink(PUNICODE_STRING SymbolicLinkName
 NT_API NTSTATUS IoAssignArcName(PUNICODE_STRING ArcName, PUNICODE_STRING DeviceName);
 NT_API NTSTATUS IoDeassignArcName(PUNICODE_STRING ArcName);
 NT_API NTSTATUS IoCreateDriver(PUNICODE_STRING DriverName, PDRIVER_INITIALIZE Initialization);
-NT_API NTSTATUS IoAllocateDriverObjectExtension(PDRIVER_OBJECT DriverObject,
-                                                PVOID ClientIdentificationAddress,
-                                                ULONG DriverObjectExtensionSize,
-                                                PVOID* DriverObjectExtension);
-NT_API PVOID IoGetDriverObjectExtension(PDRIVER_OBJECT DriverObject,
-                                        PVOID ClientIdentificationAddress);
 NT_API void IoRegisterDriverReinitialization(PDRIVER_OBJECT DriverObject,
                                              PDRIVER_REINITIALIZE Routine, PVOID Context);
 NT_API void IoRegisterBootDriverReinitialization(PDRIVER_OBJECT DriverObject,
@@ -90,6 +86,10 @@ static inline void IoInitializeThreadedDpcRequest(PDEVICE_OBJECT DeviceObject,
     KeInitializeThreadedDpc(&DeviceObject->Dpc, (PKDEFERRED_ROUTINE)(PVOID)DpcRoutine,
                             DeviceObject);
 }
+/* An entry of the error log, of EntrySize bytes, for a device or driver; NULL: EntrySize is below
+   the size of a packet or above ERROR_LOG_MAXIMUM_SIZE, or there is no memory. IoWriteErrorLogEntry
+   prints codes and unique value as a debugger message and frees the entry. IRQL: <= DISPATCH_LEVEL.
+   Source: WDK IoAllocateErrorLogEntry. */
 NT_API PVOID IoAllocateErrorLogEntry(PVOID IoObject, UCHAR EntrySize);
 NT_API void IoWriteErrorLogEntry(PVOID ElEntry);
 NT_API void IoFreeErrorLogEntry(PVOID ElEntry);
@@ -114,14 +114,10 @@ NT_API void IoRaiseHardError(PIRP Irp, PVPB Vpb, PDEVICE_OBJECT RealDeviceObject
 NT_API BOOLEAN IoRaiseInformationalHardError(NTSTATUS ErrorStatus, PUNICODE_STRING String,
                                              PKTHREAD Thread);
 NT_API BOOLEAN IoIsWdmVersionAvailable(UCHAR MajorVersion, UCHAR MinorVersion);
+/* TRUE: the file is opened for synchronous I/O, or the IRP's flags say that its sender waits. IRQL:
+   <= DISPATCH_LEVEL. Source: WDK IoIsOperationSynchronous. */
 NT_API BOOLEAN IoIsOperationSynchronous(PIRP Irp);
-NT_API PDEVICE_OBJECT IoGetLowerDeviceObject(PDEVICE_OBJECT DeviceObject);
-NT_API PDEVICE_OBJECT IoGetDeviceAttachmentBaseRef(PDEVICE_OBJECT DeviceObject);
 NT_API NTSTATUS IoGetDeviceNumaNode(PDEVICE_OBJECT Pdo, PUSHORT NodeNumber);
-NT_API NTSTATUS IoEnumerateDeviceObjectList(PDRIVER_OBJECT DriverObject,
-                                            PDEVICE_OBJECT* DeviceObjectList,
-                                            ULONG DeviceObjectListSize,
-                                            PULONG ActualNumberDeviceObjects);
 NT_API NTSTATUS IoVolumeDeviceToDosName(PVOID VolumeDeviceObject, PUNICODE_STRING DosName);
 NT_API NTSTATUS IoQueryFullDriverPath(PDRIVER_OBJECT DriverObject, PUNICODE_STRING FullPath);
 NT_API void IoReuseIrpEx(PIRP Irp, NTSTATUS Status);
@@ -130,6 +126,8 @@ NT_API PDEVICE_OBJECT IoGetDeviceToVerify(PKTHREAD Thread);
 NT_API void IoSetDeviceToVerify(PKTHREAD Thread, PDEVICE_OBJECT DeviceObject);
 NT_API NTSTATUS IoVerifyVolume(PDEVICE_OBJECT DeviceObject, BOOLEAN AllowRawMount);
 NT_API BOOLEAN IoIsValidNameGraftingBuffer(PIRP Irp, PVOID ReparseBuffer);
+/* A value of the calling thread for file systems. IRQL: <= APC_LEVEL. Source: WDK IoGetTopLevelIrp.
+ */
 NT_API PIRP IoGetTopLevelIrp(void);
 NT_API void IoSetTopLevelIrp(PIRP Irp);
 NT_API BOOLEAN IoIsSystemThread(PETHREAD Thread);
@@ -149,9 +147,6 @@ NT_API void IoUnregisterFsRegistrationChange(PDRIVER_OBJECT DriverObject,
                                              PDRIVER_FS_NOTIFICATION Routine);
 NT_API void IoAcquireVpbSpinLock(PKIRQL Irql);
 NT_API void IoReleaseVpbSpinLock(KIRQL Irql);
-NT_API NTSTATUS IoAttachDeviceToDeviceStackSafe(PDEVICE_OBJECT SourceDevice,
-                                                PDEVICE_OBJECT TargetDevice,
-                                                PDEVICE_OBJECT* AttachedToDeviceObject);
 NT_API PVOID IoGetInitialStack(void);
 NT_API PIRP IoAllocateIrpEx(PDEVICE_OBJECT DeviceObject, CCHAR StackSize, BOOLEAN ChargeQuota);
 NT_API ULONG IoSizeofGenericIrpExtension(void);

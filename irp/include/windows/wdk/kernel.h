@@ -102,6 +102,7 @@ typedef struct _KBUGCHECK_SECONDARY_DUMP_DATA {
 typedef void (*PKRUNDOWN_ROUTINE)(PKAPC Apc);
 typedef void (*PKNORMAL_ROUTINE)(PVOID NormalContext, PVOID SystemArgument1, PVOID SystemArgument2);
 
+#define INVALID_PROCESSOR_INDEX 0xffffffffu
 #define KeInitializeCallbackRecord(record) ((record)->State = BufferEmpty)
 
 NT_EXTERN_C_BEGIN
@@ -112,7 +113,9 @@ NT_API KPRIORITY KeSetPriorityThread(PKTHREAD Thread, KPRIORITY Priority);
 NT_API KPRIORITY KeQueryPriorityThread(PKTHREAD Thread);
 NT_API LONG KeSetBasePriorityThread(PKTHREAD Thread, LONG Increment);
 
-/* Threads run on any processor; the calls change nothing. IRQL: <= APC_LEVEL. */
+/* Threads run on any processor of the one group and node; the calls change nothing.
+   KeGetProcessorIndexFromNumber returns INVALID_PROCESSOR_INDEX, KeGetProcessorNumberFromIndex
+   STATUS_INVALID_PARAMETER for a processor that does not exist. IRQL: <= APC_LEVEL. */
 NT_API KAFFINITY KeSetSystemAffinityThreadEx(KAFFINITY Affinity);
 NT_API void KeRevertToUserAffinityThreadEx(KAFFINITY Affinity);
 NT_API void KeSetSystemAffinityThread(KAFFINITY Affinity);
@@ -158,6 +161,7 @@ NT_API void KeQuerySystemTimePrecise(PLARGE_INTEGER CurrentTime);
 NT_API ULONGLONG KeQueryUnbiasedInterruptTime(void);
 NT_API BOOLEAN KeSetCoalescableTimer(PKTIMER Timer, LARGE_INTEGER DueTime, ULONG Period,
                                      ULONG TolerableDelay, PKDPC Dpc);
+/* Calls the routine on the caller's stack. STATUS_SUCCESS. IRQL: <= DISPATCH_LEVEL. */
 NT_API NTSTATUS KeExpandKernelStackAndCallout(void (*Callout)(PVOID), PVOID Parameter, SIZE_T Size);
 NT_API NTSTATUS KeExpandKernelStackAndCalloutEx(void (*Callout)(PVOID), PVOID Parameter,
                                                 SIZE_T Size, BOOLEAN Wait, PVOID Context);

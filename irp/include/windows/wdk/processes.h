@@ -95,8 +95,10 @@ NT_API NTSTATUS PsSetCreateThreadNotifyRoutine(PCREATE_THREAD_NOTIFY_ROUTINE Not
 NT_API NTSTATUS PsRemoveCreateThreadNotifyRoutine(PCREATE_THREAD_NOTIFY_ROUTINE NotifyRoutine);
 NT_API NTSTATUS PsSetLoadImageNotifyRoutine(PLOAD_IMAGE_NOTIFY_ROUTINE NotifyRoutine);
 NT_API NTSTATUS PsRemoveLoadImageNotifyRoutine(PLOAD_IMAGE_NOTIFY_ROUTINE NotifyRoutine);
-/* The process and the thread of the caller; the id of a process is Linux' number, that of a thread
-   the address of its object. IRQL: any. Source: WDK PsGetCurrentProcessId. */
+/* All threads are system threads of one process, whose session is 0. The id of the process is
+   Linux' number, that of a thread the address of its object. PsLookupProcessByProcessId gives the
+   caller a reference; STATUS_INVALID_PARAMETER for any other id. IRQL: any. Source: WDK
+   PsGetCurrentProcessId. */
 NT_API PEPROCESS PsGetCurrentProcess(void);
 #define IoGetCurrentProcess PsGetCurrentProcess
 NT_API HANDLE PsGetCurrentProcessId(void);

@@ -103,6 +103,9 @@ NT_API PVOID MmMapLockedPagesSpecifyCache(PMDL MemoryDescriptorList, KPROCESSOR_
                                           ULONG BugCheckOnFailure, ULONG Priority);
 NT_API void MmUnmapLockedPages(PVOID BaseAddress, PMDL MemoryDescriptorList);
 NT_API NTSTATUS MmProtectMdlSystemAddress(PMDL MemoryDescriptorList, ULONG NewProtect);
+/* Zeroed pages, and an MDL of them: MmFreePagesFromMdl frees the pages, ExFreePool the MDL. NULL:
+   no memory. Ranges of physical addresses are ignored. IRQL: <= APC_LEVEL. Source: WDK
+   MmAllocatePagesForMdlEx. */
 NT_API PMDL MmAllocatePagesForMdl(PHYSICAL_ADDRESS LowAddress, PHYSICAL_ADDRESS HighAddress,
                                   PHYSICAL_ADDRESS SkipBytes, SIZE_T TotalBytes);
 NT_API PMDL MmAllocatePagesForMdlEx(PHYSICAL_ADDRESS LowAddress, PHYSICAL_ADDRESS HighAddress,
@@ -116,6 +119,8 @@ NT_API void MmLockPagableSectionByHandle(PVOID ImageSectionHandle);
 NT_API void MmUnlockPagableImageSection(PVOID ImageSectionHandle);
 NT_API PVOID MmPageEntireDriver(PVOID AddressWithinSection);
 NT_API void MmResetDriverPaging(PVOID AddressWithinSection);
+/* TRUE: a read of the byte there does not fault. IRQL: <= DISPATCH_LEVEL. Source: WDK
+   MmIsAddressValid. */
 NT_API BOOLEAN MmIsAddressValid(PVOID VirtualAddress);
 NT_API BOOLEAN MmIsNonPagedSystemAddressValid(PVOID VirtualAddress);
 NT_API BOOLEAN MmIsThisAnNtAsSystem(void);
@@ -123,12 +128,18 @@ NT_API MM_SYSTEMSIZE MmQuerySystemSize(void);
 NT_API BOOLEAN MmIsDriverVerifying(PDRIVER_OBJECT DriverObject);
 NT_API LOGICAL MmIsDriverVerifyingByAddress(PVOID AddressWithinSection);
 NT_API NTSTATUS MmIsVerifierEnabled(PULONG VerifierFlags);
+/* Physical addresses are those of the process: memory has its virtual address as the physical one,
+   and there is no memory of devices, so that MmMapIoSpace returns NULL for any other address. IRQL:
+   <= DISPATCH_LEVEL. Source: WDK MmGetPhysicalAddress, MmMapIoSpace. */
 NT_API PHYSICAL_ADDRESS MmGetPhysicalAddress(PVOID BaseAddress);
 NT_API PVOID MmGetVirtualForPhysical(PHYSICAL_ADDRESS PhysicalAddress);
 NT_API PVOID MmMapIoSpace(PHYSICAL_ADDRESS PhysicalAddress, SIZE_T NumberOfBytes,
                           MEMORY_CACHING_TYPE CacheType);
 NT_API PVOID MmMapIoSpaceEx(PHYSICAL_ADDRESS PhysicalAddress, SIZE_T NumberOfBytes, ULONG Protect);
 NT_API void MmUnmapIoSpace(PVOID BaseAddress, SIZE_T NumberOfBytes);
+/* Memory that begins at a page; NULL: there is none. Ranges of physical addresses, boundaries and
+   cache types are ignored. IRQL: <= DISPATCH_LEVEL. Source: WDK MmAllocateContiguousMemory,
+   MmAllocateNonCachedMemory. */
 NT_API PVOID MmAllocateContiguousMemory(SIZE_T NumberOfBytes,
                                         PHYSICAL_ADDRESS HighestAcceptableAddress);
 NT_API PVOID MmAllocateContiguousMemorySpecifyCache(SIZE_T NumberOfBytes, PHYSICAL_ADDRESS Lowest,
