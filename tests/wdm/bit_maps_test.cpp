@@ -37,6 +37,33 @@ TEST_F(BitMap, LongestRun_IsFound) {
     EXPECT_EQ(start, 0u);
 }
 
+TEST_F(BitMap, ClearRuns_AreTheFirstOrTheLongest) {
+    RtlSetAllBits(&map);
+    for (const auto& [start, length] : {std::pair{2u, 1u}, {5u, 3u}, {10u, 2u}, {35u, 5u}})
+        RtlClearBits(&map, start, length);
+    RTL_BITMAP_RUN runs[3];
+    EXPECT_EQ(RtlFindClearRuns(&map, runs, 3, FALSE), 3u);
+    EXPECT_EQ(runs[0].StartingIndex, 2u);
+    EXPECT_EQ(runs[2].StartingIndex, 10u);
+    EXPECT_EQ(RtlFindClearRuns(&map, runs, 3, TRUE), 3u);
+    EXPECT_EQ(runs[0].StartingIndex, 35u);
+    EXPECT_EQ(runs[1].StartingIndex, 5u);
+    EXPECT_EQ(runs[2].StartingIndex, 10u);
+    RtlSetBits(&map, 0, 35);
+    EXPECT_EQ(RtlFindClearRuns(&map, runs, 3, TRUE), 1u);
+    EXPECT_EQ(runs[0].NumberOfBits, 5u);
+}
+
+TEST_F(BitMap, LastClearRun_EndsAtOrBeforeTheIndex) {
+    RtlSetAllBits(&map);
+    RtlClearBits(&map, 5, 3);
+    ULONG start = 0;
+    EXPECT_EQ(RtlFindLastBackwardRunClear(&map, 39, &start), 3u);
+    EXPECT_EQ(start, 5u);
+    EXPECT_EQ(RtlFindLastBackwardRunClear(&map, 6, &start), 2u);
+    EXPECT_EQ(RtlFindLastBackwardRunClear(&map, 4, &start), 0u);
+}
+
 TEST(TimeFields, ThereAndBack_IsTheSame) {
     LARGE_INTEGER time;
     TIME_FIELDS fields{2024, 2, 29, 23, 59, 58, 125, 0};

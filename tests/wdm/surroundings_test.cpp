@@ -269,4 +269,29 @@ TEST(Requests, SynchronousOnes_AreKnownByFileOrFlags) {
     IoFreeIrp(irp);
 }
 
+TEST(DosErrors, KnownStatuses_HaveTheirErrors) {
+    EXPECT_EQ(RtlNtStatusToDosError(STATUS_SUCCESS), 0u);
+    EXPECT_EQ(RtlNtStatusToDosError(STATUS_ACCESS_DENIED), 5u);
+    EXPECT_EQ(RtlNtStatusToDosError(STATUS_CANCELLED), 995u);
+    EXPECT_EQ(RtlNtStatusToDosErrorNoTeb(static_cast<NTSTATUS>(0xE0000001)), 317u);
+}
+
+TEST(Ports, WithoutDevices_ReadAllOnes) {
+    WRITE_PORT_UCHAR(reinterpret_cast<PUCHAR>(0x3f8), 1);
+    EXPECT_EQ(READ_PORT_UCHAR(reinterpret_cast<PUCHAR>(0x3f8)), 0xff);
+    USHORT words[2] = {};
+    READ_PORT_BUFFER_USHORT(reinterpret_cast<PUSHORT>(0x1f0), words, 2);
+    EXPECT_EQ(words[1], 0xffff);
+    ULONG registers[2] = {1, 2};
+    ULONG read[2];
+    READ_REGISTER_BUFFER_ULONG(registers, read, 2);
+    EXPECT_EQ(read[1], 2u);
+}
+
+TEST(SystemRoutines, AreFoundByTheirNames) {
+    UNICODE_STRING name = RTL_CONSTANT_STRING(L"NoSuchRoutine");
+    EXPECT_EQ(MmGetSystemRoutineAddress(&name), nullptr);
+    EXPECT_TRUE(ExIsProcessorFeaturePresent(PF_XMMI64_INSTRUCTIONS_AVAILABLE));
+}
+
 } // namespace

@@ -133,7 +133,7 @@ extern "C" {
 
 void RtlInitializeGenericTableAvl(PRTL_AVL_TABLE Table, PRTL_AVL_COMPARE_ROUTINE CompareRoutine,
                                   PRTL_AVL_ALLOCATE_ROUTINE AllocateRoutine,
-                                  PRTL_AVL_FREE_ROUTINE FreeRoutine, PVOID TableContext) {
+                                  PRTL_AVL_FREE_ROUTINE FreeRoutine, PVOID TableContext) noexcept {
     *Table = {};
     Table->BalancedRoot.Parent = &Table->BalancedRoot;
     Table->CompareRoutine = CompareRoutine;
@@ -234,9 +234,11 @@ PVOID RtlGetElementGenericTableAvl(PRTL_AVL_TABLE Table, ULONG I) {
     return data_of(at);
 }
 
-ULONG RtlNumberGenericTableElementsAvl(PRTL_AVL_TABLE Table) {
+ULONG RtlNumberGenericTableElementsAvl(PRTL_AVL_TABLE Table) noexcept {
     return Table->NumberGenericTableElements;
 }
-BOOLEAN RtlIsGenericTableEmptyAvl(PRTL_AVL_TABLE Table) { return root_of(Table) == nullptr; }
+BOOLEAN RtlIsGenericTableEmptyAvl(PRTL_AVL_TABLE Table) noexcept {
+    return root_of(Table) == nullptr;
+}
 
 } // extern "C"

@@ -64,6 +64,10 @@ RTL_BITMAP_RUN clear_run(const RTL_BITMAP& map, ULONG from) {
     return {start, end_of_run(map, start, false) - start};
 }
 
+bool is_longer(const RTL_BITMAP_RUN& one, const RTL_BITMAP_RUN& other) {
+    return one.NumberOfBits > other.NumberOfBits;
+}
+
 } // namespace
 
 extern "C" {
@@ -122,6 +126,35 @@ ULONG RtlFindNextForwardRunClear(PRTL_BITMAP BitMapHeader, ULONG FromIndex,
     const RTL_BITMAP_RUN run = clear_run(*BitMapHeader, FromIndex);
     *StartingRunIndex = run.StartingIndex;
     return run.NumberOfBits;
+}
+ULONG RtlFindLastBackwardRunClear(PRTL_BITMAP BitMapHeader, ULONG FromIndex,
+                                  PULONG StartingRunIndex) noexcept {
+    ULONG end = std::min(FromIndex + 1, BitMapHeader->SizeOfBitMap);
+    while (end != 0 && bit(*BitMapHeader, end - 1))
+        --end;
+    ULONG start = end;
+    while (start != 0 && !bit(*BitMapHeader, start - 1))
+        --start;
+    *StartingRunIndex = start;
+    return end - start;
+}
+ULONG RtlFindClearRuns(PRTL_BITMAP BitMapHeader, PRTL_BITMAP_RUN RunArray, ULONG SizeOfRunArray,
+                       BOOLEAN LocateLongestRuns) noexcept {
+    RTL_BITMAP_RUN* end = RunArray;
+    RTL_BITMAP_RUN* const last = RunArray + SizeOfRunArray;
+    for (ULONG at = 0; at < BitMapHeader->SizeOfBitMap;) {
+        const RTL_BITMAP_RUN run = clear_run(*BitMapHeader, at);
+        at = run.StartingIndex + run.NumberOfBits;
+        if (run.NumberOfBits == 0) break;
+        if (!LocateLongestRuns && end == last) break;
+        auto* const place =
+            !LocateLongestRuns ? end : std::upper_bound(RunArray, end, run, is_longer);
+        if (place == last) continue;
+        if (end != last) ++end;
+        std::move_backward(place, end - 1, end);
+        *place = run;
+    }
+    return static_cast<ULONG>(end - RunArray);
 }
 ULONG RtlFindFirstRunClear(PRTL_BITMAP BitMapHeader, PULONG StartingIndex) noexcept {
     return RtlFindNextForwardRunClear(BitMapHeader, 0, StartingIndex);

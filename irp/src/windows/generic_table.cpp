@@ -39,7 +39,7 @@ extern "C" {
 void RtlInitializeGenericTable(PRTL_GENERIC_TABLE Table,
                                PRTL_GENERIC_COMPARE_ROUTINE CompareRoutine,
                                PRTL_GENERIC_ALLOCATE_ROUTINE AllocateRoutine,
-                               PRTL_GENERIC_FREE_ROUTINE FreeRoutine, PVOID TableContext) {
+                               PRTL_GENERIC_FREE_ROUTINE FreeRoutine, PVOID TableContext) noexcept {
     *Table = {};
     InitializeListHead(&Table->InsertOrderList);
     forget_place(Table);
@@ -124,9 +124,11 @@ PVOID RtlGetElementGenericTable(PRTL_GENERIC_TABLE Table, ULONG I) {
     return CONTAINING_RECORD(Table->OrderedPointer, element, order)->data();
 }
 
-ULONG RtlNumberGenericTableElements(PRTL_GENERIC_TABLE Table) {
+ULONG RtlNumberGenericTableElements(PRTL_GENERIC_TABLE Table) noexcept {
     return Table->NumberGenericTableElements;
 }
-BOOLEAN RtlIsGenericTableEmpty(PRTL_GENERIC_TABLE Table) { return Table->TableRoot == nullptr; }
+BOOLEAN RtlIsGenericTableEmpty(PRTL_GENERIC_TABLE Table) noexcept {
+    return Table->TableRoot == nullptr;
+}
 
 } // extern "C"

@@ -34,7 +34,7 @@ void unlink(RTL_SPLAY_LINKS* node, RTL_SPLAY_LINKS*& root) {
 
 extern "C" {
 
-PRTL_SPLAY_LINKS RtlSplay(PRTL_SPLAY_LINKS Links) {
+PRTL_SPLAY_LINKS RtlSplay(PRTL_SPLAY_LINKS Links) noexcept {
     while (!RtlIsRoot(Links)) {
         RTL_SPLAY_LINKS* const above = Links->Parent;
         if (!RtlIsRoot(above))
@@ -44,7 +44,7 @@ PRTL_SPLAY_LINKS RtlSplay(PRTL_SPLAY_LINKS Links) {
     return Links;
 }
 
-void RtlDeleteNoSplay(PRTL_SPLAY_LINKS Links, PRTL_SPLAY_LINKS* Root) {
+void RtlDeleteNoSplay(PRTL_SPLAY_LINKS Links, PRTL_SPLAY_LINKS* Root) noexcept {
     if (Links->LeftChild == nullptr || Links->RightChild == nullptr) return unlink(Links, *Root);
     RTL_SPLAY_LINKS* const other = RtlSubtreePredecessor(Links);
     unlink(other, *Root);
@@ -57,20 +57,20 @@ void RtlDeleteNoSplay(PRTL_SPLAY_LINKS Links, PRTL_SPLAY_LINKS* Root) {
     *Root = other;
 }
 
-PRTL_SPLAY_LINKS RtlDelete(PRTL_SPLAY_LINKS Links) {
+PRTL_SPLAY_LINKS RtlDelete(PRTL_SPLAY_LINKS Links) noexcept {
     RTL_SPLAY_LINKS* const above = RtlIsRoot(Links) ? nullptr : Links->Parent;
     RTL_SPLAY_LINKS* root = nullptr;
     RtlDeleteNoSplay(Links, &root);
     return above != nullptr ? RtlSplay(above) : root;
 }
 
-PRTL_SPLAY_LINKS RtlSubtreeSuccessor(PRTL_SPLAY_LINKS Links) {
+PRTL_SPLAY_LINKS RtlSubtreeSuccessor(PRTL_SPLAY_LINKS Links) noexcept {
     return first_below(Links->RightChild);
 }
-PRTL_SPLAY_LINKS RtlSubtreePredecessor(PRTL_SPLAY_LINKS Links) {
+PRTL_SPLAY_LINKS RtlSubtreePredecessor(PRTL_SPLAY_LINKS Links) noexcept {
     return last_below(Links->LeftChild);
 }
-PRTL_SPLAY_LINKS RtlRealSuccessor(PRTL_SPLAY_LINKS Links) { return following(Links); }
-PRTL_SPLAY_LINKS RtlRealPredecessor(PRTL_SPLAY_LINKS Links) { return preceding(Links); }
+PRTL_SPLAY_LINKS RtlRealSuccessor(PRTL_SPLAY_LINKS Links) noexcept { return following(Links); }
+PRTL_SPLAY_LINKS RtlRealPredecessor(PRTL_SPLAY_LINKS Links) noexcept { return preceding(Links); }
 
 } // extern "C"

@@ -15,7 +15,7 @@ constexpr unsigned bits_of_condition = 3;
 constexpr ULONG suite_all = 6; // VER_AND
 constexpr ULONG suite_any = 7; // VER_OR
 
-// Of an NTDDI value: the version, and the service pack.
+// Parts of an NTDDI value: the version, and the service pack.
 constexpr ULONG mask_of_version = 0xffff0000;
 constexpr ULONG mask_of_service_pack = 0x0000ff00;
 constexpr ULONG ntddi_version = 0x0a000000;

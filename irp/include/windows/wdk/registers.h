@@ -15,6 +15,8 @@
 #define WRITE_REGISTER_ULONG(r, v) ((void)(*(volatile ULONG*)(r) = (v)))
 #define WRITE_REGISTER_ULONG64(r, v) ((void)(*(volatile ULONG64*)(r) = (v)))
 NT_EXTERN_C_BEGIN
+/* No device is at a port: reads give all ones, writes are lost. IRQL: any. Source: WDK
+   READ_PORT_UCHAR. */
 NT_API UCHAR READ_PORT_UCHAR(PUCHAR Port);
 NT_API USHORT READ_PORT_USHORT(PUSHORT Port);
 NT_API ULONG READ_PORT_ULONG(PULONG Port);

@@ -346,12 +346,14 @@ NT_API BOOLEAN PsGetVersion(PULONG MajorVersion, PULONG MinorVersion, PULONG Bui
                             PUNICODE_STRING CSDVersion);
 NT_API BOOLEAN RtlIsServicePackVersionInstalled(ULONG Version);
 
-/* Calls to functions that a driver looks up by name find none. Source: WDK
-   MmGetSystemRoutineAddress. */
+/* Returns the function of this library, or of another one of the process, that has the name; NULL:
+   there is none. IRQL: PASSIVE_LEVEL. Source: WDK MmGetSystemRoutineAddress. */
 NT_API PVOID MmGetSystemRoutineAddress(PUNICODE_STRING SystemRoutineName);
 NT_API USHORT RtlCaptureStackBackTrace(ULONG FramesToSkip, ULONG FramesToCapture, PVOID* BackTrace,
                                        PULONG BackTraceHash);
 NT_API void RtlGetCallersAddress(PVOID* CallersAddress, PVOID* CallersCaller);
+/* Return the Win32 error of a status; 317, which is ERROR_MR_MID_NOT_FOUND: there is none. IRQL:
+   any. Source: WDK RtlNtStatusToDosErrorNoTeb. */
 NT_API ULONG RtlNtStatusToDosErrorNoTeb(NTSTATUS Status) NT_NOEXCEPT;
 NT_API ULONG RtlNtStatusToDosError(NTSTATUS Status) NT_NOEXCEPT;
 NT_API SIZE_T RtlGetSetBootStatusData(HANDLE FileHandle, BOOLEAN Get, ULONG Item, PVOID Buffer,

@@ -274,6 +274,9 @@ typedef enum _TRACE_INFORMATION_CLASS {
 } TRACE_INFORMATION_CLASS;
 
 NT_EXTERN_C_BEGIN
+/* No one listens to WMI or to event tracing: providers are registered, never queried and never
+   enabled, and events are lost. STATUS_SUCCESS. IRQL: <= DISPATCH_LEVEL; IoWMIRegistrationControl:
+   PASSIVE_LEVEL. Source: WDK IoWMIRegistrationControl, EtwRegister, WmiTraceMessage. */
 NT_API NTSTATUS IoWMIRegistrationControl(PDEVICE_OBJECT DeviceObject, ULONG Action);
 NT_API NTSTATUS IoWMISetNotificationCallback(PVOID Object, WMI_NOTIFICATION_CALLBACK Callback,
                                              PVOID Context);
