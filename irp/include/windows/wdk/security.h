@@ -11,12 +11,18 @@
 #define ACL_REVISION_DS 4
 #define SID_REVISION 1
 #define SID_MAX_SUB_AUTHORITIES 15
+#define SECURITY_MAX_SID_SIZE 68
 #define OWNER_SECURITY_INFORMATION 0x00000001L
 #define GROUP_SECURITY_INFORMATION 0x00000002L
 #define DACL_SECURITY_INFORMATION 0x00000004L
 #define SACL_SECURITY_INFORMATION 0x00000008L
 #define LABEL_SECURITY_INFORMATION 0x00000010L
+#define SE_OWNER_DEFAULTED 0x0001
+#define SE_GROUP_DEFAULTED 0x0002
 #define SE_DACL_PRESENT 0x0004
+#define SE_DACL_DEFAULTED 0x0008
+#define SE_SACL_PRESENT 0x0010
+#define SE_SACL_DEFAULTED 0x0020
 #define SE_SELF_RELATIVE 0x8000
 #define ACCESS_ALLOWED_ACE_TYPE 0x0
 #define ACCESS_DENIED_ACE_TYPE 0x1
@@ -100,6 +106,15 @@ typedef struct _SECURITY_DESCRIPTOR {
     PACL Sacl;
     PACL Dacl;
 } SECURITY_DESCRIPTOR, *PISECURITY_DESCRIPTOR;
+typedef struct _SECURITY_DESCRIPTOR_RELATIVE { /* offsets from its start; 0: there is none */
+    UCHAR Revision;
+    UCHAR Sbz1;
+    SECURITY_DESCRIPTOR_CONTROL Control;
+    ULONG Owner;
+    ULONG Group;
+    ULONG Sacl;
+    ULONG Dacl;
+} SECURITY_DESCRIPTOR_RELATIVE, *PISECURITY_DESCRIPTOR_RELATIVE;
 typedef struct _SECURITY_CLIENT_CONTEXT {
     SECURITY_QUALITY_OF_SERVICE SecurityQos;
     PACCESS_TOKEN ClientToken;
@@ -178,6 +193,47 @@ typedef struct _SE_EXPORTS {
 
 NT_EXTERN_C_BEGIN
 NT_API extern PSE_EXPORTS SeExports;
+
+/* Security identifiers. Length functions: bytes. RtlInitializeSid leaves the subauthorities for the
+   caller to set. RtlConvertSidToUnicodeString: "S-1-5-18"; with AllocateDestinationString,
+   RtlFreeUnicodeString frees the text. IRQL: PASSIVE_LEVEL. STATUS_SUCCESS;
+   STATUS_INVALID_PARAMETER: more than SID_MAX_SUB_AUTHORITIES (initialize);
+   STATUS_BUFFER_TOO_SMALL: the copy does not fit (copy); STATUS_INVALID_SID,
+   STATUS_BUFFER_OVERFLOW: the caller's buffer is too small, STATUS_NO_MEMORY (convert). Source: WDK
+   RtlInitializeSid, RtlCopySid, RtlConvertSidToUnicodeString and so on. */
+NT_API ULONG RtlLengthSid(PSID Sid);
+NT_API ULONG RtlLengthRequiredSid(ULONG SubAuthorityCount);
+NT_API BOOLEAN RtlValidSid(PSID Sid);
+NT_API BOOLEAN RtlEqualSid(PSID Sid1, PSID Sid2);
+NT_API NTSTATUS RtlCopySid(ULONG DestinationSidLength, PSID DestinationSid, PSID SourceSid);
+NT_API NTSTATUS RtlInitializeSid(PSID Sid, PSID_IDENTIFIER_AUTHORITY Authority, UCHAR Count);
+NT_API PULONG RtlSubAuthoritySid(PSID Sid, ULONG SubAuthority);
+NT_API NTSTATUS RtlConvertSidToUnicodeString(PUNICODE_STRING UnicodeString, PSID Sid,
+                                             BOOLEAN AllocateDestinationString);
+
+/* Access control lists, of revision ACL_REVISION to ACL_REVISION_DS. AclLength: bytes, for the list
+   and its entries. RtlGetAce: *Ace points into the list. IRQL: PASSIVE_LEVEL. STATUS_SUCCESS;
+   STATUS_BUFFER_TOO_SMALL: AclLength is less than the head's (create); STATUS_INVALID_PARAMETER:
+   the revision, or a length above 65,532 bytes (create), flags that are not of inheritance (add),
+   the index or the list (get); STATUS_INVALID_SID, STATUS_INVALID_ACL, STATUS_REVISION_MISMATCH:
+   newer than known, STATUS_ALLOTTED_SPACE_EXCEEDED: no room for the entry (add). Source: WDK
+   RtlCreateAcl, RtlAddAccessAllowedAce, RtlAddAccessAllowedAceEx, RtlGetAce. */
+NT_API NTSTATUS RtlCreateAcl(PACL Acl, ULONG AclLength, ULONG AclRevision);
+NT_API NTSTATUS RtlAddAccessAllowedAce(PACL Acl, ULONG AceRevision, ACCESS_MASK AccessMask,
+                                       PSID Sid);
+NT_API NTSTATUS RtlAddAccessAllowedAceEx(PACL Acl, ULONG AceRevision, ULONG AceFlags,
+                                         ACCESS_MASK AccessMask, PSID Sid);
+NT_API NTSTATUS RtlGetAce(PACL Acl, ULONG AceIndex, PVOID* Ace);
+
+/* Security descriptors. The absolute form keeps pointers to the caller's SIDs and lists, which the
+   set functions do not copy; the self-relative form is one block. RtlGetDacl... leaves *Dacl and
+   *DaclDefaulted alone when there is none; a list that is present and NULL grants all. Length: of
+   SelfRelative in bytes; receives what is needed when that is more. RtlValidRelative... also wants
+   each part that Required names. IRQL: PASSIVE_LEVEL. STATUS_SUCCESS; STATUS_UNKNOWN_REVISION;
+   STATUS_INVALID_SECURITY_DESCR: it is self-relative (set); STATUS_BAD_DESCRIPTOR_FORMAT: it is
+   self-relative, STATUS_BUFFER_TOO_SMALL (RtlAbsoluteToSelfRelativeSD). Source: WDK
+   RtlCreateSecurityDescriptor, RtlSetDaclSecurityDescriptor, RtlAbsoluteToSelfRelativeSD,
+   RtlValidRelativeSecurityDescriptor, SeValidSecurityDescriptor and so on. */
 NT_API NTSTATUS RtlCreateSecurityDescriptor(PSECURITY_DESCRIPTOR SecurityDescriptor,
                                             ULONG Revision);
 NT_API NTSTATUS RtlSetDaclSecurityDescriptor(PSECURITY_DESCRIPTOR SecurityDescriptor,
@@ -193,21 +249,8 @@ NT_API ULONG RtlLengthSecurityDescriptor(PSECURITY_DESCRIPTOR SecurityDescriptor
 NT_API BOOLEAN RtlValidSecurityDescriptor(PSECURITY_DESCRIPTOR SecurityDescriptor);
 NT_API BOOLEAN RtlValidRelativeSecurityDescriptor(PSECURITY_DESCRIPTOR SecurityDescriptor,
                                                   ULONG Length, SECURITY_INFORMATION Required);
-NT_API NTSTATUS RtlCreateAcl(PACL Acl, ULONG AclLength, ULONG AclRevision);
-NT_API NTSTATUS RtlAddAccessAllowedAce(PACL Acl, ULONG AceRevision, ACCESS_MASK AccessMask,
-                                       PSID Sid);
-NT_API NTSTATUS RtlAddAccessAllowedAceEx(PACL Acl, ULONG AceRevision, ULONG AceFlags,
-                                         ACCESS_MASK AccessMask, PSID Sid);
-NT_API NTSTATUS RtlGetAce(PACL Acl, ULONG AceIndex, PVOID* Ace);
-NT_API ULONG RtlLengthSid(PSID Sid);
-NT_API ULONG RtlLengthRequiredSid(ULONG SubAuthorityCount);
-NT_API BOOLEAN RtlValidSid(PSID Sid);
-NT_API BOOLEAN RtlEqualSid(PSID Sid1, PSID Sid2);
-NT_API NTSTATUS RtlCopySid(ULONG DestinationSidLength, PSID DestinationSid, PSID SourceSid);
-NT_API NTSTATUS RtlInitializeSid(PSID Sid, PSID_IDENTIFIER_AUTHORITY Authority, UCHAR Count);
-NT_API PULONG RtlSubAuthoritySid(PSID Sid, ULONG SubAuthority);
-NT_API NTSTATUS RtlConvertSidToUnicodeString(PUNICODE_STRING UnicodeString, PSID Sid,
-                                             BOOLEAN AllocateDestinationString);
+NT_API BOOLEAN SeValidSecurityDescriptor(ULONG Length, PSECURITY_DESCRIPTOR SecurityDescriptor);
+
 #define RtlEqualLuid(a, b) ((a)->LowPart == (b)->LowPart && (a)->HighPart == (b)->HighPart)
 static inline LUID RtlConvertLongToLuid(LONG value) NT_NOEXCEPT {
     LUID luid = {(ULONG)value, value < 0 ? -1 : 0};
@@ -271,7 +314,6 @@ NT_API NTSTATUS SeSetSecurityDescriptorInfo(PVOID Object, PSECURITY_INFORMATION 
                                             PSECURITY_DESCRIPTOR ModificationDescriptor,
                                             PSECURITY_DESCRIPTOR* ObjectsSecurityDescriptor,
                                             POOL_TYPE PoolType, PGENERIC_MAPPING GenericMapping);
-NT_API BOOLEAN SeValidSecurityDescriptor(ULONG Length, PSECURITY_DESCRIPTOR SecurityDescriptor);
 NT_API void SeOpenObjectAuditAlarm(PUNICODE_STRING ObjectTypeName, PVOID Object,
                                    PUNICODE_STRING AbsoluteObjectName,
                                    PSECURITY_DESCRIPTOR SecurityDescriptor,
