@@ -31,6 +31,7 @@
 #define INHERIT_ONLY_ACE 0x8
 #define SE_PRIVILEGE_ENABLED_BY_DEFAULT 0x00000001L
 #define SE_PRIVILEGE_ENABLED 0x00000002L
+#define SE_PRIVILEGE_USED_FOR_ACCESS 0x80000000L
 #define PRIVILEGE_SET_ALL_NECESSARY 1
 #define SE_CREATE_TOKEN_PRIVILEGE 2L
 #define SE_ASSIGNPRIMARYTOKEN_PRIVILEGE 3L
@@ -260,26 +261,53 @@ static inline LUID RtlConvertUlongToLuid(ULONG value) NT_NOEXCEPT {
     LUID luid = {value, 0};
     return luid;
 }
+
+/* Replaces generic rights by those of the mapping. IRQL: any. Source: WDK RtlMapGenericMask. */
 NT_API void RtlMapGenericMask(PACCESS_MASK AccessMask, const GENERIC_MAPPING* GenericMapping);
+
+/* A subject context has the account of the thread that captured it (irp/device_security.h), or of
+   the thread that opens the file (ACCESS_STATE). Tokens have no references. IRQL: PASSIVE_LEVEL.
+   Source: WDK SeCaptureSubjectContext. */
+NT_API void SeCaptureSubjectContext(PSECURITY_SUBJECT_CONTEXT SubjectContext);
+NT_API void SeLockSubjectContext(PSECURITY_SUBJECT_CONTEXT SubjectContext);
+NT_API void SeUnlockSubjectContext(PSECURITY_SUBJECT_CONTEXT SubjectContext);
+NT_API void SeReleaseSubjectContext(PSECURITY_SUBJECT_CONTEXT SubjectContext);
+/* Whether the account is of the group Administrators; the others are the same for each token. */
+NT_API BOOLEAN SeTokenIsAdmin(PACCESS_TOKEN Token);
+NT_API BOOLEAN SeTokenIsRestricted(PACCESS_TOKEN Token);
+NT_API TOKEN_TYPE SeTokenType(PACCESS_TOKEN Token);
+
+/* Whether the context's account has the rights by the descriptor; with MAXIMUM_ALLOWED,
+   *GrantedAccess receives all that it has of GenericMapping's GenericAll. KernelMode: each right is
+   granted. Entries that allow and deny are used, in their order; the owner may read and change the
+   list; the privileges SE_SECURITY and SE_TAKE_OWNERSHIP give ACCESS_SYSTEM_SECURITY and
+   WRITE_OWNER, and then *Privileges is a set for SeFreePrivileges, else NULL. SubjectContextLocked
+   is not used. IRQL: PASSIVE_LEVEL. *AccessStatus, when FALSE is returned: STATUS_ACCESS_DENIED: a
+   right is not granted, none is asked for, or there is no descriptor; STATUS_PRIVILEGE_NOT_HELD:
+   ACCESS_SYSTEM_SECURITY; STATUS_NO_TOKEN: the context is not captured;
+   STATUS_INSUFFICIENT_RESOURCES. Source: WDK SeAccessCheck. */
 NT_API BOOLEAN SeAccessCheck(PSECURITY_DESCRIPTOR SecurityDescriptor,
                              PSECURITY_SUBJECT_CONTEXT SubjectSecurityContext,
                              BOOLEAN SubjectContextLocked, ACCESS_MASK DesiredAccess,
                              ACCESS_MASK PreviouslyGrantedAccess, PPRIVILEGE_SET* Privileges,
                              PGENERIC_MAPPING GenericMapping, KPROCESSOR_MODE AccessMode,
                              PACCESS_MASK GrantedAccess, PNTSTATUS AccessStatus);
+
+/* Whether the calling thread's account, or the context's, has the privileges: those of Windows'
+   default user rights, all of them enabled. KernelMode has each. SePrivilegeCheck marks those that
+   it finds by SE_PRIVILEGE_USED_FOR_ACCESS; any of them suffices without
+   PRIVILEGE_SET_ALL_NECESSARY. IRQL: PASSIVE_LEVEL. Source: WDK SeSinglePrivilegeCheck,
+   SePrivilegeCheck. */
 NT_API BOOLEAN SeSinglePrivilegeCheck(LUID PrivilegeValue, KPROCESSOR_MODE PreviousMode);
 NT_API BOOLEAN SePrivilegeCheck(PPRIVILEGE_SET RequiredPrivileges,
                                 PSECURITY_SUBJECT_CONTEXT SubjectSecurityContext,
                                 KPROCESSOR_MODE AccessMode);
+/* Frees a set of SeAccessCheck; adds it to the state's. IRQL: PASSIVE_LEVEL. STATUS_SUCCESS;
+   STATUS_INSUFFICIENT_RESOURCES: more than three privileges. Source: WDK SeFreePrivileges,
+   SeAppendPrivileges. */
 NT_API void SeFreePrivileges(PPRIVILEGE_SET Privileges);
 NT_API NTSTATUS SeAppendPrivileges(PACCESS_STATE AccessState, PPRIVILEGE_SET Privileges);
-NT_API void SeCaptureSubjectContext(PSECURITY_SUBJECT_CONTEXT SubjectContext);
-NT_API void SeLockSubjectContext(PSECURITY_SUBJECT_CONTEXT SubjectContext);
-NT_API void SeUnlockSubjectContext(PSECURITY_SUBJECT_CONTEXT SubjectContext);
-NT_API void SeReleaseSubjectContext(PSECURITY_SUBJECT_CONTEXT SubjectContext);
-NT_API BOOLEAN SeTokenIsAdmin(PACCESS_TOKEN Token);
-NT_API BOOLEAN SeTokenIsRestricted(PACCESS_TOKEN Token);
-NT_API TOKEN_TYPE SeTokenType(PACCESS_TOKEN Token);
+
 NT_API NTSTATUS SeQueryInformationToken(PACCESS_TOKEN Token, TOKEN_INFORMATION_CLASS Class,
                                         PVOID* TokenInformation);
 NT_API NTSTATUS SeQueryAuthenticationIdToken(PACCESS_TOKEN Token, PLUID AuthenticationId);
