@@ -14,22 +14,6 @@ namespace {
 
 using text = std::u16string_view;
 
-constexpr std::array<std::pair<text, text>, 11> well_known{{{u"S-1-1-0", u"WD"},
-                                                            {u"S-1-5-4", u"IU"},
-                                                            {u"S-1-5-6", u"SU"},
-                                                            {u"S-1-5-7", u"AN"},
-                                                            {u"S-1-5-11", u"AU"},
-                                                            {u"S-1-5-18", u"SY"},
-                                                            {u"S-1-5-19", u"LS"},
-                                                            {u"S-1-5-20", u"NS"},
-                                                            {u"S-1-5-32-544", u"BA"},
-                                                            {u"S-1-5-32-545", u"BU"},
-                                                            {u"S-1-5-32-546", u"BG"}}};
-
-// In the order of IRP_ACCOUNT.
-constexpr std::array<text, 6> groups_of_account{
-    u"BA BU AU IU WD", u"SY BA AU WD", u"LS NS SU AU WD", u"BU AU IU WD", u"BG IU WD", u"AN"};
-
 // Groups that none of the accounts belongs to.
 constexpr text other_groups = u"RC AC NU PU SO PO BO RE RU CO CG ED LA LG OW UD ES IS NO MU LU";
 
@@ -90,20 +74,9 @@ std::optional<ACCESS_MASK> rights_of(text letters) {
     return rights;
 }
 
-// Its letters, as the tables above have them; empty: a group of no account; null: not a group.
-std::optional<text> group_of(text named) {
-    if (named.starts_with(u"S-1-")) {
-        if (named.size() == 4 || named.find_first_not_of(u"0123456789-", 4) != text::npos)
-            return std::nullopt;
-        for (const auto& [sid, letters] : well_known)
-            if (sid == named) return letters;
-        return text();
-    }
-    if (named.size() != 2) return std::nullopt;
-    for (const text groups : groups_of_account)
-        for (std::size_t at = 0; at < groups.size(); at += 3)
-            if (groups.substr(at, 2) == named) return groups.substr(at, 2);
-    return is_in(named, other_groups) ? std::optional<text>(text()) : std::nullopt;
+bool is_sid(text named) {
+    return named.starts_with(u"S-1-") && named.size() > 4 &&
+           named.find_first_not_of(u"0123456789-", 4) == text::npos;
 }
 
 } // namespace
@@ -130,9 +103,9 @@ bool access_list::add(text listed) {
     const auto [type, flags, rights_text, object, inherited, named] = fields;
     if (type != u"A" || !flags.empty() || !object.empty() || !inherited.empty()) return false;
     const auto rights = rights_of(rights_text);
-    const auto group = group_of(named);
-    if (!rights || !group) return false;
-    entries_.push_back({*group, *rights});
+    const auto group = is_sid(named) ? group_of_sid(named) : group_of_letters(named);
+    if (!rights || (!group && !is_sid(named) && !is_in(named, other_groups))) return false;
+    entries_.push_back({group, *rights});
     return true;
 }
 
@@ -150,11 +123,7 @@ std::unique_ptr<access_list> access_list::parse(text descriptor) {
 }
 
 ACCESS_MASK access_list::granted(IRP_ACCOUNT account) const {
-    const text groups = groups_of_account.at(static_cast<std::size_t>(account));
-    ACCESS_MASK rights = 0;
-    for (const entry& each : entries_)
-        if (!each.group.empty() && is_in(each.group, groups)) rights |= each.rights;
-    return rights;
+    return granted_rights(account, entries_);
 }
 
 } // namespace irpverbs::irp

@@ -1,7 +1,7 @@
 // The groups that may open a device, and their rights: the access control list of its descriptor.
 #pragma once
 
-#include <irp/device_security.h>
+#include <irp/support/account_rights.hpp>
 
 #include <memory>
 #include <string_view>
@@ -21,13 +21,9 @@ public:
     ACCESS_MASK granted(IRP_ACCOUNT account) const;
 
 private:
-    struct entry {
-        std::u16string_view group; // of the table of groups; empty: of no account
-        ACCESS_MASK rights;
-    };
     bool add(std::u16string_view text);
 
-    std::vector<entry> entries_;
+    std::vector<access_entry> entries_;
 };
 
 } // namespace irpverbs::irp

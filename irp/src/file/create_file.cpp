@@ -125,6 +125,7 @@ NTSTATUS send_create(open_file& file, const open_call& call, IO_STATUS_BLOCK& re
     ACCESS_STATE state{};
     state.OriginalDesiredAccess = call.access;
     state.PreviouslyGrantedAccess = file.granted;
+    state.SubjectSecurityContext.PrimaryToken = token_of(IrpGetAccount());
     IO_SECURITY_CONTEXT security{};
     security.AccessState = &state;
     security.DesiredAccess = file.granted;

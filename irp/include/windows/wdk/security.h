@@ -11,12 +11,18 @@
 #define ACL_REVISION_DS 4
 #define SID_REVISION 1
 #define SID_MAX_SUB_AUTHORITIES 15
+#define SECURITY_MAX_SID_SIZE 68
 #define OWNER_SECURITY_INFORMATION 0x00000001L
 #define GROUP_SECURITY_INFORMATION 0x00000002L
 #define DACL_SECURITY_INFORMATION 0x00000004L
 #define SACL_SECURITY_INFORMATION 0x00000008L
 #define LABEL_SECURITY_INFORMATION 0x00000010L
+#define SE_OWNER_DEFAULTED 0x0001
+#define SE_GROUP_DEFAULTED 0x0002
 #define SE_DACL_PRESENT 0x0004
+#define SE_DACL_DEFAULTED 0x0008
+#define SE_SACL_PRESENT 0x0010
+#define SE_SACL_DEFAULTED 0x0020
 #define SE_SELF_RELATIVE 0x8000
 #define ACCESS_ALLOWED_ACE_TYPE 0x0
 #define ACCESS_DENIED_ACE_TYPE 0x1
@@ -25,6 +31,7 @@
 #define INHERIT_ONLY_ACE 0x8
 #define SE_PRIVILEGE_ENABLED_BY_DEFAULT 0x00000001L
 #define SE_PRIVILEGE_ENABLED 0x00000002L
+#define SE_PRIVILEGE_USED_FOR_ACCESS 0x80000000L
 #define PRIVILEGE_SET_ALL_NECESSARY 1
 #define SE_CREATE_TOKEN_PRIVILEGE 2L
 #define SE_ASSIGNPRIMARYTOKEN_PRIVILEGE 3L
@@ -100,6 +107,15 @@ typedef struct _SECURITY_DESCRIPTOR {
     PACL Sacl;
     PACL Dacl;
 } SECURITY_DESCRIPTOR, *PISECURITY_DESCRIPTOR;
+typedef struct _SECURITY_DESCRIPTOR_RELATIVE { /* offsets from its start; 0: there is none */
+    UCHAR Revision;
+    UCHAR Sbz1;
+    SECURITY_DESCRIPTOR_CONTROL Control;
+    ULONG Owner;
+    ULONG Group;
+    ULONG Sacl;
+    ULONG Dacl;
+} SECURITY_DESCRIPTOR_RELATIVE, *PISECURITY_DESCRIPTOR_RELATIVE;
 typedef struct _SECURITY_CLIENT_CONTEXT {
     SECURITY_QUALITY_OF_SERVICE SecurityQos;
     PACCESS_TOKEN ClientToken;
@@ -178,6 +194,47 @@ typedef struct _SE_EXPORTS {
 
 NT_EXTERN_C_BEGIN
 NT_API extern PSE_EXPORTS SeExports;
+
+/* Security identifiers. Length functions: bytes. RtlInitializeSid leaves the subauthorities for the
+   caller to set. RtlConvertSidToUnicodeString: "S-1-5-18"; with AllocateDestinationString,
+   RtlFreeUnicodeString frees the text. IRQL: PASSIVE_LEVEL. STATUS_SUCCESS;
+   STATUS_INVALID_PARAMETER: more than SID_MAX_SUB_AUTHORITIES (initialize);
+   STATUS_BUFFER_TOO_SMALL: the copy does not fit (copy); STATUS_INVALID_SID,
+   STATUS_BUFFER_OVERFLOW: the caller's buffer is too small, STATUS_NO_MEMORY (convert). Source: WDK
+   RtlInitializeSid, RtlCopySid, RtlConvertSidToUnicodeString and so on. */
+NT_API ULONG RtlLengthSid(PSID Sid);
+NT_API ULONG RtlLengthRequiredSid(ULONG SubAuthorityCount);
+NT_API BOOLEAN RtlValidSid(PSID Sid);
+NT_API BOOLEAN RtlEqualSid(PSID Sid1, PSID Sid2);
+NT_API NTSTATUS RtlCopySid(ULONG DestinationSidLength, PSID DestinationSid, PSID SourceSid);
+NT_API NTSTATUS RtlInitializeSid(PSID Sid, PSID_IDENTIFIER_AUTHORITY Authority, UCHAR Count);
+NT_API PULONG RtlSubAuthoritySid(PSID Sid, ULONG SubAuthority);
+NT_API NTSTATUS RtlConvertSidToUnicodeString(PUNICODE_STRING UnicodeString, PSID Sid,
+                                             BOOLEAN AllocateDestinationString);
+
+/* Access control lists, of revision ACL_REVISION to ACL_REVISION_DS. AclLength: bytes, for the list
+   and its entries. RtlGetAce: *Ace points into the list. IRQL: PASSIVE_LEVEL. STATUS_SUCCESS;
+   STATUS_BUFFER_TOO_SMALL: AclLength is less than the head's (create); STATUS_INVALID_PARAMETER:
+   the revision, or a length above 65,532 bytes (create), flags that are not of inheritance (add),
+   the index or the list (get); STATUS_INVALID_SID, STATUS_INVALID_ACL, STATUS_REVISION_MISMATCH:
+   newer than known, STATUS_ALLOTTED_SPACE_EXCEEDED: no room for the entry (add). Source: WDK
+   RtlCreateAcl, RtlAddAccessAllowedAce, RtlAddAccessAllowedAceEx, RtlGetAce. */
+NT_API NTSTATUS RtlCreateAcl(PACL Acl, ULONG AclLength, ULONG AclRevision);
+NT_API NTSTATUS RtlAddAccessAllowedAce(PACL Acl, ULONG AceRevision, ACCESS_MASK AccessMask,
+                                       PSID Sid);
+NT_API NTSTATUS RtlAddAccessAllowedAceEx(PACL Acl, ULONG AceRevision, ULONG AceFlags,
+                                         ACCESS_MASK AccessMask, PSID Sid);
+NT_API NTSTATUS RtlGetAce(PACL Acl, ULONG AceIndex, PVOID* Ace);
+
+/* Security descriptors. The absolute form keeps pointers to the caller's SIDs and lists, which the
+   set functions do not copy; the self-relative form is one block. RtlGetDacl... leaves *Dacl and
+   *DaclDefaulted alone when there is none; a list that is present and NULL grants all. Length: of
+   SelfRelative in bytes; receives what is needed when that is more. RtlValidRelative... also wants
+   each part that Required names. IRQL: PASSIVE_LEVEL. STATUS_SUCCESS; STATUS_UNKNOWN_REVISION;
+   STATUS_INVALID_SECURITY_DESCR: it is self-relative (set); STATUS_BAD_DESCRIPTOR_FORMAT: it is
+   self-relative, STATUS_BUFFER_TOO_SMALL (RtlAbsoluteToSelfRelativeSD). Source: WDK
+   RtlCreateSecurityDescriptor, RtlSetDaclSecurityDescriptor, RtlAbsoluteToSelfRelativeSD,
+   RtlValidRelativeSecurityDescriptor, SeValidSecurityDescriptor and so on. */
 NT_API NTSTATUS RtlCreateSecurityDescriptor(PSECURITY_DESCRIPTOR SecurityDescriptor,
                                             ULONG Revision);
 NT_API NTSTATUS RtlSetDaclSecurityDescriptor(PSECURITY_DESCRIPTOR SecurityDescriptor,
@@ -193,21 +250,8 @@ NT_API ULONG RtlLengthSecurityDescriptor(PSECURITY_DESCRIPTOR SecurityDescriptor
 NT_API BOOLEAN RtlValidSecurityDescriptor(PSECURITY_DESCRIPTOR SecurityDescriptor);
 NT_API BOOLEAN RtlValidRelativeSecurityDescriptor(PSECURITY_DESCRIPTOR SecurityDescriptor,
                                                   ULONG Length, SECURITY_INFORMATION Required);
-NT_API NTSTATUS RtlCreateAcl(PACL Acl, ULONG AclLength, ULONG AclRevision);
-NT_API NTSTATUS RtlAddAccessAllowedAce(PACL Acl, ULONG AceRevision, ACCESS_MASK AccessMask,
-                                       PSID Sid);
-NT_API NTSTATUS RtlAddAccessAllowedAceEx(PACL Acl, ULONG AceRevision, ULONG AceFlags,
-                                         ACCESS_MASK AccessMask, PSID Sid);
-NT_API NTSTATUS RtlGetAce(PACL Acl, ULONG AceIndex, PVOID* Ace);
-NT_API ULONG RtlLengthSid(PSID Sid);
-NT_API ULONG RtlLengthRequiredSid(ULONG SubAuthorityCount);
-NT_API BOOLEAN RtlValidSid(PSID Sid);
-NT_API BOOLEAN RtlEqualSid(PSID Sid1, PSID Sid2);
-NT_API NTSTATUS RtlCopySid(ULONG DestinationSidLength, PSID DestinationSid, PSID SourceSid);
-NT_API NTSTATUS RtlInitializeSid(PSID Sid, PSID_IDENTIFIER_AUTHORITY Authority, UCHAR Count);
-NT_API PULONG RtlSubAuthoritySid(PSID Sid, ULONG SubAuthority);
-NT_API NTSTATUS RtlConvertSidToUnicodeString(PUNICODE_STRING UnicodeString, PSID Sid,
-                                             BOOLEAN AllocateDestinationString);
+NT_API BOOLEAN SeValidSecurityDescriptor(ULONG Length, PSECURITY_DESCRIPTOR SecurityDescriptor);
+
 #define RtlEqualLuid(a, b) ((a)->LowPart == (b)->LowPart && (a)->HighPart == (b)->HighPart)
 static inline LUID RtlConvertLongToLuid(LONG value) NT_NOEXCEPT {
     LUID luid = {(ULONG)value, value < 0 ? -1 : 0};
@@ -217,26 +261,53 @@ static inline LUID RtlConvertUlongToLuid(ULONG value) NT_NOEXCEPT {
     LUID luid = {value, 0};
     return luid;
 }
+
+/* Replaces generic rights by those of the mapping. IRQL: any. Source: WDK RtlMapGenericMask. */
 NT_API void RtlMapGenericMask(PACCESS_MASK AccessMask, const GENERIC_MAPPING* GenericMapping);
+
+/* A subject context has the account of the thread that captured it (irp/device_security.h), or of
+   the thread that opens the file (ACCESS_STATE). Tokens have no references. IRQL: PASSIVE_LEVEL.
+   Source: WDK SeCaptureSubjectContext. */
+NT_API void SeCaptureSubjectContext(PSECURITY_SUBJECT_CONTEXT SubjectContext);
+NT_API void SeLockSubjectContext(PSECURITY_SUBJECT_CONTEXT SubjectContext);
+NT_API void SeUnlockSubjectContext(PSECURITY_SUBJECT_CONTEXT SubjectContext);
+NT_API void SeReleaseSubjectContext(PSECURITY_SUBJECT_CONTEXT SubjectContext);
+/* Whether the account is of the group Administrators; the others are the same for each token. */
+NT_API BOOLEAN SeTokenIsAdmin(PACCESS_TOKEN Token);
+NT_API BOOLEAN SeTokenIsRestricted(PACCESS_TOKEN Token);
+NT_API TOKEN_TYPE SeTokenType(PACCESS_TOKEN Token);
+
+/* Whether the context's account has the rights by the descriptor; with MAXIMUM_ALLOWED,
+   *GrantedAccess receives all that it has of GenericMapping's GenericAll. KernelMode: each right is
+   granted. Entries that allow and deny are used, in their order; the owner may read and change the
+   list; the privileges SE_SECURITY and SE_TAKE_OWNERSHIP give ACCESS_SYSTEM_SECURITY and
+   WRITE_OWNER, and then *Privileges is a set for SeFreePrivileges, else NULL. SubjectContextLocked
+   is not used. IRQL: PASSIVE_LEVEL. *AccessStatus, when FALSE is returned: STATUS_ACCESS_DENIED: a
+   right is not granted, none is asked for, or there is no descriptor; STATUS_PRIVILEGE_NOT_HELD:
+   ACCESS_SYSTEM_SECURITY; STATUS_NO_TOKEN: the context is not captured;
+   STATUS_INSUFFICIENT_RESOURCES. Source: WDK SeAccessCheck. */
 NT_API BOOLEAN SeAccessCheck(PSECURITY_DESCRIPTOR SecurityDescriptor,
                              PSECURITY_SUBJECT_CONTEXT SubjectSecurityContext,
                              BOOLEAN SubjectContextLocked, ACCESS_MASK DesiredAccess,
                              ACCESS_MASK PreviouslyGrantedAccess, PPRIVILEGE_SET* Privileges,
                              PGENERIC_MAPPING GenericMapping, KPROCESSOR_MODE AccessMode,
                              PACCESS_MASK GrantedAccess, PNTSTATUS AccessStatus);
+
+/* Whether the calling thread's account, or the context's, has the privileges: those of Windows'
+   default user rights, all of them enabled. KernelMode has each. SePrivilegeCheck marks those that
+   it finds by SE_PRIVILEGE_USED_FOR_ACCESS; any of them suffices without
+   PRIVILEGE_SET_ALL_NECESSARY. IRQL: PASSIVE_LEVEL. Source: WDK SeSinglePrivilegeCheck,
+   SePrivilegeCheck. */
 NT_API BOOLEAN SeSinglePrivilegeCheck(LUID PrivilegeValue, KPROCESSOR_MODE PreviousMode);
 NT_API BOOLEAN SePrivilegeCheck(PPRIVILEGE_SET RequiredPrivileges,
                                 PSECURITY_SUBJECT_CONTEXT SubjectSecurityContext,
                                 KPROCESSOR_MODE AccessMode);
+/* Frees a set of SeAccessCheck; adds it to the state's. IRQL: PASSIVE_LEVEL. STATUS_SUCCESS;
+   STATUS_INSUFFICIENT_RESOURCES: more than three privileges. Source: WDK SeFreePrivileges,
+   SeAppendPrivileges. */
 NT_API void SeFreePrivileges(PPRIVILEGE_SET Privileges);
 NT_API NTSTATUS SeAppendPrivileges(PACCESS_STATE AccessState, PPRIVILEGE_SET Privileges);
-NT_API void SeCaptureSubjectContext(PSECURITY_SUBJECT_CONTEXT SubjectContext);
-NT_API void SeLockSubjectContext(PSECURITY_SUBJECT_CONTEXT SubjectContext);
-NT_API void SeUnlockSubjectContext(PSECURITY_SUBJECT_CONTEXT SubjectContext);
-NT_API void SeReleaseSubjectContext(PSECURITY_SUBJECT_CONTEXT SubjectContext);
-NT_API BOOLEAN SeTokenIsAdmin(PACCESS_TOKEN Token);
-NT_API BOOLEAN SeTokenIsRestricted(PACCESS_TOKEN Token);
-NT_API TOKEN_TYPE SeTokenType(PACCESS_TOKEN Token);
+
 NT_API NTSTATUS SeQueryInformationToken(PACCESS_TOKEN Token, TOKEN_INFORMATION_CLASS Class,
                                         PVOID* TokenInformation);
 NT_API NTSTATUS SeQueryAuthenticationIdToken(PACCESS_TOKEN Token, PLUID AuthenticationId);
@@ -271,7 +342,6 @@ NT_API NTSTATUS SeSetSecurityDescriptorInfo(PVOID Object, PSECURITY_INFORMATION 
                                             PSECURITY_DESCRIPTOR ModificationDescriptor,
                                             PSECURITY_DESCRIPTOR* ObjectsSecurityDescriptor,
                                             POOL_TYPE PoolType, PGENERIC_MAPPING GenericMapping);
-NT_API BOOLEAN SeValidSecurityDescriptor(ULONG Length, PSECURITY_DESCRIPTOR SecurityDescriptor);
 NT_API void SeOpenObjectAuditAlarm(PUNICODE_STRING ObjectTypeName, PVOID Object,
                                    PUNICODE_STRING AbsoluteObjectName,
                                    PSECURITY_DESCRIPTOR SecurityDescriptor,
