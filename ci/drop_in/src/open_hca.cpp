@@ -12,16 +12,17 @@ namespace irpverbs::drop_in {
 
 namespace {
 
-IB_CA* opened(DEVICE_OBJECT* fdo) {
+IB_CA* opened(DEVICE_OBJECT* fdo, void* context, const IB_CA_DISPATCH* up_calls) {
     const verb_result result =
-        call_verb(fdo, [fdo](IRP* irp) { CiOpenCa(fdo, nullptr, nullptr, nullptr, irp); });
+        call_verb(fdo, [=](IRP* irp) { CiOpenCa(fdo, context, up_calls, nullptr, irp); });
     if (!NT_SUCCESS(result.status)) throw dispatch::status_error(result.status);
     return reinterpret_cast<IB_CA*>(result.information);
 }
 
 } // namespace
 
-open_hca::open_hca(const device& which) : fdo_(which.fdo), ca_(opened(which.fdo)) {}
+open_hca::open_hca(const device& which, void* context, const IB_CA_DISPATCH* up_calls)
+    : fdo_(which.fdo), ca_(opened(which.fdo, context, up_calls)) {}
 
 open_hca::~open_hca() {
     call_verb(fdo_, [this](IRP* irp) { CiCloseCa(ca_, nullptr, irp); });

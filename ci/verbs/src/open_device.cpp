@@ -20,8 +20,14 @@ namespace {
 void failed(IB_CA*, void* opened) {
     auto& hca = *static_cast<opened_hca*>(opened);
     const dispatch::detail::spin_guard guard(hca.lock);
-    for (open_device& each : hca.contexts)
+    hca.has_failed = true;
+    for (open_device& each : hca.contexts) {
         each.failure.add_to(each.events, IB_AE_LOCAL_FATAL);
+        each.events.end();
+    }
+    for (event_queue& each : hca.channels)
+        each.end();
+    if (hca.on_failure.function != nullptr) hca.on_failure.function(hca.on_failure.argument);
 }
 
 void port_changed(IB_CA*, void* opened, UCHAR port, IB_ASYNC_EVENT event) {
@@ -153,6 +159,24 @@ ibv_context* make_context(const Fill& fill) try {
 } // namespace
 
 IB_CA* ca_of(ibv_context* of) noexcept { return open_device::of(of).ca(); }
+
+void on_failure(ibv_context* of, void (*function)(void*), void* argument) noexcept {
+    opened_hca& hca = *open_device::of(of).hca;
+    const dispatch::detail::spin_guard guard(hca.lock);
+    hca.on_failure = {function, argument};
+    if (hca.has_failed) function(argument);
+}
+
+void opened_hca::add_channel(event_queue& events) {
+    const dispatch::detail::spin_guard guard(lock);
+    channels.push_back(events);
+    if (has_failed) events.end();
+}
+
+void opened_hca::remove_channel(event_queue& events) {
+    const dispatch::detail::spin_guard guard(lock);
+    channels.erase(channels.iterator_to(events));
+}
 
 open_device::~open_device() {
     failure.remove_from(events);
