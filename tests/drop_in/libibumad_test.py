@@ -223,6 +223,9 @@ class MannersOnADaemon(unittest.TestCase):
     def test_child_of_a_fork_gets_errors_and_the_parent_goes_on(self):
         self.check("forked")
 
+    def test_child_of_a_program_that_listed_its_devices_attaches_them(self):
+        self.check("listed")
+
     def test_exit_in_any_thread_ends_the_program(self):
         self.check("exits")
 

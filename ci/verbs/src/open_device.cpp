@@ -104,8 +104,7 @@ int open_identity(open_device& made) {
     return made.shown()->cmd_fd < 0 ? errno : 0;
 }
 
-int open(std::unique_ptr<open_device>& made, ibv_device* device) {
-    DEVICE_OBJECT* fdo = of(device).fdo;
+int open(std::unique_ptr<open_device>& made, ibv_device* device, DEVICE_OBJECT* fdo) {
     auto hca = std::make_unique<opened_hca>();
     if (const int error = read_limits(hca->limits, fdo); error != 0) return error;
     if (const int error = prepare(*made, device, hca->limits); error != 0) return error;
@@ -192,7 +191,9 @@ using namespace irpverbs::verbs;
 extern "C" {
 
 ibv_context* irpverbs_ibv_open_device(ibv_device* device) {
-    return make_context([&](auto& made) { return open(made, device); });
+    DEVICE_OBJECT* const fdo = irpverbs::drop_in::fdo_of(*of(device).hca);
+    if (fdo == nullptr) return nullptr;
+    return make_context([&](auto& made) { return open(made, device, fdo); });
 }
 
 ibv_context* irpverbs_ibv_import_device(int descriptor) {

@@ -5,6 +5,8 @@
 #include "device.hpp"
 #include "event_queue.hpp"
 
+#include <ci/ci.h>
+
 #include <vector>
 
 namespace irpverbs::verbs {

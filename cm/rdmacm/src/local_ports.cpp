@@ -41,7 +41,7 @@ void open_device(std::deque<local_device>& all, ibv_device* which) {
     if (device == nullptr || context == nullptr) return;
     local_device& made = all.emplace_back();
     made.context = context;
-    made.fdo = device->fdo;
+    made.fdo = drop_in::fdo_of(*device);
     made.pd = irpverbs_ibv_alloc_pd(context);
     irpverbs_ibv_query_device(context, &made.limits);
     for (std::uint8_t i = 1; i <= made.limits.phys_port_cnt; ++i)
