@@ -142,8 +142,10 @@ TEST_F(UserStores, SharedRegion_HasTheMemoryOfTheOther) {
 // The key of the region is new, so the daemon writes, and fails, before it passes bytes.
 TEST_F(UserStores, PageThatWasNeverThere_FailsTheReceive) {
     constexpr std::size_t size = 4096;
-    void* const page =
-        mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    auto* const far = reinterpret_cast<void*>(std::uintptr_t{1} << 40); // no other thread maps it
+    void* const page = mmap(far, size, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    ASSERT_EQ(page, far);
     IB_MR* const mr = register_mr(other.pd(), page, size, IB_AC_LOCAL_WRITE);
     munmap(page, size);
     ib_local_ds_t into{reinterpret_cast<std::uintptr_t>(page), 8, mr->LKey};
