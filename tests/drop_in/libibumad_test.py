@@ -165,7 +165,7 @@ class Results(unittest.TestCase):
                             ("software:?host=nowhere", "software:?host=nowhere: no such host"),
                             ("software:?host=host1,nowhere",
                              "software:?host=host1,nowhere: no such host as 'nowhere'"),
-                            ("fabric", "'fabric' is no URI of an HCA: expected 'software:' or 'rdma:'")):
+                            ("fabric", "'fabric' is no URI of an HCA: expected 'roce:', 'software:' or 'user:'")):
             ended = run("ibstat", hca=hca)
             self.assertEqual(ended.stdout.splitlines()[0], f"irpverbs: {reason}")
             self.assertEqual(ended.stdout.count("irpverbs:"), 1)
