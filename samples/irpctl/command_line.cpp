@@ -485,10 +485,14 @@ void add_run(CLI::App& parent, program_options& chosen) {
     command->callback([&chosen, options, hca = parent.get_option("--hca"),
                        hosts = command->get_option("--hosts"),
                        fabric = command->get_option("--fabric")] {
-        // An option whose variable of a script is empty, which is not the default.
-        if (hosts->count() != 0 && options->hosts.find_first_not_of(',') == std::string::npos)
+        // An option whose variable of a script is empty, or left out, is not the default.
+        const auto is_missing = [](const std::string& value) {
+            return value.empty() || value == "--";
+        };
+        if (hosts->count() != 0 && (is_missing(options->hosts) ||
+                                    options->hosts.find_first_not_of(',') == std::string::npos))
             throw wrong_usage("--hosts: it names no host");
-        if (fabric->count() != 0 && options->fabric.empty())
+        if (fabric->count() != 0 && is_missing(options->fabric))
             throw wrong_usage("--fabric: it names no file");
         if (hca->count() != 0 && !options->fabric.empty())
             throw wrong_usage("--fabric: --hca names the HCAs already");

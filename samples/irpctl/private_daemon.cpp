@@ -52,10 +52,6 @@ failure failed_call(const char* call) {
 
 private_daemon::private_daemon(const std::string& uri) {
     const std::string program = find_daemon();
-    std::string folder = (fs::temp_directory_path() / "irpctl-XXXXXX").string();
-    if (mkdtemp(folder.data()) == nullptr) throw failed_call(folder.c_str());
-    folder_ = folder;
-    socket_ = folder + "/socket";
     try {
         start(program, uri);
         wait_until_it_serves();
@@ -73,9 +69,10 @@ void private_daemon::start(const std::string& program, const std::string& uri) {
     const pid_t parent = getpid();
     process_ = fork();
     if (process_ == 0)
-        become(program,
-               {program.c_str(), "--hca", uri.c_str(), "--socket", socket_.c_str(), nullptr},
-               ends[1], parent);
+        become(
+            program,
+            {program.c_str(), "--hca", uri.c_str(), "--socket", folder_.socket().c_str(), nullptr},
+            ends[1], parent);
     output_ = ends[0];
     close(ends[1]);
     if (process_ == -1) throw failed_call("fork");
@@ -97,8 +94,6 @@ void private_daemon::stop() {
         }
     }
     if (output_ != -1) close(output_);
-    std::error_code ignored;
-    if (!folder_.empty()) fs::remove_all(folder_, ignored);
 }
 
 } // namespace irpctl

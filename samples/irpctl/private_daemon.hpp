@@ -1,6 +1,8 @@
 // A daemon that serves a software fabric to the program of irpctl run.
 #pragma once
 
+#include "socket_folder.hpp"
+
 #include <string>
 #include <sys/types.h>
 
@@ -16,15 +18,14 @@ public:
     private_daemon& operator=(const private_daemon&) = delete;
 
     /// The URI of its HCAs in other processes.
-    std::string uri() const { return "user:" + socket_; }
+    std::string uri() const { return "user:" + folder_.socket(); }
 
 private:
     void start(const std::string& program, const std::string& uri);
     void wait_until_it_serves();
     void stop();
 
-    std::string folder_;
-    std::string socket_;
+    socket_folder folder_;
     int output_ = -1; // the read end of the daemon's standard output
     pid_t process_ = -1;
 };

@@ -5,6 +5,7 @@
 #include "loaded_libraries.hpp"
 #include "private_daemon.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -14,6 +15,7 @@
 #include <fmt/format.h>
 #include <optional>
 #include <sstream>
+#include <string_view>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <system_error>
@@ -54,6 +56,16 @@ std::string fabric_of(const run_options& options) {
 std::string on_hosts(const std::string& uri, const std::string& hosts) {
     if (hosts.empty()) return uri;
     return uri.substr(0, uri.rfind("?host=")) + "?host=" + hosts;
+}
+
+// The program would find no device, and go on.
+void refuse_unknown_driver(const std::string& uri) {
+    constexpr std::array<std::string_view, 3> schemes{"software:", "user:", "roce:"};
+    const bool is_known =
+        std::ranges::any_of(schemes, [&](std::string_view each) { return uri.starts_with(each); });
+    if (!uri.empty() && !is_known)
+        throw wrong_usage(fmt::format(
+            "--hca, IRPVERBS_HCA: '{}' begins with none of 'software:', 'user:' and 'roce:'", uri));
 }
 
 // The file that execvp(3) would start.
@@ -111,6 +123,7 @@ void describe(const std::string& file, const std::string& uri, const fs::path& f
 int run_program(const run_options& options) {
     if (options.hca.starts_with("rdma:"))
         throw wrong_usage("run: rdma: has the kernel's HCAs, which programs find without irpctl");
+    refuse_unknown_driver(options.hca);
     const fs::path folder = drop_in_folder();
     const std::string file = find_program(options.program.front());
     refuse_foreign_rights(file);

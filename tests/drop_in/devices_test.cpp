@@ -33,7 +33,7 @@ TEST(DropInDevices, UnknownSchemeFileOrHost_NoneWithItsReason) {
         EXPECT_TRUE(in_child([] { return devices().empty() && errno == ENODEV; }));
     }
     EXPECT_EQ(testing::internal::GetCapturedStderr(),
-              "irpverbs: no driver of HCAs is named 'nonsense'\n"
+              "irpverbs: no driver of HCAs is named 'nonsense': expected 'roce:' or 'software:'\n"
               "irpverbs: /no/such/file: No such file or directory\n"
               "irpverbs: software:?host=nowhere: no such host\n");
 }

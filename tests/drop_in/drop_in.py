@@ -1,5 +1,6 @@
 """Programs of rdma-core on the drop-in libraries. The build passes the libraries' folder."""
 import os
+import signal
 import subprocess
 import tempfile
 from pathlib import Path
@@ -32,13 +33,20 @@ class Daemon:
         self.socket = f"{folder.name}/served/socket"
         command = [os.environ["IRPVERBS_DAEMON"], "--hca", hca, "--socket", self.socket]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        self.ends_by = 0
         test.addCleanup(self.stop, test)
         test.assertIn(self.socket, self.process.stdout.readline())
 
     def stop(self, test):
         self.process.terminate()
         self.process.communicate(timeout=300)
-        test.assertEqual(self.process.returncode, 0)
+        test.assertEqual(self.process.returncode, self.ends_by)
+
+    def kill(self):
+        """Ends the daemon without a chance to say so."""
+        self.ends_by = -signal.SIGKILL
+        self.process.kill()
+        self.process.wait()
 
     def status(self):
         command = [os.environ["IRPVERBS_DAEMON"], "--socket", self.socket, "--status"]

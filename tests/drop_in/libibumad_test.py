@@ -165,7 +165,7 @@ class Results(unittest.TestCase):
                             ("software:?host=nowhere", "software:?host=nowhere: no such host"),
                             ("software:?host=host1,nowhere",
                              "software:?host=host1,nowhere: no such host as 'nowhere'"),
-                            ("fabric", "'fabric' is no URI of an HCA: expected 'software:' or 'rdma:'")):
+                            ("fabric", "'fabric' is no URI of an HCA: expected 'roce:', 'software:' or 'user:'")):
             ended = run("ibstat", hca=hca)
             self.assertEqual(ended.stdout.splitlines()[0], f"irpverbs: {reason}")
             self.assertEqual(ended.stdout.count("irpverbs:"), 1)
@@ -222,6 +222,9 @@ class MannersOnADaemon(unittest.TestCase):
 
     def test_child_of_a_fork_gets_errors_and_the_parent_goes_on(self):
         self.check("forked")
+
+    def test_child_of_a_program_that_listed_its_devices_attaches_them(self):
+        self.check("listed")
 
     def test_exit_in_any_thread_ends_the_program(self):
         self.check("exits")

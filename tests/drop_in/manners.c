@@ -240,6 +240,17 @@ static int forked(void) {
     return works();
 }
 
+/* With a daemon a list of devices starts nothing, so that parent and child are independent. */
+static int listed(void) {
+    char names[2][UMAD_CA_NAME_LEN];
+    CHECK(umad_get_cas_names(names, 2) == 1);
+    CHECK(threads() == 1);
+    const pid_t child = fork();
+    if (child == 0) exit(umad_get_cas_names(names, 2) != 1 || works());
+    CHECK(exited_with(child) == 0);
+    return works();
+}
+
 static int daemonised(void) {
     CHECK(umad_init() == 0);
     const pid_t child = fork();
@@ -326,11 +337,10 @@ int main(int argc, char** argv) {
     static const struct {
         const char* name;
         int (*run)(void);
-    } cases[] = {{"idle", idle},           {"cancelled", cancelled},
-                 {"forked", forked},       {"daemonised", daemonised},
-                 {"signalled", signalled}, {"unloaded", unloaded},
-                 {"manages", manages},     {"exits", exits_in_a_thread},
-                 {"waits", waits},         {"jumped", jumped}};
+    } cases[] = {{"idle", idle},         {"cancelled", cancelled},   {"forked", forked},
+                 {"listed", listed},     {"daemonised", daemonised}, {"signalled", signalled},
+                 {"unloaded", unloaded}, {"manages", manages},       {"exits", exits_in_a_thread},
+                 {"waits", waits},       {"jumped", jumped}};
     for (size_t i = 0; argc == 2 && i < sizeof cases / sizeof cases[0]; ++i)
         if (strcmp(argv[1], cases[i].name) == 0) return cases[i].run();
     return 2;

@@ -101,7 +101,39 @@ class Run(unittest.TestCase):
         process.kill()
         process.communicate()
         wait_for_the_end_of(path)
-        shutil.rmtree(path.parent)
+
+    def test_next_irpctl_removes_the_folder_of_one_that_was_killed(self):
+        with tempfile.TemporaryDirectory() as folder:
+            script = 'echo "$IRPVERBS_HCA"; read -r forever'
+            both = [subprocess.Popen([IRPCTL, "run", "--", "sh", "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                     text=True, env={**os.environ, "TMPDIR": folder}) for _ in range(2)]
+            killed, alive = (Path(each.stdout.readline().strip().removeprefix("user:")) for each in both)
+            both[0].kill()
+            both[0].communicate()
+            self.assertTrue(killed.parent.exists())
+            foreign = Path(folder) / "irpctl-foreig"
+            foreign.mkdir()
+            (foreign / "file").touch()
+            self.assertEqual(irpctl("run", "--", "true", before={"TMPDIR": folder}), (0, "", ""))
+            self.assertFalse(killed.parent.exists())
+            self.assertTrue(alive.exists())
+            self.assertEqual([each.name for each in foreign.iterdir()], ["file"])
+            both[1].communicate("\n", timeout=300)
+            self.assertEqual(both[1].returncode, 0)
+            self.assertFalse(alive.parent.exists())
+
+    def test_missing_folder_of_temporary_files_is_named(self):
+        self.assertEqual(irpctl("run", "--", "true", before={"TMPDIR": "/no/such"}),
+                         (1, "", "irpctl: TMPDIR=/no/such: No such file or directory; the daemon's socket is in that folder\n"))
+
+    def test_daemon_without_descriptors_is_the_reason(self):
+        seen = ""
+        for descriptors in range(9, 12): # none for the connection, or none for its thread
+            ended = subprocess.run(["sh", "-c", f"ulimit -n {descriptors}; exec {IRPCTL} run -- ibstat -l"], text=True,
+                                   capture_output=True, timeout=300, check=False)
+            seen += ended.stderr
+        self.assertIn("/socket: no reply: a daemon has no descriptors left, or it is not irpverbsd\n", seen)
+        self.assertNotIn("it is not the socket of irpverbsd", seen)
 
     def test_library_path_of_the_caller_stays(self):
         _, out, _ = irpctl("run", "--", "sh", "-c", 'echo "$LD_LIBRARY_PATH"', before={"LD_LIBRARY_PATH": "/opt/a:/b"})
@@ -156,6 +188,10 @@ class Run(unittest.TestCase):
                  "/no/such: No such file or directory; --fabric names a topology file"),
                 (("run", "--fabric", "", "--", "true"), 2, "--fabric: it names no file"),
                 (("run", "--hosts", "", "--", "true"), 2, "--hosts: it names no host"),
+                (("run", "--hosts", "--", "true"), 2, "--hosts: it names no host"),
+                (("run", "--fabric", "--", "true"), 2, "--fabric: it names no file"),
+                (("--hca", "nonsense", "run", "--", "true"), 2,
+                 "--hca, IRPVERBS_HCA: 'nonsense' begins with none of 'software:', 'user:' and 'roce:'"),
                 (("run", "--hosts", ",", "--", "true"), 2, "--hosts: it names no host"),
                 (("run", "--loss", "nan", "--", "true"), 2, "--loss: a number from 0 to 0.5 was expected, not 'nan'"),
                 (("run", "--reordering", "-1", "--", "true"), 2,

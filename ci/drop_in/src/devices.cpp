@@ -26,6 +26,8 @@ namespace {
 constinit std::atomic<bool> forked{false};
 using manager_start = void (*)(const std::string& uri);
 constinit manager_start subnet_manager = nullptr;
+using hca_lister = bool (*)(const std::string& uri, std::vector<listed_hca>& found);
+constinit hca_lister lister = nullptr;
 
 void after_fork() noexcept {
     forked.store(true, std::memory_order_release);
@@ -69,17 +71,22 @@ bool is_wanted(const std::string& name, const location& where, const std::string
         where.hosts, [&](const std::string& host) { return ci::belongs_to_host(name, host); });
 }
 
-std::vector<device> find_devices(const location& where) {
+// Without device objects: to ask for one starts a machine.
+std::vector<device> choose_devices(const location& where, const std::vector<listed_hca>& all) {
     std::vector<device> found;
-    std::string first;
-    for (const ib_guid_t guid : hca::guids()) {
-        const std::string name = hca::name(guid);
-        if (first.empty()) first = name;
-        if (!is_wanted(name, where, first)) continue;
-        found.push_back({"irpverbs" + std::to_string(found.size()), name, guid, HcaFromGuid(guid)});
+    for (const auto& [name, guid] : all) {
+        if (!is_wanted(name, where, all.front().name)) continue;
+        found.push_back({"irpverbs" + std::to_string(found.size()), name, guid, nullptr});
         if (where.hosts.empty()) break;
     }
     return found;
+}
+
+std::vector<listed_hca> attached_hcas() {
+    std::vector<listed_hca> all;
+    for (const ib_guid_t guid : hca::guids())
+        all.push_back({hca::name(guid), guid});
+    return all;
 }
 
 // Throws if the fabric has none of the hosts, or not all.
@@ -91,42 +98,76 @@ void require_hosts(const char* text, const location& where, const std::vector<de
             throw std::runtime_error(std::string(text) + ": no such host as '" + host + "'");
 }
 
-void attach(core& self) {
+const char* hca_variable() {
     const char* const text = std::getenv("IRPVERBS_HCA");
     if (text == nullptr || *text == '\0')
         throw std::runtime_error("IRPVERBS_HCA is not set; irpctl run -- PROGRAM sets it");
-    const location where = parse_location(text);
+    return text;
+}
+
+void attach(core& self, const location& where) {
     start_machine(self);
     if (!self.attached) attach_hcas(where.uri);
     self.attached = true;
     if (!self.managed && subnet_manager != nullptr) subnet_manager(where.uri);
     self.managed = true;
-    std::vector<device> found = find_devices(where);
+}
+
+void find_devices(core& self) {
+    const char* const text = hca_variable();
+    const location where = parse_location(text);
+    std::vector<listed_hca> all;
+    const bool listed = lister != nullptr && lister(where.uri, all);
+    if (!listed) {
+        attach(self, where);
+        all = attached_hcas();
+    }
+    std::vector<device> found = choose_devices(where, all);
     require_hosts(text, where, found);
+    for (device& each : found)
+        if (!listed) each.fdo = HcaFromGuid(each.guid);
     self.devices = std::move(found);
 }
 
-std::span<const device> attached_devices() {
-    core& self = shared();
+/// Runs `body` under the lock. A failure is reported, and leaves errno ENODEV.
+template <class Body>
+void find_or_report(core& self, const Body& body) noexcept {
     const std::lock_guard guard(self.lock);
-    if (!self.devices.empty()) return self.devices;
     try {
-        attach(self);
+        body();
     } catch (const std::exception& why) {
         if (!self.failure_reported)
             std::fprintf(stderr, "irpverbs: %s\n", dispatch::printable(why.what()).c_str());
         self.failure_reported = true;
         errno = ENODEV;
     }
-    return self.devices;
 }
 
 } // namespace
 
 std::span<const device> devices() noexcept {
-    if (!is_forked_child()) return attached_devices();
-    errno = ENODEV;
-    return {};
+    if (is_forked_child()) {
+        errno = ENODEV;
+        return {};
+    }
+    core& self = shared();
+    find_or_report(self, [&] {
+        if (self.devices.empty()) find_devices(self);
+    });
+    return self.devices;
+}
+
+DEVICE_OBJECT* fdo_of(const device& which) noexcept {
+    if (which.fdo != nullptr) return which.fdo;
+    DEVICE_OBJECT* fdo = nullptr;
+    core& self = shared();
+    if (!is_forked_child())
+        find_or_report(self, [&] {
+            if (!self.attached) attach(self, parse_location(hca_variable()));
+            fdo = HcaFromGuid(which.guid);
+        });
+    if (fdo == nullptr) errno = ENODEV;
+    return fdo;
 }
 
 const device* find_device(std::string_view name) noexcept {
@@ -137,6 +178,7 @@ const device* find_device(std::string_view name) noexcept {
 
 bool is_forked_child() noexcept { return forked.load(std::memory_order_acquire); }
 
+void set_lister(hca_lister list) noexcept { lister = list; }
 void set_subnet_manager(void (*start)(const std::string& uri)) noexcept { subnet_manager = start; }
 
 } // namespace irpverbs::drop_in

@@ -12,16 +12,23 @@ namespace irpverbs::drop_in {
 
 namespace {
 
-IB_CA* opened(DEVICE_OBJECT* fdo) {
+DEVICE_OBJECT* attached(const device& which) {
+    DEVICE_OBJECT* const fdo = fdo_of(which);
+    if (fdo == nullptr) throw dispatch::status_error(STATUS_NO_SUCH_DEVICE);
+    return fdo;
+}
+
+IB_CA* opened(DEVICE_OBJECT* fdo, void* context, const IB_CA_DISPATCH* up_calls) {
     const verb_result result =
-        call_verb(fdo, [fdo](IRP* irp) { CiOpenCa(fdo, nullptr, nullptr, nullptr, irp); });
+        call_verb(fdo, [=](IRP* irp) { CiOpenCa(fdo, context, up_calls, nullptr, irp); });
     if (!NT_SUCCESS(result.status)) throw dispatch::status_error(result.status);
     return reinterpret_cast<IB_CA*>(result.information);
 }
 
 } // namespace
 
-open_hca::open_hca(const device& which) : fdo_(which.fdo), ca_(opened(which.fdo)) {}
+open_hca::open_hca(const device& which, void* context, const IB_CA_DISPATCH* up_calls)
+    : fdo_(attached(which)), ca_(opened(fdo_, context, up_calls)) {}
 
 open_hca::~open_hca() {
     call_verb(fdo_, [this](IRP* irp) { CiCloseCa(ca_, nullptr, irp); });
@@ -47,7 +54,7 @@ namespace {
 /// The HCAs that are kept open. They are never closed: a program may call exit anywhere.
 struct kept_hcas {
     KSPIN_LOCK lock = 0; // guards the map
-    std::map<DEVICE_OBJECT*, std::shared_ptr<open_hca>> all;
+    std::map<ib_guid_t, std::shared_ptr<open_hca>> all;
 };
 
 kept_hcas& kept() {
@@ -57,17 +64,19 @@ kept_hcas& kept() {
 
 std::shared_ptr<open_hca> find_kept(const device& which) {
     const dispatch::detail::spin_guard guard(kept().lock);
-    return kept().all[which.fdo];
+    return kept().all[which.guid];
 }
 
 void keep(const device& which, std::shared_ptr<open_hca> hca) {
     const dispatch::detail::spin_guard guard(kept().lock);
-    kept().all[which.fdo].swap(hca);
+    kept().all[which.guid].swap(hca);
 }
 
 } // namespace
 
+// The lock needs the machine, which the first device starts.
 std::vector<UCHAR> attributes_of(const device& which) {
+    attached(which);
     const std::shared_ptr<open_hca> before = find_kept(which);
     try {
         if (before != nullptr) return before->attributes();

@@ -14,6 +14,8 @@
 #include <mutex>
 #include <new>
 #include <optional>
+#include <set>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -34,6 +36,33 @@ HCA_DRIVER* driver_of(std::string_view scheme) {
     while (each != nullptr && each->Scheme != scheme)
         each = each->Next;
     return each;
+}
+
+// "'roce:', 'software:' or 'user:'": the drivers of this program.
+std::string known_schemes() {
+    std::set<std::string> names;
+    {
+        const std::lock_guard guard(drivers_lock);
+        for (const HCA_DRIVER* each = drivers; each != nullptr; each = each->Next)
+            names.insert("'" + std::string(each->Scheme) + ":'");
+    }
+    std::string text;
+    for (const std::string& each : names) {
+        const char* const last = each == *names.rbegin() ? " or " : ", ";
+        text += (text.empty() ? "" : last) + each;
+    }
+    return text;
+}
+
+NTSTATUS check_uri(std::string_view text, std::string& problem) {
+    const std::size_t colon = text.find(':');
+    if (colon != std::string_view::npos && driver_of(text.substr(0, colon)) != nullptr)
+        return STATUS_SUCCESS;
+    problem = colon == std::string_view::npos
+                  ? "'" + std::string(text) + "' is no URI of an HCA"
+                  : "no driver of HCAs is named '" + std::string(text.substr(0, colon)) + "'";
+    problem += ": expected " + known_schemes();
+    return STATUS_OBJECT_NAME_INVALID;
 }
 
 struct attachment {
@@ -217,13 +246,10 @@ NTSTATUS HcaAttachEx(const char* uri, ULONG* count, char* message, SIZE_T size) 
     const std::string text = uri != nullptr ? uri : "";
     const std::size_t colon = text.find(':');
     write_message(STATUS_SUCCESS, message, size, "");
-    if (colon == std::string::npos)
-        return write_message(STATUS_OBJECT_NAME_INVALID, message, size,
-                             "'" + text + "' is no URI of an HCA: expected 'software:' or 'rdma:'");
+    std::string problem;
+    if (const NTSTATUS status = check_uri(text, problem); !NT_SUCCESS(status))
+        return write_message(status, message, size, problem);
     HCA_DRIVER* driver = driver_of(text.substr(0, colon));
-    if (driver == nullptr)
-        return write_message(STATUS_OBJECT_NAME_INVALID, message, size,
-                             "no driver of HCAs is named '" + text.substr(0, colon) + "'");
     registry& here = registry::here();
     if (!here.reserve({text, driver}))
         return write_message(STATUS_OBJECT_NAME_COLLISION, message, size,

@@ -154,7 +154,7 @@ int irpverbs_umad_serve(int fd, int looks) {
     return with_file(fd, [=](port_file& file) {
         dispatch::machine& machine = dispatch::machine::current();
         const unsigned last = looks != 0 && machine.processor_count() > 1 ? longest_look : 0;
-        for (unsigned turn = 0; !file.has_message(); ++turn) {
+        for (unsigned turn = 0; !file.is_readable(); ++turn) {
             const bool called = dispatch::serve_watches(machine);
             if (turn >= (called ? most_calls : last)) return 0;
             if (!called && turn % turns_between_yields == turns_between_yields - 1) sched_yield();

@@ -24,7 +24,13 @@ void inbox::insert(std::uint32_t agent, std::uint32_t status, const ib_mad_addr_
     eventfd_write(descriptor_, 1);
 }
 
+void inbox::end() {
+    has_ended_ = true;
+    eventfd_write(descriptor_, 1);
+}
+
 int inbox::remove(std::size_t size, message& taken) {
+    if (has_ended_) return EIO;
     if (messages_.empty()) return EAGAIN;
     message& first = messages_.front();
     const std::size_t least = std::min(first.size(), header_size + mad_size);

@@ -28,12 +28,17 @@ public:
     /// Removes the first message into `taken` and returns 0, or an error number of read(2) for a
     /// buffer of `size` bytes: EAGAIN: there is none. EINVAL: the buffer has no room for a header
     /// and a datagram. ENOSPC: the message is longer; it stays, and `taken` is a copy of its first
-    /// bytes.
+    /// bytes. EIO: the device is gone.
     int remove(std::size_t size, message& taken);
-    bool empty() const { return messages_.empty(); }
+    /// The device is gone: the descriptor is readable from now on. IRQL: <= DISPATCH_LEVEL.
+    void end();
+    bool has_ended() const { return has_ended_; }
+    /// A read would wait.
+    bool must_wait() const { return messages_.empty() && !has_ended_; }
 
 private:
     int descriptor_;
+    bool has_ended_ = false;
     std::deque<message> messages_;
 };
 

@@ -20,22 +20,22 @@ constexpr std::int64_t ticks_per_ms = 10'000;
 constexpr std::size_t shortest_message = header_size + rmpp_body; // of the kernel's write(2)
 
 // Above standard error, which daemons replace.
-int event_descriptor() {
+ci::detail::unique_descriptor event_descriptor() {
     constexpr int first = 3;
-    const int made = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE);
-    if (made < 0) throw std::system_error(errno, std::generic_category());
-    if (made >= first) return made;
-    const int moved = fcntl(made, F_DUPFD_CLOEXEC, first);
-    const int error = errno;
-    close(made);
-    if (moved < 0) throw std::system_error(error, std::generic_category());
-    return moved;
+    ci::detail::unique_descriptor made(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE));
+    if (made && made.get() < first)
+        made = ci::detail::unique_descriptor(fcntl(made.get(), F_DUPFD_CLOEXEC, first));
+    if (!made) throw std::system_error(errno, std::generic_category());
+    return made;
 }
 
 } // namespace
 
+constexpr IB_CA_DISPATCH port_file::up_calls{port_file::failed, nullptr};
+
 port_file::port_file(const drop_in::device& which, std::uint8_t port)
-    : hca_(which), port_(port), descriptor_(event_descriptor()), inbox_(descriptor_) {
+    : port_(port), descriptor_(event_descriptor()), inbox_(descriptor_.get()),
+      hca_(which, this, &up_calls) {
     KeInitializeTimer(&timer_);
     KeInitializeDpc(&dpc_, timer_expired, this);
 }
@@ -45,7 +45,12 @@ port_file::~port_file() {
         remove_agent(id);
     KeCancelTimer(&timer_);
     KeFlushQueuedDpcs();
-    close(descriptor_);
+}
+
+void port_file::failed(IB_CA*, void* context) {
+    auto& self = *static_cast<port_file*>(context);
+    const dispatch::detail::spin_guard guard(self.lock_);
+    self.inbox_.end();
 }
 
 std::int64_t port_file::now_ms() {
@@ -159,6 +164,7 @@ int port_file::write(std::span<const std::uint8_t> message) {
     std::shared_ptr<agent> from;
     bool begun = false;
     const int error = exclusively([&] {
+        if (inbox_.has_ended()) return EIO;
         if (header.agent_id < agents_.size()) from = agents_[header.agent_id];
         if (from == nullptr) return EINVAL;
         const int refused = from->traffic->send(how, content);
@@ -177,9 +183,9 @@ int port_file::read(std::size_t size, inbox::message& taken) {
     return exclusively([&] { return inbox_.remove(size, taken); });
 }
 
-bool port_file::has_message() {
+bool port_file::is_readable() {
     const dispatch::detail::spin_guard guard(lock_);
-    return !inbox_.empty();
+    return !inbox_.must_wait();
 }
 
 void port_file::received(agent& by, const ib_mad_addr_t& from, const mad& datagram) {

@@ -4,6 +4,7 @@
 #include "agent.hpp"
 #include "inbox.hpp"
 
+#include <ci/support/seq_socket.hpp>
 #include <dispatch/ke.h>
 
 #include <array>
@@ -22,7 +23,7 @@ public:
     port_file(const port_file&) = delete;
     port_file& operator=(const port_file&) = delete;
 
-    int descriptor() const { return descriptor_; }
+    int descriptor() const { return descriptor_.get(); }
 
     // Each returns 0, or the error number of the system call.
     int add_agent(const registration& wanted, std::uint32_t& id);
@@ -31,7 +32,8 @@ public:
     int write(std::span<const std::uint8_t> message);
     /// Like inbox::remove.
     int read(std::size_t size, inbox::message& taken);
-    bool has_message();
+    /// Whether a read would not wait.
+    bool is_readable();
 
     // For the agents. IRQL: <= DISPATCH_LEVEL; the first three under the lock.
     void emit(agent& from, const ib_mad_addr_t& to, const mad& datagram, std::uint32_t timeout_ms);
@@ -56,10 +58,11 @@ private:
     void arm_timer();
     std::shared_ptr<agent> take(std::uint32_t id);
     static void timer_expired(KDPC*, void* self, void*, void*);
+    static void failed(IB_CA*, void* self);
+    static const IB_CA_DISPATCH up_calls;
 
-    drop_in::open_hca hca_;
     const std::uint8_t port_;
-    int descriptor_;
+    const ci::detail::unique_descriptor descriptor_;
     KSPIN_LOCK lock_ = 0; // guards all below
     inbox inbox_;
     std::array<std::shared_ptr<agent>, UMAD_CA_MAX_AGENTS> agents_;
@@ -68,6 +71,7 @@ private:
     std::int64_t armed_for_ = deadlines::never;
     KTIMER timer_;
     KDPC dpc_;
+    drop_in::open_hca hca_; // its up-call uses the others
 };
 
 } // namespace irpverbs::umad

@@ -10,28 +10,29 @@ static int await_event(int descriptor) {
 }
 
 int ibv_get_cq_event(struct ibv_comp_channel* channel, struct ibv_cq** cq, void** cq_context) {
-    BOOLEAN taken = FALSE;
-    while (!taken) {
+    int taken = 0;
+    while (taken == 0) {
         int before;
         if (await_event(channel->fd) != 0) return -1;
         before = irpverbs_enter();
         taken = irpverbs_ibv_take_cq_event(channel, cq);
         irpverbs_leave(before);
     }
+    if (taken < 0) return -1;
     *cq_context = (*cq)->cq_context;
     return 0;
 }
 
 int ibv_get_async_event(struct ibv_context* context, struct ibv_async_event* event) {
-    BOOLEAN taken = FALSE;
-    while (!taken) {
+    int taken = 0;
+    while (taken == 0) {
         int before;
         if (await_event(context->async_fd) != 0) return -1;
         before = irpverbs_enter();
         taken = irpverbs_ibv_take_async_event(context, event);
         irpverbs_leave(before);
     }
-    return 0;
+    return taken < 0 ? -1 : 0;
 }
 
 static void acknowledge(pthread_mutex_t* mutex, pthread_cond_t* cond, uint32_t* counter,

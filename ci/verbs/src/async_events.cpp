@@ -2,6 +2,8 @@
 
 #include "open_device.hpp"
 
+#include <cerrno>
+
 namespace irpverbs::verbs {
 
 namespace {
@@ -56,6 +58,19 @@ bool is_of_device(int code) { return code == IB_AE_LOCAL_FATAL; }
 
 } // namespace
 
+int take(event_queue& from, event_queue::event& into) {
+    switch (from.take(into)) {
+    case event_queue::outcome::taken:
+        return 1;
+    case event_queue::outcome::none:
+        return 0;
+    case event_queue::outcome::ended:
+        break;
+    }
+    errno = EIO;
+    return -1;
+}
+
 void await_acknowledgements(pthread_mutex_t& mutex, pthread_cond_t& cond,
                             const std::uint32_t& acknowledged, ULONG taken) {
     pthread_mutex_lock(&mutex);
@@ -70,17 +85,18 @@ using namespace irpverbs::verbs;
 
 extern "C" {
 
-BOOLEAN irpverbs_ibv_take_async_event(ibv_context* shown, ibv_async_event* event) {
+int irpverbs_ibv_take_async_event(ibv_context* shown, ibv_async_event* event) {
     event_queue::event taken;
-    if (!open_device::of(shown).events.take(taken)) return FALSE;
+    const int result = take(open_device::of(shown).events, taken);
+    if (result != 1) return result;
     event->event_type = type_of(taken.code);
     event->element = {};
-    if (is_of_device(taken.code)) return TRUE;
+    if (is_of_device(taken.code)) return 1;
     if (is_of_port(taken.code))
         event->element.port_num = static_cast<int>(reinterpret_cast<ULONG_PTR>(taken.owner));
     else
         event->element.qp = static_cast<ibv_qp*>(taken.owner);
-    return TRUE;
+    return 1;
 }
 
 } // extern "C"

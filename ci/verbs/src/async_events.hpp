@@ -36,6 +36,9 @@ private:
     std::array<event_source, Count> sources_;
 };
 
+/// Takes an event for the library: 1, 0, or -1 with errno EIO, as irpverbs_ibv_take_cq_event.
+int take(event_queue& from, event_queue::event& into);
+
 /// Waits until the program has acknowledged the events of an object that it has taken. `mutex`,
 /// `cond` and `acknowledged` are the object's.
 void await_acknowledgements(pthread_mutex_t& mutex, pthread_cond_t& cond,

@@ -167,6 +167,7 @@ ibv_comp_channel* irpverbs_ibv_create_comp_channel(ibv_context* of) {
     if (made == nullptr || !made->events.open()) return nullptr;
     made->context = of;
     made->fd = made->events.descriptor();
+    open_device::of(of).hca->add_channel(made->events);
     return made.release();
 }
 
@@ -175,7 +176,9 @@ int irpverbs_ibv_destroy_comp_channel(ibv_comp_channel* shown) {
     const bool is_used = shown->refcnt != 0;
     pthread_mutex_unlock(&shown->context->mutex);
     if (is_used) return EBUSY;
-    delete &completion_channel::of(shown);
+    auto& ended = completion_channel::of(shown);
+    open_device::of(shown->context).hca->remove_channel(ended.events);
+    delete &ended;
     return 0;
 }
 
@@ -218,11 +221,11 @@ int irpverbs_ibv_destroy_cq(ibv_cq* cq) {
     return 0;
 }
 
-BOOLEAN irpverbs_ibv_take_cq_event(ibv_comp_channel* channel, ibv_cq** cq) {
+int irpverbs_ibv_take_cq_event(ibv_comp_channel* channel, ibv_cq** cq) {
     event_queue::event taken;
-    if (!completion_channel::of(channel).events.take(taken)) return FALSE;
-    *cq = static_cast<ibv_cq*>(taken.owner);
-    return TRUE;
+    const int result = take(completion_channel::of(channel).events, taken);
+    if (result == 1) *cq = static_cast<ibv_cq*>(taken.owner);
+    return result;
 }
 
 } // extern "C"

@@ -1,7 +1,5 @@
 #include "device.hpp"
 
-#include <drop_in/devices.hpp>
-
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -22,7 +20,7 @@ void print(char (&into)[Size], const char* format, Values... values) {
 void describe(device& made, const drop_in::device& hca, int index) {
     made.node_type = IBV_NODE_CA;
     made.transport_type = IBV_TRANSPORT_IB;
-    made.fdo = hca.fdo;
+    made.hca = &hca;
     made.guid = hca.guid;
     made.index = index;
     print(made.name, "%s", hca.name.c_str());

@@ -3,7 +3,7 @@
 
 #include <verbs/library.h>
 
-#include <ci/ci.h>
+#include <drop_in/devices.hpp>
 
 #include <array>
 
@@ -13,7 +13,7 @@ struct device : ibv_device {
     /// The providers' libraries (libmlx5, libefa) compare the pointer behind the public structure
     /// with their own: it is null, and no device is theirs.
     std::array<void*, 128> behind{};
-    DEVICE_OBJECT* fdo = nullptr;
+    const drop_in::device* hca = nullptr;
     ib_guid_t guid = 0;
     int index = 0;
 };

@@ -10,17 +10,24 @@ void event_queue::add(event_source& source) {
     ready_.set();
 }
 
-bool event_queue::take(event& into) {
+void event_queue::end() {
+    const dispatch::detail::spin_guard guard(lock_);
+    has_ended_ = true;
+    ready_.set();
+}
+
+event_queue::outcome event_queue::take(event& into) {
     const dispatch::detail::spin_guard guard(lock_);
     ready_.was_read();
-    if (sources_.empty()) return false;
+    if (has_ended_) ready_.set(); // for the thread that reads next
+    if (sources_.empty()) return has_ended_ ? outcome::ended : outcome::none;
     event_source& first = sources_.front();
     into = {first.owner, first.code};
     ++first.taken;
     sources_.pop_front();
     if (--first.waiting != 0) sources_.push_back(first);
     if (!sources_.empty()) ready_.set();
-    return true;
+    return outcome::taken;
 }
 
 ULONG event_queue::remove(std::span<event_source> sources) {
@@ -32,7 +39,7 @@ ULONG event_queue::remove(std::span<event_source> sources) {
         each.waiting = 0;
         sources_.erase(sources_.iterator_to(each));
     }
-    if (sources_.empty()) ready_.clear();
+    if (sources_.empty() && !has_ended_) ready_.clear();
     return taken;
 }
 

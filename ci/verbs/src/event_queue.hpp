@@ -18,9 +18,12 @@ struct event_source : boost::intrusive::list_base_hook<> {
     ULONG taken = 0;       // occurrences that were, which the program acknowledges
 };
 
+using event_queue_hook =
+    boost::intrusive::list_base_hook<boost::intrusive::tag<struct event_queue_tag>>;
+
 /// Sources with events, in the order of their first occurrence, and the descriptor, which is
-/// readable while there are some.
-class event_queue {
+/// readable while there are some, and from the end on.
+class event_queue : public event_queue_hook {
 public:
     /// Opens the descriptor. False: errno has the cause.
     bool open() { return ready_.open(); }
@@ -29,13 +32,18 @@ public:
     /// Adds an occurrence. IRQL: <= DISPATCH_LEVEL.
     void add(event_source& source);
 
+    /// Ends the queue, as the kernel ends that of a device that is gone: no thread waits for events
+    /// any more. IRQL: <= DISPATCH_LEVEL.
+    void end();
+
     struct event {
         void* owner;
         int code;
     };
-    /// Takes the oldest event. The caller has read the descriptor. False: there
-    /// is no event, since a removal may leave the byte behind.
-    bool take(event& into);
+    enum class outcome { taken, none, ended };
+    /// Takes the oldest event. The caller has read the descriptor. None: a removal may leave the
+    /// byte behind. Ended: there is none, and the queue has ended.
+    outcome take(event& into);
 
     /// Removes the sources' events, and returns the number of those that were taken. No event of
     /// them occurs any more.
@@ -44,6 +52,7 @@ public:
 private:
     KSPIN_LOCK lock_ = 0;
     drop_in::readiness ready_; // guarded by lock_, as the next
+    bool has_ended_ = false;
     boost::intrusive::list<event_source> sources_;
 };
 

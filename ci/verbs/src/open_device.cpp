@@ -20,8 +20,14 @@ namespace {
 void failed(IB_CA*, void* opened) {
     auto& hca = *static_cast<opened_hca*>(opened);
     const dispatch::detail::spin_guard guard(hca.lock);
-    for (open_device& each : hca.contexts)
+    hca.has_failed = true;
+    for (open_device& each : hca.contexts) {
         each.failure.add_to(each.events, IB_AE_LOCAL_FATAL);
+        each.events.end();
+    }
+    for (event_queue& each : hca.channels)
+        each.end();
+    if (hca.on_failure.function != nullptr) hca.on_failure.function(hca.on_failure.argument);
 }
 
 void port_changed(IB_CA*, void* opened, UCHAR port, IB_ASYNC_EVENT event) {
@@ -98,8 +104,7 @@ int open_identity(open_device& made) {
     return made.shown()->cmd_fd < 0 ? errno : 0;
 }
 
-int open(std::unique_ptr<open_device>& made, ibv_device* device) {
-    DEVICE_OBJECT* fdo = of(device).fdo;
+int open(std::unique_ptr<open_device>& made, ibv_device* device, DEVICE_OBJECT* fdo) {
     auto hca = std::make_unique<opened_hca>();
     if (const int error = read_limits(hca->limits, fdo); error != 0) return error;
     if (const int error = prepare(*made, device, hca->limits); error != 0) return error;
@@ -154,6 +159,24 @@ ibv_context* make_context(const Fill& fill) try {
 
 IB_CA* ca_of(ibv_context* of) noexcept { return open_device::of(of).ca(); }
 
+void on_failure(ibv_context* of, void (*function)(void*), void* argument) noexcept {
+    opened_hca& hca = *open_device::of(of).hca;
+    const dispatch::detail::spin_guard guard(hca.lock);
+    hca.on_failure = {function, argument};
+    if (hca.has_failed) function(argument);
+}
+
+void opened_hca::add_channel(event_queue& events) {
+    const dispatch::detail::spin_guard guard(lock);
+    channels.push_back(events);
+    if (has_failed) events.end();
+}
+
+void opened_hca::remove_channel(event_queue& events) {
+    const dispatch::detail::spin_guard guard(lock);
+    channels.erase(channels.iterator_to(events));
+}
+
 open_device::~open_device() {
     failure.remove_from(events);
     for (auto& each : ports)
@@ -168,7 +191,9 @@ using namespace irpverbs::verbs;
 extern "C" {
 
 ibv_context* irpverbs_ibv_open_device(ibv_device* device) {
-    return make_context([&](auto& made) { return open(made, device); });
+    DEVICE_OBJECT* const fdo = irpverbs::drop_in::fdo_of(*of(device).hca);
+    if (fdo == nullptr) return nullptr;
+    return make_context([&](auto& made) { return open(made, device, fdo); });
 }
 
 ibv_context* irpverbs_ibv_import_device(int descriptor) {

@@ -5,6 +5,8 @@
 #include "device.hpp"
 #include "event_queue.hpp"
 
+#include <ci/ci.h>
+
 #include <vector>
 
 namespace irpverbs::verbs {
@@ -13,13 +15,26 @@ using context_hook = boost::intrusive::list_base_hook<boost::intrusive::tag<stru
 
 struct open_device;
 
+/// The call of another interface when the HCA fails.
+struct failure_call {
+    void (*function)(void*) = nullptr;
+    void* argument = nullptr;
+};
+
 /// An HCA as it was opened once: for a context, and for those that were imported from it.
 struct opened_hca {
+    /// Events of a completion channel end when the HCA fails. IRQL: PASSIVE_LEVEL.
+    void add_channel(event_queue& events);
+    void remove_channel(event_queue& events);
+
     IB_CA* ca = nullptr;
     IB_CA_ATTR limits{};
-    KSPIN_LOCK lock = 0;
-    /// Guarded by `lock`. Each receives the events of the HCA and its ports.
+    KSPIN_LOCK lock = 0; // guards all below
+    /// Each receives the events of the HCA and its ports.
     boost::intrusive::list<open_device, boost::intrusive::base_hook<context_hook>> contexts;
+    boost::intrusive::list<event_queue, boost::intrusive::base_hook<event_queue_hook>> channels;
+    bool has_failed = false;
+    failure_call on_failure;
 };
 
 /// The structure of which the program sees the end, ibv_context.

@@ -38,6 +38,7 @@ static int next_event(struct rdma_cm_id* id) {
         rdma_ack_cm_event(last);
     }
     if (rdma_get_cm_event(id->channel, &id->event) != 0) return -1;
+    if (id->event->event == RDMA_CM_EVENT_DEVICE_REMOVAL) return fail(ENODEV);
     if (id->event->status == 0) return 0;
     if (id->event->event == RDMA_CM_EVENT_REJECTED) return fail(ECONNREFUSED);
     return fail(id->event->status < 0 ? -id->event->status : EHOSTUNREACH);

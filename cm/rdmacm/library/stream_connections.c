@@ -48,6 +48,7 @@ static int establish(struct stream* stream, const struct rdma_conn_param* reply)
 
 static int error_of(const struct rdma_cm_event* event) {
     if (event->event == RDMA_CM_EVENT_REJECTED) return ECONNREFUSED;
+    if (event->event == RDMA_CM_EVENT_DEVICE_REMOVAL) return ENODEV;
     return event->status < 0 ? -event->status : EHOSTUNREACH;
 }
 
@@ -162,6 +163,12 @@ static int next_request(struct stream_call* call, struct request* next) {
     if (call->on->state != STREAM_LISTENING) return EINVAL;
     if (stream_await(call, has_request) != 0) return EAGAIN;
     if (rdma_get_cm_event(call->on->channel, &event) != 0) return errno;
+    if (event->event != RDMA_CM_EVENT_CONNECT_REQUEST) {
+        const int error = error_of(event);
+        rdma_ack_cm_event(event);
+        stream_fail(call->on, error);
+        return error;
+    }
     next->id = event->id;
     next->size = event->param.conn.private_data_len;
     if (next->size > sizeof next->data) next->size = sizeof next->data;

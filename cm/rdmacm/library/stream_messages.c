@@ -246,6 +246,7 @@ void stream_take_completions(struct stream* stream) {
     do {
         int i;
         count = ibv_poll_cq(stream->cq, AT_ONCE, done);
+        if (count < 0) stream_fail(stream, EIO);
         for (i = 0; i < count; ++i)
             take_completion(stream, &done[i]);
         post_receives(stream);

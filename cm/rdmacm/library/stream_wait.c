@@ -16,7 +16,7 @@ void stream_take_notification(struct stream* stream) {
     struct ibv_cq* cq;
     if (stream->completions == NULL || !stream_is_readable(stream->completions->fd)) return;
     if (read(stream->completions->fd, &counter, sizeof counter) < 0) return;
-    if (!irpverbs_ibv_take_cq_event(stream->completions, &cq)) return;
+    if (irpverbs_ibv_take_cq_event(stream->completions, &cq) != 1) return;
     pthread_mutex_lock(&cq->mutex);
     ++cq->comp_events_completed;
     pthread_cond_signal(&cq->cond);

@@ -86,6 +86,7 @@ void cm_id::bind_to(local_port& port) {
     verbs = port.device->context;
     pd = port.device->pd;
     port_num = port.number;
+    use.begin(*port.device);
 }
 
 void cm_id::set_source(const ip_endpoint& address) { store(address, route.addr.src_storage); }

@@ -48,7 +48,7 @@ int as_result(int error) {
 }
 
 cm_id::cm_id()
-    : rdma_cm_id{}, resolve(operations, this, resolve_ended),
+    : rdma_cm_id{}, use(*this), resolve(operations, this, resolve_ended),
       request(operations, this, request_ended),
       disconnect(operations, this, disconnect_ended), ends{connection_end(*this),
                                                            connection_end(*this)} {
@@ -63,6 +63,8 @@ std::unique_ptr<cm_id> cm_id::make(rdma_port_space ps, ibv_qp_type type) noexcep
         !made->request.reserve(1) || !made->disconnect.reserve(1) || !made->ends[0].reserve() ||
         !made->ends[1].reserve())
         return nullptr;
+    made->removed.reset(new (std::nothrow) queued_event);
+    if (made->removed == nullptr) return nullptr;
     made->ps = ps;
     made->qp_type = type;
     return made;
@@ -83,6 +85,14 @@ void cm_id::emit(event_ptr made, rdma_cm_event_type type, int status) {
     made->event = type;
     made->status = status;
     emit(*this, made);
+}
+
+void cm_id::report_removal() {
+    if (is_destroyed || channel == nullptr || removed == nullptr) return;
+    removed->id = this;
+    removed->event = RDMA_CM_EVENT_DEVICE_REMOVAL;
+    removed->counted_by = this;
+    event_channel::of(channel).add(std::move(removed));
 }
 
 void destroy(cm_id* id) {

@@ -99,11 +99,16 @@ struct cm_id : rdma_cm_id {
     /// Reports an event of this id. No effect without an event.
     void emit(event_ptr made, rdma_cm_event_type type, int status = 0);
 
+    /// Reports once that its device is gone. No effect on an id that the program does not know yet,
+    /// or destroys. The caller holds the lock. IRQL: <= DISPATCH_LEVEL.
+    void report_removal();
+
     /// Waits for the events of the connection. They come after this call only.
     void await_ends();
 
     std::unique_ptr<event_channel> own_channel; // of a synchronous id
     local_port* at = nullptr;                   // null: not bound to a device
+    device_use use;                             // of its device
     std::uint16_t reserved_port = 0;            // 0: none
     bool reuses_address = false;
     std::optional<bool> family_only; // RDMA_OPTION_ID_AFONLY
@@ -142,6 +147,7 @@ struct cm_id : rdma_cm_id {
     bool owns_recv_cq = false;
 
     // Guarded by the lock:
+    event_ptr removed; // of report_removal
     bool is_destroyed = false;
     bool has_reported_end = false; // RDMA_CM_EVENT_DISCONNECTED
     unsigned events_taken = 0;

@@ -9,7 +9,9 @@ namespace irpverbs::rdmacm {
 /// program has taken the event of the last.
 struct listener {
     listener(cm_id& its_owner, local_port& port)
-        : owner(its_owner), at(port), next(its_owner.operations, this, came) {}
+        : owner(its_owner), at(port), next(its_owner.operations, this, came), use(its_owner) {
+        use.begin(*port.device);
+    }
     ~listener();
     listener(const listener&) = delete;
     listener& operator=(const listener&) = delete;
@@ -24,6 +26,7 @@ struct listener {
     cm_id& owner;
     local_port& at;
     operation next;
+    device_use use;
 
 private:
     static void came(void* self, NTSTATUS status, ULONG_PTR information);

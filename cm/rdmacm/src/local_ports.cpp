@@ -1,5 +1,8 @@
 #include "local_ports.hpp"
 
+#include "cm_id.hpp"
+#include "lock.hpp"
+
 #include <drop_in/devices.hpp>
 #include <drop_in/verb_call.hpp>
 #include <saa/ibmf_saa_extras.h>
@@ -24,17 +27,26 @@ table& only() {
     return *all;
 }
 
+void device_failed(void* which) {
+    auto& device = *static_cast<local_device*>(which);
+    const state_lock guard;
+    device.is_gone = true;
+    for (device_use& each : device.uses)
+        each.user.report_removal();
+}
+
 void open_device(std::deque<local_device>& all, ibv_device* which) {
     const drop_in::device* const device = drop_in::find_device(which->name);
     ibv_context* const context = irpverbs_ibv_open_device(which);
     if (device == nullptr || context == nullptr) return;
     local_device& made = all.emplace_back();
     made.context = context;
-    made.fdo = device->fdo;
+    made.fdo = drop_in::fdo_of(*device);
     made.pd = irpverbs_ibv_alloc_pd(context);
     irpverbs_ibv_query_device(context, &made.limits);
     for (std::uint8_t i = 1; i <= made.limits.phys_port_cnt; ++i)
         made.ports.push_back({&made, i});
+    verbs::on_failure(context, device_failed, &made);
 }
 
 ibv_port_attr attributes_of(const local_port& port) {
@@ -53,6 +65,20 @@ local_port* find_if(const Fits& fits) {
 }
 
 } // namespace
+
+void device_use::begin(local_device& device) {
+    end();
+    const state_lock guard;
+    device_ = &device;
+    device.uses.push_back(*this);
+    if (device.is_gone) user.report_removal();
+}
+
+void device_use::end() {
+    const state_lock guard;
+    if (device_ != nullptr) device_->uses.erase(device_->uses.iterator_to(*this));
+    device_ = nullptr;
+}
 
 std::deque<local_device>& local_devices() {
     table& all = only();

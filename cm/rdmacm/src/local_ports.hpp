@@ -8,11 +8,31 @@
 #include <cm/cm.h>
 #include <saa/ibmf_saa.h>
 
+#include <boost/intrusive/list.hpp>
+
 #include <deque>
 
 namespace irpverbs::rdmacm {
 
+struct cm_id;
 struct local_device;
+
+/// An id that uses a device: bound to it, or listening at one of its ports.
+struct device_use : boost::intrusive::list_base_hook<> {
+    explicit device_use(cm_id& its_user) : user(its_user) {}
+    ~device_use() { end(); }
+    device_use(const device_use&) = delete;
+    device_use& operator=(const device_use&) = delete;
+
+    /// Uses that device alone from now on. If it is gone already, that is reported at once.
+    void begin(local_device& device);
+    void end();
+
+    cm_id& user;
+
+private:
+    local_device* device_ = nullptr;
+};
 
 /// A port of a device. It lives as long as the process, like its communication manager and its
 /// session with subnet administration.
@@ -29,6 +49,10 @@ struct local_device {
     ibv_pd* pd; // of ids for which the program gives none
     ibv_device_attr limits;
     std::deque<local_port> ports;
+
+    // Guarded by the lock:
+    boost::intrusive::list<device_use> uses;
+    bool is_gone = false;
 };
 
 /// The devices, opened by the first call. Empty: errno has the cause. IRQL: PASSIVE_LEVEL, as of

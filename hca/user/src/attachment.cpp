@@ -56,18 +56,24 @@ NTSTATUS no_hca(const place& where, std::string& problem) {
     return STATUS_NO_SUCH_DEVICE;
 }
 
+NTSTATUS list(const place& where, std::vector<ci::wire::hca>& served, std::string& problem) {
+    const NTSTATUS status = list_hcas(where.socket, where.host, served, problem);
+    return NT_SUCCESS(status) && served.empty() ? no_hca(where, problem) : status;
+}
+
 } // namespace
+
+NTSTATUS list_location(const std::string& location, std::vector<ci::wire::hca>& served,
+                       std::string& problem) {
+    return list(parse(location), served, problem);
+}
 
 std::unique_ptr<attachment> attachment::make(const std::string& location, NTSTATUS& status,
                                              std::string& problem) {
     const place where = parse(location);
     std::vector<ci::wire::hca> served;
-    status = list_hcas(where.socket, where.host, served, problem);
+    status = list(where, served, problem);
     if (!NT_SUCCESS(status)) return nullptr;
-    if (served.empty()) {
-        status = no_hca(where, problem);
-        return nullptr;
-    }
     auto made = std::make_unique<attachment>();
     for (const ci::wire::hca& each : served) {
         std::unique_ptr<provider_library> provider;

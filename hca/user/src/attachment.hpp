@@ -8,6 +8,11 @@
 
 namespace irpverbs::hca_user {
 
+/// Lists the HCAs that an attachment of the location would have. A failure has the reason in
+/// `problem`. IRQL: PASSIVE_LEVEL.
+NTSTATUS list_location(const std::string& location, std::vector<ci::wire::hca>& served,
+                       std::string& problem);
+
 class attachment {
 public:
     /// `location`: the text behind the scheme. Null: `status` and `problem` have the reason.

@@ -22,6 +22,12 @@ NTSTATUS unreachable(const std::string& path, int error, std::string& problem) {
     return error == EACCES || error == EPERM ? STATUS_ACCESS_DENIED : STATUS_NO_SUCH_DEVICE;
 }
 
+// The connection was closed, or not accepted in time.
+NTSTATUS no_reply(const std::string& path, std::string& problem) {
+    problem = path + ": no reply: a daemon has no descriptors left, or it is not irpverbsd";
+    return STATUS_NO_SUCH_DEVICE;
+}
+
 NTSTATUS not_ours(const std::string& path, std::string& problem) {
     struct stat found {};
     problem = path + ": it is not the socket of irpverbsd";
@@ -42,12 +48,16 @@ public:
     bool ask(Message sent) {
         std::array<iovec, 1> part{{{&sent, sizeof(sent)}}};
         size_ = 0;
-        if (ci::detail::send_message(socket_.get(), part) != 0) return false;
+        const int unsent = ci::detail::send_message(socket_.get(), part);
+        has_no_reply_ = unsent == EPIPE || unsent == ECONNRESET;
+        if (unsent != 0) return false;
         const ci::detail::received_message got =
             ci::detail::await_message(socket_.get(), buffer_, wire::patience);
         size_ = got.error == 0 ? got.size : 0;
+        has_no_reply_ = size_ == 0 && (got.error == 0 || got.error == ETIMEDOUT);
         return size_ != 0;
     }
+    bool has_no_reply() const { return has_no_reply_; }
     /// False: the reply is shorter.
     template <class Message>
     bool read(Message& made, std::size_t at = 0) const {
@@ -60,12 +70,14 @@ private:
     unforked_socket socket_;
     std::vector<std::byte> buffer_;
     std::size_t size_ = 0;
+    bool has_no_reply_ = false;
 };
 
 NTSTATUS greet(conversation& with, const std::string& path, std::string& problem) {
     wire::welcome made{};
     const bool replied = with.ask(
         wire::hello{{wire::kind::hello, 0, {}, 0, 0}, wire::magic, wire::version, sizeof(void*)});
+    if (with.has_no_reply()) return no_reply(path, problem);
     if (!replied || !with.read(made) || made.magic != wire::magic) return not_ours(path, problem);
     const auto version = std::to_string(made.version);
     if (made.status == STATUS_REVISION_MISMATCH)

@@ -2,6 +2,7 @@
 #include "attachment.hpp"
 
 #include <dispatch/machine.hpp>
+#include <hca/user.h>
 
 #include <cstdio>
 #include <new>
@@ -31,6 +32,16 @@ NTSTATUS attach(const char* location, ULONG* count, void** handle, char* message
     }
 }
 
+NTSTATUS list(const char* location, PFN_HCA_USER_LISTED report, void* context,
+              std::string& problem) {
+    std::vector<ci::wire::hca> served;
+    const NTSTATUS status = list_location(location, served, problem);
+    if (!NT_SUCCESS(status)) return status;
+    for (const ci::wire::hca& each : served)
+        report(context, each.name.data(), each.guid);
+    return STATUS_SUCCESS;
+}
+
 NTSTATUS detach(void* handle) {
     auto* const leaving = static_cast<attachment*>(handle);
     const NTSTATUS status = leaving->refuse_opens();
@@ -44,6 +55,17 @@ __attribute__((constructor)) void register_driver() { HcaRegisterDriver(&user_dr
 
 } // namespace
 } // namespace irpverbs::hca_user
+
+extern "C" NTSTATUS HcaUserList(const char* location, PFN_HCA_USER_LISTED report, void* context,
+                                char* message, SIZE_T message_size) try {
+    std::string problem;
+    const NTSTATUS status = irpverbs::hca_user::list(location, report, context, problem);
+    if (!NT_SUCCESS(status)) std::snprintf(message, message_size, "%s", problem.c_str());
+    return status;
+} catch (const std::bad_alloc&) {
+    std::snprintf(message, message_size, "not enough memory");
+    return STATUS_INSUFFICIENT_RESOURCES;
+}
 
 // A linker option of each program with this package names this symbol. It forces the linker to keep
 // this object file, and with it the registration.

@@ -11,9 +11,12 @@ namespace irpverbs::drop_in {
 
 class open_hca {
 public:
-    /// Opens the device. Throws dispatch::status_error. IRQL: PASSIVE_LEVEL.
-    explicit open_hca(const device& which);
-    /// Closes it; the objects created with it are destroyed before. IRQL: PASSIVE_LEVEL.
+    /// Opens the device. The up-calls, none for null, receive the context. Throws
+    /// dispatch::status_error. IRQL: PASSIVE_LEVEL.
+    explicit open_hca(const device& which, void* context = nullptr,
+                      const IB_CA_DISPATCH* up_calls = nullptr);
+    /// Closes it; the objects created with it are destroyed before. No up-call follows. IRQL:
+    /// PASSIVE_LEVEL.
     ~open_hca();
     open_hca(const open_hca&) = delete;
     open_hca& operator=(const open_hca&) = delete;

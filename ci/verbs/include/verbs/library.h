@@ -19,12 +19,13 @@ NT_EXTERN_C_BEGIN
 #define IBV_PROCEDURE(name, parameters, arguments) IRPVERBS_BORDER void irpverbs_##name parameters;
 #include <verbs/functions.def>
 
-/* Take the next event, after the library has read the descriptor. Return FALSE if there is none: an
-   object with events was destroyed at that moment. */
-IRPVERBS_BORDER BOOLEAN irpverbs_ibv_take_cq_event(struct ibv_comp_channel* channel,
-                                                   struct ibv_cq** cq);
-IRPVERBS_BORDER BOOLEAN irpverbs_ibv_take_async_event(struct ibv_context* context,
-                                                      struct ibv_async_event* event);
+/* Take the next event, after the library has read the descriptor, and return 1. 0: there is none,
+   since an object with events was destroyed at that moment. -1: none will come, errno EIO: the HCA
+   has failed, and the program has taken all events. */
+IRPVERBS_BORDER int irpverbs_ibv_take_cq_event(struct ibv_comp_channel* channel,
+                                               struct ibv_cq** cq);
+IRPVERBS_BORDER int irpverbs_ibv_take_async_event(struct ibv_context* context,
+                                                  struct ibv_async_event* event);
 
 NT_EXTERN_C_END
 

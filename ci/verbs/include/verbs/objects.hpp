@@ -11,6 +11,10 @@ namespace irpverbs::verbs {
 /// The open HCA of a context. Ownership: the context's. IRQL: any, as of all functions here.
 IB_CA* ca_of(ibv_context* of) noexcept;
 
+/// Calls the function once the HCA of the context has failed, under its lock at <= DISPATCH_LEVEL;
+/// at once, if it has already. One function a context, which lives as long as the context.
+void on_failure(ibv_context* of, void (*function)(void*), void* argument) noexcept;
+
 inline ib_gid_t from_libibverbs(const ibv_gid& gid) noexcept {
     return {be64toh(gid.global.subnet_prefix), be64toh(gid.global.interface_id)};
 }

@@ -18,6 +18,17 @@ NT_EXTERN_C_BEGIN
    was cut. STATUS_BUFFER_TOO_SMALL: Size is 0. IRQL: PASSIVE_LEVEL. */
 NT_API NTSTATUS HcaUserSocket(ib_guid_t guid, char* path, SIZE_T size);
 
+/* Lists the HCAs of a location, the part of the URI behind "user:", in the order in which they
+   would be attached: calls Report for each one, during the call. Nothing is attached, no thread is
+   started, and no machine is needed. STATUS_SUCCESS. STATUS_NO_SUCH_DEVICE: there is no daemon, or
+   it has no such HCA. STATUS_ACCESS_DENIED: it does not serve this user. STATUS_REVISION_MISMATCH:
+   it has another version. STATUS_DATA_ERROR: the socket is not a daemon's.
+   STATUS_INSUFFICIENT_RESOURCES. Message: the reason, cut to MessageSize bytes. IRQL:
+   PASSIVE_LEVEL. */
+typedef void (*PFN_HCA_USER_LISTED)(VOID* Context, const char* Name, ib_guid_t Guid);
+NT_API NTSTATUS HcaUserList(const char* Location, PFN_HCA_USER_LISTED Report, VOID* Context,
+                            char* Message, SIZE_T MessageSize);
+
 NT_EXTERN_C_END
 
 #endif
