@@ -318,6 +318,7 @@ private:
         const NTSTATUS status =
             repeat_while_busy([this] { return irpverbs::irp::unload_driver(driver_); });
         unloaded_ = NT_SUCCESS(status);
+        if (unloaded_) module_.check_unloaded();
         if (!unloaded_) fail("the driver was not unloaded: " + name_of(status));
     }
 

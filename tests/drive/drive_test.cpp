@@ -117,10 +117,42 @@ TEST(Drive, DriverThatLeavesNothing_IsLoadedAgain) {
     EXPECT_EQ(how.status, 0) << how.out << how.err;
 }
 
-TEST(Drive, ThreadThatOutlivesItsDriver_UsesFreedMemory) {
+TEST(Drive, ThreadThatOutlivesItsDriver_IsReported) {
     const ended how = run({DRIVER_WITH_A_LEFT_THREAD, LEAVING_SCRIPT});
     EXPECT_EQ(how.status, 1);
-    EXPECT_TRUE(has(how.out, "rule: FreedMemoryWritten")) << how.out;
+    EXPECT_TRUE(has(how.out, "rule: ThreadOutlivesDriver")) << how.out;
+}
+
+/// A run of the driver that keeps an object of that number (keeping.c) at its unload.
+ended run_keeping(int number) {
+    const std::string path = ::testing::TempDir() + "drive_keeping.script";
+    std::ofstream(path) << "registry Keeps dword " << number << "\nactor user\n"
+                        << " open f \\Device\\Keeping\n read f 4\n close f\n";
+    const ended how = run({KEEPING_DRIVER, path, "--runs=50", "--pct=50"});
+    std::remove(path.c_str());
+    return how;
+}
+
+TEST(Drive, DriverThatKeepsNothing_IsNotReported) {
+    const ended how = run_keeping(0);
+    EXPECT_EQ(how.status, 0) << how.out << how.err;
+}
+
+void expect_kept(int number, const std::string& rule, const std::string& text) {
+    const ended how = run_keeping(number);
+    EXPECT_EQ(how.status, 1);
+    EXPECT_TRUE(has(how.out, "rule: " + rule + '\n')) << how.out;
+    EXPECT_TRUE(has(how.out, text)) << how.out;
+    EXPECT_TRUE(has(how.out, "DriverEntry") || has(how.out, "Unload") || has(how.out, "Read"))
+        << how.out;
+}
+
+TEST(Drive, ObjectThatIsActiveAtUnload_IsReportedByItsName) {
+    expect_kept(1, "TimerFreed", "a timer that is set, its variable Timer, whose routine is Tick");
+    expect_kept(2, "WorkItemFreed", "a work item that is queued, its variable WorkItem");
+    expect_kept(3, "LookasideFreed", "a lookaside list that was not deleted, its variable Look");
+    expect_kept(4, "ResourceFreed", "an ERESOURCE that was not deleted, its variable Resource");
+    expect_kept(5, "ThreadOutlivesDriver", "a system thread that has not ended, whose routine is");
 }
 
 TEST(Drive, LinkThatIsLeftAtUnload_KeepsTheDriverFromBeingLoadedAgain) {

@@ -91,6 +91,7 @@ void end_thread_object(processor& self) {
         const std::lock_guard guard(dispatcher_lock.without_point());
         dissociate_queue(self, woken);
         abandon_mutexes(*thread, woken);
+        if (verifying()) remove_live_object(live_object_kind::thread, thread);
         set_state(thread->Header.Dispatcher, 1);
         release_waiters(thread->Header.Dispatcher, woken);
         thread->Processor = nullptr;
@@ -127,9 +128,13 @@ NTSTATUS PsCreateSystemThread(PHANDLE ThreadHandle, ULONG, PVOID, HANDLE, PVOID,
     thread->StartContext = StartContext;
     const std::uint64_t handle = state.handles.insert(object_reference(&thread->Header));
     state.system_threads.fetch_add(1);
+    if (verifying())
+        add_live_object(this_processor(), live_object_kind::thread, thread,
+                        routine_address(StartRoutine));
     if (handle == 0 || !owner.start_thread(-1, system_thread_main, thread)) {
         state.system_threads.fetch_sub(1);
         state.handles.remove(handle);
+        if (verifying()) remove_live_object(live_object_kind::thread, thread);
         abandon_thread_object(*thread);
         return STATUS_INSUFFICIENT_RESOURCES;
     }

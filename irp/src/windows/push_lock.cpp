@@ -29,7 +29,7 @@ void leave(ERESOURCE& lock, SHORT by) {
 
 extern "C" {
 
-void ExInitializePushLock(PEX_PUSH_LOCK PushLock) { ExInitializeResourceLite(&PushLock->Resource); }
+void ExInitializePushLock(PEX_PUSH_LOCK PushLock) { initialize_state(PushLock->Resource); }
 
 void ExAcquirePushLockExclusiveEx(PEX_PUSH_LOCK PushLock, ULONG) {
     ERESOURCE& lock = PushLock->Resource;

@@ -2,10 +2,12 @@
 
 #include "read_write.hpp"
 
+#include <dispatch/support/live_objects.hpp>
 #include <windows/wdk/bug_codes.h>
 #include <windows/wdk/exceptions.h>
 
 using namespace irpverbs::windows;
+using namespace irpverbs::dispatch::detail;
 
 namespace {
 
@@ -108,13 +110,13 @@ LONG acquisitions(ERESOURCE* resource) {
 extern "C" {
 
 NTSTATUS ExInitializeResourceLite(PERESOURCE Resource) {
-    *Resource = {};
-    KeInitializeSpinLock(&Resource->SpinLock);
-    InitializeListHead(&Resource->Waiters);
+    if (verifying()) add_live_object(this_processor(), live_object_kind::resource, Resource);
+    initialize_state(*Resource);
     return STATUS_SUCCESS;
 }
 
 NTSTATUS ExDeleteResourceLite(PERESOURCE Resource) {
+    if (verifying()) remove_live_object(live_object_kind::resource, Resource);
     std::free(Resource->OwnerTable);
     Resource->OwnerTable = nullptr;
     return STATUS_SUCCESS;
