@@ -1,5 +1,6 @@
 #include "user_mode.hpp"
 
+#include <dispatch/support/leftovers.hpp>
 #include <dispatch/support/unset_bytes.hpp>
 #include <irp/file.h>
 #include <irp/testing/driver.hpp>
@@ -15,6 +16,7 @@ namespace drive {
 
 namespace {
 
+using irpverbs::dispatch::detail::check_leftovers;
 using irpverbs::irp::pnp_device;
 
 constexpr const char16_t* driver_name = u"Drive";
@@ -79,7 +81,9 @@ public:
             });
         if (left_ == 0) spawn_teardown();
         machine_.run();
-        if (unloaded_) load_again();
+        if (!unloaded_) return failure_;
+        check_leftovers();
+        load_again();
         return failure_;
     }
 
@@ -216,7 +220,7 @@ private:
         IrpSetAccount(each.account);
         const NTSTATUS status =
             NtOpenFile(&file, GENERIC_READ | GENERIC_WRITE, &attributes, &block, 0, 0);
-        if (NT_SUCCESS(status)) files_[each.file] = file;
+        if (NT_SUCCESS(status)) forgotten_.push_back(std::exchange(files_[each.file], file));
         return status;
     }
 
@@ -293,6 +297,8 @@ private:
     void close_files() {
         for (auto& [name, file] : files_)
             if (file != nullptr) NtClose(std::exchange(file, nullptr));
+        for (const HANDLE file : forgotten_)
+            if (file != nullptr) NtClose(file);
     }
 
     // A request that has just completed may still hold its file.
@@ -318,8 +324,10 @@ private:
         const NTSTATUS status =
             repeat_while_busy([this] { return irpverbs::irp::unload_driver(driver_); });
         unloaded_ = NT_SUCCESS(status);
-        if (unloaded_) module_.check_unloaded();
-        if (!unloaded_) fail("the driver was not unloaded: " + name_of(status));
+        if (unloaded_) return module_.check_unloaded();
+        // User mode has closed its files.
+        if (status == STATUS_DEVICE_BUSY) check_leftovers("file");
+        fail("the driver was not unloaded: " + name_of(status));
     }
 
     irpverbs::dispatch::sim_machine& machine_;
@@ -332,6 +340,7 @@ private:
     KMUTEX manager_{};
     std::size_t left_ = 0; // actors that have not ended
     std::map<std::string, HANDLE> files_;
+    std::vector<HANDLE> forgotten_; // opened, and then another file under the same name; or null
     std::optional<std::string> failure_;
 };
 

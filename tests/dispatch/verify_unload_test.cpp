@@ -1,5 +1,6 @@
-// A driver that is unloaded leaves nothing active.
+// A driver that is unloaded leaves nothing active, no handle and no reference.
 #include <dispatch/ke.h>
+#include <dispatch/support/leftovers.hpp>
 #include <dispatch/support/live_objects.hpp>
 #include <dispatch/thread.h>
 
@@ -139,6 +140,73 @@ TEST(UnloadedImage, TimerThatIsCancelled_IsNotReported) {
     set_timer();
     KeCancelTimer(&timer);
     unload(&timer, sizeof timer, routine_address(no_dpc));
+    EXPECT_TRUE(nothing_reported(seen));
+}
+
+HANDLE make_event() {
+    HANDLE event = nullptr;
+    EXPECT_EQ(ZwCreateEvent(&event, 0, nullptr, NotificationEvent, FALSE), STATUS_SUCCESS);
+    return event;
+}
+
+PVOID object_of_event(HANDLE event) {
+    PVOID object = nullptr;
+    EXPECT_EQ(ObReferenceObjectByHandle(event, 0, *ExEventObjectType, KernelMode, &object, nullptr),
+              STATUS_SUCCESS);
+    return object;
+}
+
+TEST(HandleLeak, Broken_IsReported) {
+    findings seen{check::pool};
+    const HANDLE event = make_event();
+    check_leftovers();
+    EXPECT_TRUE(only_reported(seen, "HandleLeak", violation, 0x4952000D));
+    EXPECT_TRUE(seen.all()[0].has_stack("opened at"));
+    ZwClose(event);
+}
+
+TEST(HandleLeak, Kept_IsNotReported) {
+    const findings seen{check::pool};
+    ZwClose(make_event());
+    check_leftovers();
+    EXPECT_TRUE(nothing_reported(seen));
+}
+
+TEST(ObjectLeak, Broken_IsReported) {
+    findings seen{check::pool};
+    const HANDLE event = make_event();
+    PVOID object = object_of_event(event);
+    ObReferenceObject(object);
+    ObDereferenceObject(object);
+    ZwClose(event);
+    check_leftovers();
+    EXPECT_TRUE(only_reported(seen, "ObjectLeak", violation, 0x4952000E));
+    EXPECT_TRUE(seen.all()[0].has_stack("made at"));
+    EXPECT_TRUE(seen.all()[0].has_stack("referenced last at"));
+    ObDereferenceObject(object);
+}
+
+TEST(ObjectLeak, ThreadThatHasEnded_IsReportedWhileItIsReferenced) {
+    findings seen{check::pool};
+    {
+        waiting_thread thread;
+        thread.join();
+        check_leftovers();
+        EXPECT_TRUE(only_reported(seen, "ObjectLeak", violation, 0x4952000E));
+    }
+    check_leftovers();
+    EXPECT_EQ(seen.all().size(), 1u);
+}
+
+TEST(ObjectLeak, Kept_IsNotReported) {
+    const findings seen{check::pool};
+    const HANDLE event = make_event();
+    PVOID object = object_of_event(event);
+    ZwClose(event);
+    ObReferenceObject(object);
+    ObDereferenceObject(object);
+    ObDereferenceObject(object);
+    check_leftovers();
     EXPECT_TRUE(nothing_reported(seen));
 }
 

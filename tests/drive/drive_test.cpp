@@ -155,6 +155,23 @@ TEST(Drive, ObjectThatIsActiveAtUnload_IsReportedByItsName) {
     expect_kept(5, "ThreadOutlivesDriver", "a system thread that has not ended, whose routine is");
 }
 
+TEST(Drive, MemoryHandleAndReferenceThatAreNeverReleased_AreReported) {
+    expect_kept(6, "PoolLeak", "with tag 'IoWi'");
+    expect_kept(7, "HandleLeak", "a handle of a thread is never closed");
+    expect_kept(8, "HandleLeak", "a handle of a key is never closed");
+    expect_kept(9, "ObjectLeak", "a reference to a thread is never released");
+    expect_kept(10, "ObjectLeak", "a reference to a device is never released");
+    expect_kept(11, "ObjectLeak", "a reference to a file is never released");
+}
+
+TEST(Drive, FileThatTheScriptOpensTwiceUnderOneName_IsNoLeakOfTheDriver) {
+    const std::string path = ::testing::TempDir() + "drive_twice.script";
+    std::ofstream(path) << "actor user\n open f \\Device\\Keeping\n open f \\Device\\Keeping\n";
+    const ended how = run({KEEPING_DRIVER, path, "--runs=10", "--pct=10"});
+    EXPECT_EQ(how.status, 0) << how.out << how.err;
+    std::remove(path.c_str());
+}
+
 TEST(Drive, LinkThatIsLeftAtUnload_KeepsTheDriverFromBeingLoadedAgain) {
     const ended how = run({DRIVER_WITH_A_LEFT_LINK, LEAVING_SCRIPT});
     EXPECT_EQ(how.status, 1);

@@ -4,6 +4,7 @@
 
 #include "dpc/dpc.hpp"
 
+#include <dispatch/object.h>
 #include <dispatch/pool.h>
 #include <dispatch/spin_lock.h>
 #include <dispatch/support/held_locks.hpp>
@@ -142,6 +143,17 @@ void check_held_locks_in(const void* memory, std::size_t size);
 /// has ended, holds no live object.
 void clear_live_objects(const void* memory, std::size_t size);
 void clear_live_objects(const machine& gone);
+
+// Handles that are open, and counted objects that are not ended (dispatch/support/leftovers.hpp).
+
+void handle_opened(processor& self, HANDLE handle, const OBJECT_HEADER* object);
+void handle_closed(processor& self, HANDLE handle);
+void object_made(processor& self, const OBJECT_HEADER& object);
+/// Records a call of ObReferenceObject.
+void object_referenced(const OBJECT_HEADER& object);
+void object_ended(const OBJECT_HEADER& object);
+/// Forgets what belongs to a machine that has ended.
+void clear_leftovers(const machine& gone);
 
 // The state in which a routine returns: DPCs, work items, threads.
 

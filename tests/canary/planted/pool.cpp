@@ -2,6 +2,7 @@
 
 #include <dispatch/pool.h>
 #include <dispatch/support/fetched_words.hpp>
+#include <dispatch/support/leftovers.hpp>
 #include <dispatch/support/live_objects.hpp>
 #include <dispatch/thread.h>
 
@@ -121,6 +122,15 @@ void use_thread() {
     ObDereferenceObject(thread);
 }
 
+void use_event() {
+    HANDLE handle = nullptr;
+    PVOID event = nullptr;
+    ZwCreateEvent(&handle, 0, nullptr, NotificationEvent, FALSE);
+    ObReferenceObjectByHandle(handle, 0, nullptr, KernelMode, &event, nullptr);
+    if (!planted("HandleLeak")) ZwClose(handle);
+    if (!planted("ObjectLeak")) ObDereferenceObject(event);
+}
+
 void load_shared_words() {
     constexpr std::uint64_t shared[] = {8, 1}; // a length, and a message
     irpverbs::dispatch::detail::fetched_words loaded;
@@ -147,7 +157,9 @@ void uses_pool(sim_machine& sim) {
         use_live_object(core::live_object_kind::resource, planted("ResourceFreed"));
         use_live_object(core::live_object_kind::interrupt, planted("InterruptOutlivesDriver"));
     });
+    use_event();
     sim.run();
+    core::check_leftovers();
 }
 
 } // namespace planted
