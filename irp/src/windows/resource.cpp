@@ -1,15 +1,28 @@
 #include "standard.hpp"
 
+#include "irql_rules.hpp"
 #include "read_write.hpp"
 
 #include <dispatch/support/live_objects.hpp>
+#include <irp/support/critical_region.hpp>
 #include <windows/wdk/bug_codes.h>
 #include <windows/wdk/exceptions.h>
 
 using namespace irpverbs::windows;
 using namespace irpverbs::dispatch::detail;
+using irpverbs::irp::verify::check_critical_region;
 
 namespace {
+
+// The first parameters of bug check 0xC4.
+constexpr ULONG_PTR acquire_id = 0x37;
+constexpr ULONG_PTR release_id = 0x38;
+
+void check_acquisition(const irql_rule& rule, const ERESOURCE* resource) {
+    if (!verifying()) return;
+    check_irql_of(rule);
+    check_critical_region(resource, rule.function, acquire_id);
+}
 
 enum class patience { usual, starve_exclusive, wait_for_exclusive };
 
@@ -116,6 +129,7 @@ NTSTATUS ExInitializeResourceLite(PERESOURCE Resource) {
 }
 
 NTSTATUS ExDeleteResourceLite(PERESOURCE Resource) {
+    VERIFY_IRQL(ExDeleteResourceLite);
     if (verifying()) remove_live_object(live_object_kind::resource, Resource);
     std::free(Resource->OwnerTable);
     Resource->OwnerTable = nullptr;
@@ -128,28 +142,37 @@ NTSTATUS ExReinitializeResourceLite(PERESOURCE Resource) {
 }
 
 BOOLEAN ExAcquireResourceExclusiveLite(PERESOURCE Resource, BOOLEAN Wait) {
+    check_acquisition(irql_rules::ExAcquireResourceExclusiveLite, Resource);
     return acquire_exclusive(Resource, Wait);
 }
 
 BOOLEAN ExAcquireResourceSharedLite(PERESOURCE Resource, BOOLEAN Wait) {
+    check_acquisition(irql_rules::ExAcquireResourceSharedLite, Resource);
     return acquire_shared(Resource, Wait, patience::usual);
 }
 
 BOOLEAN ExAcquireSharedStarveExclusive(PERESOURCE Resource, BOOLEAN Wait) {
+    check_acquisition(irql_rules::ExAcquireSharedStarveExclusive, Resource);
     return acquire_shared(Resource, Wait, patience::starve_exclusive);
 }
 
 BOOLEAN ExAcquireSharedWaitForExclusive(PERESOURCE Resource, BOOLEAN Wait) {
+    check_acquisition(irql_rules::ExAcquireSharedWaitForExclusive, Resource);
     return acquire_shared(Resource, Wait, patience::wait_for_exclusive);
 }
 
-void ExReleaseResourceLite(PERESOURCE Resource) { release(Resource, ExGetCurrentResourceThread()); }
+void ExReleaseResourceLite(PERESOURCE Resource) {
+    VERIFY_IRQL(ExReleaseResourceLite);
+    if (verifying()) check_critical_region(Resource, "ExReleaseResourceLite", release_id);
+    release(Resource, ExGetCurrentResourceThread());
+}
 
 void ExReleaseResourceForThreadLite(PERESOURCE Resource, ERESOURCE_THREAD ResourceThreadId) {
     release(Resource, ResourceThreadId);
 }
 
 void ExConvertExclusiveToSharedLite(PERESOURCE Resource) {
+    VERIFY_IRQL(ExConvertExclusiveToSharedLite);
     const state_guard guard(*Resource);
     const OWNER_ENTRY owner = Resource->OwnerEntry;
     remove_entry(*Resource, Resource->OwnerEntry);

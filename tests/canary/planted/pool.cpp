@@ -153,6 +153,7 @@ void uses_pool(sim_machine& sim) {
         use_work_item();
         use_lookaside();
         use_lock();
+        use_resource();
         use_thread();
         use_live_object(core::live_object_kind::resource, planted("ResourceFreed"));
         use_live_object(core::live_object_kind::interrupt, planted("InterruptOutlivesDriver"));
