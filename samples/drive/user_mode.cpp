@@ -273,8 +273,11 @@ private:
         }
         if (!device_) return STATUS_INVALID_DEVICE_STATE;
         switch (what) {
-        case verb::start:
-            return device_->start();
+        case verb::start: {
+            const NTSTATUS status = device_->start();
+            if (NT_SUCCESS(status)) device_->send_unknown();
+            return status;
+        }
         case verb::stop: {
             const NTSTATUS status = device_->query_stop();
             return NT_SUCCESS(status) ? device_->stop() : status;

@@ -87,6 +87,12 @@ TEST(Drive, PlugAndPlay_IsSentToOneDeviceOneRequestAtATime) {
     EXPECT_TRUE(has(other.out, "add: STATUS_INVALID_DEVICE_REQUEST")) << other.out;
 }
 
+TEST(Drive, PlugAndPlayRequestThatTheDriverDoesNotKnow_KeepsItsStatus) {
+    const ended how = run({PLUGGED_DRIVER_THAT_SUCCEEDS_ALWAYS, PLUGGED_SCRIPT});
+    EXPECT_EQ(how.status, 1);
+    EXPECT_TRUE(has(how.out, "rule: PnpStatusChanged")) << how.out;
+}
+
 TEST(Drive, AccountOfAnOpen_IsCheckedByTheDevicesDescriptor) {
     const ended how = run({GUARDED_DRIVER, GUARDED_SCRIPT, "--runs=300", "--pct=300"});
     EXPECT_EQ(how.status, 0) << how.out << how.err;

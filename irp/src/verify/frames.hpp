@@ -18,6 +18,7 @@ struct frame {
     DEVICE_OBJECT* device = nullptr;
     std::uint32_t device_number = 0;
     UCHAR major = 0;
+    UCHAR minor = 0;
     KIRQL irql = 0;
     ULONG kernel_apc_disable = 0;
     ULONG special_apc_disable = 0;
