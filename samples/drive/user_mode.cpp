@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 namespace drive {
@@ -33,7 +34,9 @@ std::string name_of(NTSTATUS status) {
 /// An event of one request, for the wait for its completion.
 class completion {
 public:
-    completion() { ZwCreateEvent(&event_, 0, nullptr, NotificationEvent, FALSE); }
+    explicit completion(irpverbs::dispatch::sim_machine& machine) : machine_(machine) {
+        ZwCreateEvent(&event_, 0, nullptr, NotificationEvent, FALSE);
+    }
     ~completion() { ZwClose(event_); }
     completion(const completion&) = delete;
     completion& operator=(const completion&) = delete;
@@ -45,12 +48,11 @@ public:
     }
 
     /// Waits for the completion. A user without patience cancels the request after a minute, and
-    /// waits on.
+    /// waits on; cancelled() is true then.
     NTSTATUS result(NTSTATUS returned, HANDLE file) {
         if (returned != STATUS_PENDING) return returned;
-        LARGE_INTEGER limit;
-        limit.QuadPart = -patience;
-        if (ZwWaitForSingleObject(event_, FALSE, &limit) == STATUS_TIMEOUT) {
+        cancelled_ = !completes_in_time();
+        if (cancelled_) {
             IO_STATUS_BLOCK ignored{};
             NtCancelIoFileEx(file, &block_, &ignored);
             ZwWaitForSingleObject(event_, FALSE, nullptr);
@@ -58,8 +60,26 @@ public:
         return block_.Status;
     }
 
+    bool cancelled() const { return cancelled_; }
+
 private:
+    // The delays of the schedule are not the driver's time.
+    bool completes_in_time() {
+        const std::uint64_t begun = machine_.interrupt_time() - machine_.delayed_time();
+        LARGE_INTEGER limit;
+        limit.QuadPart = -patience;
+        while (ZwWaitForSingleObject(event_, FALSE, &limit) == STATUS_TIMEOUT) {
+            const auto waited = static_cast<std::int64_t>(machine_.interrupt_time() -
+                                                          machine_.delayed_time() - begun);
+            if (waited >= patience) return false;
+            limit.QuadPart = waited - patience;
+        }
+        return true;
+    }
+
+    irpverbs::dispatch::sim_machine& machine_;
     HANDLE event_ = nullptr;
+    bool cancelled_ = false;
     IO_STATUS_BLOCK block_{};
 };
 
@@ -76,7 +96,7 @@ public:
         left_ = script_.actors.size();
         for (const actor& each : script_.actors)
             machine_.spawn(each.name, [this, &each] {
-                perform(each.commands);
+                perform(each.commands, each.name);
                 if (--left_ == 0) spawn_teardown();
             });
         if (left_ == 0) spawn_teardown();
@@ -147,9 +167,13 @@ private:
         if (!failure_) failure_ = what;
     }
 
-    void perform(const std::vector<command>& commands) {
-        for (const command& each : commands)
-            check(each, perform(each));
+    /// `who`: the actor; empty: none.
+    void perform(const std::vector<command>& commands, const std::string& who = {}) {
+        for (const command& each : commands) {
+            const NTSTATUS status = perform(each, who);
+            if (NT_SUCCESS(status) && !each.completes.empty()) completed_.insert(each.completes);
+            check(each, status);
+        }
     }
 
     void check(const command& each, NTSTATUS status) {
@@ -163,14 +187,14 @@ private:
              ", expected was " + expected);
     }
 
-    NTSTATUS perform(const command& each) {
+    NTSTATUS perform(const command& each, const std::string& who) {
         switch (each.what) {
         case verb::open:
             return open(each);
         case verb::read:
         case verb::write:
         case verb::ioctl:
-            return request(each);
+            return request(each, who);
         case verb::flush: {
             IO_STATUS_BLOCK ignored{};
             return NtFlushBuffersFile(files_[each.file], &ignored);
@@ -224,13 +248,22 @@ private:
         return status;
     }
 
-    NTSTATUS request(const command& each) {
-        completion done;
+    NTSTATUS request(const command& each, const std::string& who) {
+        completion done(machine_);
         std::string input = each.input;
         std::string output(each.length, '\0');
         const NTSTATUS status = done.result(send(each, done, input, output), files_[each.file]);
+        if (done.cancelled()) check_stayed_pending(each, who);
         if (NT_SUCCESS(status)) check_returned(each, {output.data(), done.returned(output)});
         return status;
+    }
+
+    void check_stayed_pending(const command& each, const std::string& who) {
+        const bool completed = completed_.count(who) != 0;
+        if (each.may_stay_pending && !completed) return;
+        fail("line " + std::to_string(each.line) + ": " + each.text +
+             ": was not completed within a minute" +
+             (completed ? ", though a command that completes it has succeeded" : ""));
     }
 
     NTSTATUS send(const command& each, completion& done, std::string& input, std::string& output) {
@@ -343,7 +376,8 @@ private:
     KMUTEX manager_{};
     std::size_t left_ = 0; // actors that have not ended
     std::map<std::string, HANDLE> files_;
-    std::vector<HANDLE> forgotten_; // opened, and then another file under the same name; or null
+    std::set<std::string> completed_; // actors
+    std::vector<HANDLE> forgotten_;   // opened, and then another file under the same name; or null
     std::optional<std::string> failure_;
 };
 

@@ -197,6 +197,38 @@ TEST(Drive, UndefinedFunction_FailsTheRunThatCallsIt) {
     EXPECT_TRUE(has(how.out, "undefined symbol: UndefinedFunction")) << how.out << how.err;
 }
 
+/// Runs of a driver of losing.c; `expected`: of the read.
+ended run_losing(const std::string& driver, const std::string& expected,
+                 const std::string& completes) {
+    const std::string path = ::testing::TempDir() + "drive_losing.script";
+    std::ofstream(path) << "setup\n open f \\Device\\Losing\nactor reader\n read f 4 expect "
+                        << expected << "\nactor writer\n write f \"x\"" << completes
+                        << "\nactor canceller\n cancel f\n";
+    const ended how = run({driver, path, "--runs=300", "--pct=300"});
+    std::remove(path.c_str());
+    return how;
+}
+
+TEST(Drive, RequestThatStaysPending_FailsUnlessItMay) {
+    const ended how = run_losing(PATIENT_DRIVER, "STATUS_SUCCESS|STATUS_CANCELLED", "");
+    EXPECT_EQ(how.status, 1);
+    EXPECT_TRUE(has(how.out, "was not completed within a minute")) << how.out;
+    const ended may = run_losing(PATIENT_DRIVER, "STATUS_SUCCESS|STATUS_CANCELLED|pending", "");
+    EXPECT_EQ(may.status, 0) << may.out;
+    const ended any = run_losing(PATIENT_DRIVER, "any|pending", "");
+    EXPECT_EQ(any.status, 0) << any.out;
+    EXPECT_EQ(run_losing(PATIENT_DRIVER, "any", "").status, 1);
+}
+
+TEST(Drive, RequestThatIsLostByTheCommandThatCompletesIt_FailsTheRun) {
+    const std::string expected = "STATUS_SUCCESS|STATUS_CANCELLED|pending";
+    const ended lost = run_losing(DRIVER_THAT_LOSES_A_READ, expected, " completes reader");
+    EXPECT_EQ(lost.status, 1);
+    EXPECT_TRUE(has(lost.out, "though a command that completes it has succeeded")) << lost.out;
+    const ended right = run_losing(PATIENT_DRIVER, expected, " completes reader");
+    EXPECT_EQ(right.status, 0) << right.out;
+}
+
 TEST(Drive, Report_GoesToTheNamedFile) {
     const std::string path = ::testing::TempDir() + "drive_report.xml";
     const ended how =
