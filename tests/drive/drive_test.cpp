@@ -59,6 +59,13 @@ TEST(Drive, DriverWithAMistake_IsReportedUnderItsRule) {
     EXPECT_FALSE(has(how.out, "drive::")) << "a frame of the program: " << how.out;
 }
 
+void expect_complaint(const ended& how, int status, const std::string& part) {
+    EXPECT_EQ(how.status, status) << how.err;
+    EXPECT_TRUE(is_one_line(how.err)) << how.err;
+    EXPECT_TRUE(has(how.err, part)) << how.err;
+    EXPECT_EQ(how.out, "");
+}
+
 TEST(Drive, ReplayLine_RepeatsTheFailure) {
     const ended found = run({WRONG_DRIVER, SCRIPT, "--format=json"});
     std::smatch line;
@@ -66,8 +73,26 @@ TEST(Drive, ReplayLine_RepeatsTheFailure) {
     const ended again = run({WRONG_DRIVER, SCRIPT, "--format=json", "--replay", line[1]});
     EXPECT_EQ(again.status, 1) << again.err;
     EXPECT_TRUE(has(again.out, "\"runs\":1,")) << again.out;
-    const ended other = run({RIGHT_DRIVER, SCRIPT, "--replay", "replay:r1.EURedNGnN7yqBB"});
-    EXPECT_EQ(other.status, 1) << other.out;
+    EXPECT_TRUE(has(again.out, line[1])) << "the line is repeated with its mark: " << again.out;
+}
+
+TEST(Drive, ReplayLineOfAnotherDriverOrScript_IsRefused) {
+    const std::string path = ::testing::TempDir() + "drive_other.script";
+    std::ofstream(path) << read_all(SCRIPT) << "# another one\n";
+    const ended found = run({WRONG_DRIVER, SCRIPT, "--format=json"});
+    std::smatch line;
+    ASSERT_TRUE(std::regex_search(found.out, line, std::regex("\"replay\":\"([^\"]*)\"")));
+    const std::string marked = line[1];
+    const std::string unmarked = marked.substr(0, marked.rfind('.'));
+    expect_complaint(run({RIGHT_DRIVER, SCRIPT, "--replay", marked}), 2, "another driver");
+    expect_complaint(run({WRONG_DRIVER, path, "--replay", marked}), 2, "another driver or script");
+    expect_complaint(run({WRONG_DRIVER, SCRIPT, "--replay", unmarked}), 2, "another driver");
+    EXPECT_EQ(run({WRONG_DRIVER, SCRIPT, "--one-process", "--replay", unmarked}).status, 1);
+    setenv("IRPVERBS_STRATEGY", marked.substr(marked.find('=') + 1).c_str(), 1);
+    expect_complaint(run({RIGHT_DRIVER, SCRIPT}), 2, "another driver");
+    EXPECT_EQ(run({WRONG_DRIVER, SCRIPT}).status, 1);
+    unsetenv("IRPVERBS_STRATEGY");
+    std::remove(path.c_str());
 }
 
 TEST(Drive, DriverThatCrashes_IsAShrunkFailure) {
@@ -247,13 +272,6 @@ TEST(Drive, Help_NamesOptionsAndCommands) {
     const ended how = run({"--help"});
     EXPECT_EQ(how.status, 0);
     expect_golden("help.txt", how.out);
-}
-
-void expect_complaint(const ended& how, int status, const std::string& part) {
-    EXPECT_EQ(how.status, status) << how.err;
-    EXPECT_TRUE(is_one_line(how.err)) << how.err;
-    EXPECT_TRUE(has(how.err, part)) << how.err;
-    EXPECT_EQ(how.out, "");
 }
 
 TEST(Drive, WrongUse_IsOneLineAndItsStatus) {
