@@ -182,4 +182,35 @@ TEST(WithinCriticalRegion, Kept_IsNotReported) {
     EXPECT_EQ(report_of([] { scoped_resource().use(); }), "");
 }
 
+void leave_held(ERESOURCE& resource, EX_PUSH_LOCK&) {
+    KeEnterCriticalRegion();
+    ExAcquireResourceExclusiveLite(&resource, TRUE);
+    KeLeaveCriticalRegion();
+}
+void leave_push_lock_held(ERESOURCE&, EX_PUSH_LOCK& lock) {
+    KeEnterCriticalRegion();
+    ExAcquirePushLockShared(&lock);
+    KeLeaveCriticalRegion();
+}
+
+TEST(ExclusiveResourceAccess, Broken_IsReported) {
+    EXPECT_TRUE(is(report_in_dispatch(IRP_MJ_READ, leave_held), "ExclusiveResourceAccess",
+                   "lock acquired at"));
+    EXPECT_TRUE(is(report_in_dispatch(IRP_MJ_READ, leave_push_lock_held), "ExclusiveResourceAccess",
+                   "lock acquired at"));
+}
+
+TEST(ExclusiveResourceAccess, Kept_IsNotReported) {
+    EXPECT_EQ(report_in_dispatch(IRP_MJ_READ, within_region), "");
+    EXPECT_EQ(report_in_dispatch(IRP_MJ_READ,
+                                 [](ERESOURCE& resource, EX_PUSH_LOCK&) {
+                                     static char owner;
+                                     KeEnterCriticalRegion();
+                                     ExAcquireResourceSharedLite(&resource, TRUE);
+                                     ExSetResourceOwnerPointer(&resource, &owner);
+                                     KeLeaveCriticalRegion();
+                                 }),
+              "");
+}
+
 } // namespace

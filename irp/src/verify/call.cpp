@@ -314,6 +314,7 @@ NTSTATUS call_driver(DEVICE_OBJECT* device, IRP* irp, const void* caller) {
         {
             const std::lock_guard guard(tracker.lock);
             if (enabled(check::io)) report = check_protocol(tracker, mine, status);
+            if (report == nullptr) report = check_region_locks(tracker, mine, status);
             if (report == nullptr) report = check_pended(tracker, mine, status);
             if (report == nullptr) report = check_stack_left(tracker, mine);
             if (report == nullptr) report = check_key_left(tracker, mine);

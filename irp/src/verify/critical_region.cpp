@@ -7,6 +7,9 @@
 #include <dispatch/thread.h>
 #include <irp/support/critical_region.hpp>
 
+#include <algorithm>
+#include <iterator>
+
 namespace irpverbs::irp::verify {
 namespace {
 
@@ -30,6 +33,35 @@ bool serves_user_mode(core::processor& self, const frame* innermost) {
 }
 
 } // namespace
+
+void region_lock_acquired(const void* lock) {
+    if (!enabled(check::io)) return;
+    if (frame* const innermost = context_of(core::this_processor()))
+        innermost->region_locks.push_back({lock, core::capture_stack()});
+}
+
+void region_lock_released(const void* lock) {
+    if (!enabled(check::io)) return;
+    for (frame* each = context_of(core::this_processor()); each != nullptr; each = each->outer) {
+        const auto held =
+            std::find_if(each->region_locks.rbegin(), each->region_locks.rend(),
+                         [lock](const frame::region_lock& one) { return one.lock == lock; });
+        if (held == each->region_locks.rend()) continue;
+        each->region_locks.erase(std::next(held).base());
+        return;
+    }
+}
+
+// A request that pends may hold an ERESOURCE: its completion releases it for this thread.
+pending_report* check_region_locks(irp_tracker& tracker, const frame& mine, NTSTATUS status) {
+    if (mine.region_locks.empty() || status == STATUS_PENDING) return nullptr;
+    return &tracker
+                .violation(rule::ExclusiveResourceAccess, mine.irp,
+                           "the dispatch routine of " + device_text(mine.device_number) +
+                               " returned " + status_text(status) +
+                               " and holds an ERESOURCE or push lock that it acquired")
+                .with("lock acquired at", mine.region_locks.back().where);
+}
 
 void check_critical_region(const void* lock, const char* function, ULONG_PTR id) {
     if (!enabled(check::io)) return;

@@ -19,6 +19,7 @@ void check_call(const irpverbs::dispatch::detail::irql_rule& rule, const EX_PUSH
     if (!irpverbs::dispatch::detail::verifying()) return;
     check_irql_of(rule);
     irpverbs::irp::verify::check_critical_region(lock, rule.function, id);
+    if (id == release_id) irpverbs::irp::verify::region_lock_released(lock);
 }
 
 bool enter_exclusive(ERESOURCE& lock) {
@@ -50,6 +51,8 @@ void ExAcquirePushLockExclusiveEx(PEX_PUSH_LOCK PushLock, ULONG) {
     ERESOURCE& lock = PushLock->Resource;
     enter_when_possible(lock, &ERESOURCE::NumberOfExclusiveWaiters, true,
                         [&] { return enter_exclusive(lock); });
+    if (irpverbs::dispatch::detail::verifying())
+        irpverbs::irp::verify::region_lock_acquired(PushLock);
 }
 
 void ExAcquirePushLockSharedEx(PEX_PUSH_LOCK PushLock, ULONG) {
@@ -57,6 +60,8 @@ void ExAcquirePushLockSharedEx(PEX_PUSH_LOCK PushLock, ULONG) {
     ERESOURCE& lock = PushLock->Resource;
     enter_when_possible(lock, &ERESOURCE::NumberOfSharedWaiters, true,
                         [&] { return enter_shared(lock); });
+    if (irpverbs::dispatch::detail::verifying())
+        irpverbs::irp::verify::region_lock_acquired(PushLock);
 }
 
 void ExReleasePushLockExclusiveEx(PEX_PUSH_LOCK PushLock, ULONG) {

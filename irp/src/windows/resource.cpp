@@ -10,7 +10,7 @@
 
 using namespace irpverbs::windows;
 using namespace irpverbs::dispatch::detail;
-using irpverbs::irp::verify::check_critical_region;
+using namespace irpverbs::irp::verify;
 
 namespace {
 
@@ -92,17 +92,25 @@ bool enter_shared(ERESOURCE& resource, patience how) {
     return true;
 }
 
+BOOLEAN recorded(const ERESOURCE* resource, bool acquired) {
+    if (acquired && verifying()) region_lock_acquired(resource);
+    return acquired;
+}
+
 BOOLEAN acquire_exclusive(ERESOURCE* resource, BOOLEAN wait) {
-    return enter_when_possible(*resource, &ERESOURCE::NumberOfExclusiveWaiters, wait,
-                               [=] { return enter_exclusive(*resource); });
+    return recorded(resource,
+                    enter_when_possible(*resource, &ERESOURCE::NumberOfExclusiveWaiters, wait,
+                                        [=] { return enter_exclusive(*resource); }));
 }
 
 BOOLEAN acquire_shared(ERESOURCE* resource, BOOLEAN wait, patience how) {
-    return enter_when_possible(*resource, &ERESOURCE::NumberOfSharedWaiters, wait,
-                               [=] { return enter_shared(*resource, how); });
+    return recorded(resource,
+                    enter_when_possible(*resource, &ERESOURCE::NumberOfSharedWaiters, wait,
+                                        [=] { return enter_shared(*resource, how); }));
 }
 
 void release(ERESOURCE* resource, ERESOURCE_THREAD who) {
+    if (verifying()) region_lock_released(resource);
     const state_guard guard(*resource);
     OWNER_ENTRY* const mine = entry_of(*resource, who);
     if (mine == nullptr)
@@ -181,6 +189,7 @@ void ExConvertExclusiveToSharedLite(PERESOURCE Resource) {
 }
 
 void ExSetResourceOwnerPointer(PERESOURCE Resource, PVOID OwnerPointer) {
+    if (verifying()) region_lock_released(Resource);
     const state_guard guard(*Resource);
     OWNER_ENTRY* const mine = entry_of(*Resource, ExGetCurrentResourceThread());
     if (mine != nullptr) mine->OwnerThread = reinterpret_cast<ERESOURCE_THREAD>(OwnerPointer);

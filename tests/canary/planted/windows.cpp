@@ -15,7 +15,7 @@ NTSTATUS acquire_in_read(PDEVICE_OBJECT device, PIRP irp) {
     const bool misplaced = planted("WithinCriticalRegion");
     if (!misplaced) KeEnterCriticalRegion();
     ExAcquireResourceExclusiveLite(resource, TRUE);
-    ExReleaseResourceLite(resource);
+    if (!planted("ExclusiveResourceAccess")) ExReleaseResourceLite(resource);
     if (!misplaced) KeLeaveCriticalRegion();
     irp->IoStatus.Status = STATUS_SUCCESS;
     IoCompleteRequest(irp, IO_NO_INCREMENT);
