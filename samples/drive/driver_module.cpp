@@ -1,5 +1,7 @@
 #include "driver_module.hpp"
 
+#include <dispatch/support/live_objects.hpp>
+
 #include <algorithm>
 #include <cstdint>
 #include <dlfcn.h>
@@ -79,7 +81,10 @@ driver_module::driver_module(const std::string& path) : handle_(open_module(abso
         const std::uintptr_t read_only = end_of_read_only(info);
         for (int i = 0; i < info.dlpi_phnum; ++i) {
             const auto& segment = info.dlpi_phdr[i];
-            if (segment.p_type != PT_LOAD || (segment.p_flags & PF_W) == 0) continue;
+            if (segment.p_type != PT_LOAD) continue;
+            image_.emplace_back(reinterpret_cast<const char*>(info.dlpi_addr + segment.p_vaddr),
+                                segment.p_memsz);
+            if ((segment.p_flags & PF_W) == 0) continue;
             const std::uintptr_t begin = std::max(info.dlpi_addr + segment.p_vaddr, read_only);
             const std::uintptr_t end = info.dlpi_addr + segment.p_vaddr + segment.p_memsz;
             char* const memory = reinterpret_cast<char*>(begin);
@@ -97,6 +102,10 @@ driver_module::~driver_module() { dlclose(handle_); }
 void driver_module::reset_variables() {
     for (const variables& each : saved_)
         copy_with_gaps(each.contents.data(), each.memory, each.contents.size());
+}
+
+void driver_module::check_unloaded() const {
+    irpverbs::dispatch::detail::check_unloaded_image(image_);
 }
 
 } // namespace drive

@@ -4,6 +4,7 @@
 #include <irp/device.h>
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,10 @@ public:
     /// what another left.
     void reset_variables();
 
+    /// Reports what is active of a driver that was unloaded: on Windows its code and variables are
+    /// gone by then.
+    void check_unloaded() const;
+
 private:
     struct variables {
         char* memory;
@@ -33,6 +38,7 @@ private:
     void* handle_;
     PDRIVER_INITIALIZE entry_;
     std::vector<variables> saved_;
+    std::vector<std::span<const char>> image_; // its segments
 };
 
 } // namespace drive

@@ -1,5 +1,6 @@
 // irpverbs-drive: tests a driver in a shared object under many schedules. docs/test-your-driver.md.
 #include "driver_module.hpp"
+#include "replay_mark.hpp"
 #include "report.hpp"
 #include "script.hpp"
 #include "user_mode.hpp"
@@ -143,9 +144,18 @@ void write(const std::string& text, const std::string& path) {
         throw std::runtime_error("the report can't be written");
 }
 
+// A run in this process that ends it prints the line itself, without a mark.
+void check_mark(const std::string& mark, bool one_process) {
+    if (const char* strategy = std::getenv("IRPVERBS_STRATEGY"))
+        setenv("IRPVERBS_STRATEGY", drive::without_mark(strategy, mark, !one_process).c_str(), 1);
+}
+
 int drive_it(const options& chosen) {
-    const drive::script script = drive::parse_script(contents_of(chosen.script), chosen.script);
+    const std::string text = contents_of(chosen.script);
+    const drive::script script = drive::parse_script(text, chosen.script);
+    const std::string mark = drive::mark_of(chosen.driver, text);
     set_replay(chosen.replay);
+    check_mark(mark, chosen.one_process);
     const irpverbs::irp::campaign_verifier verified(chosen.verifier);
     drive::driver_module driver(chosen.driver);
     drive::result found{chosen.driver, chosen.script, {}};
@@ -156,6 +166,7 @@ int drive_it(const options& chosen) {
                 return drive::play(machine, driver, script);
             });
     }
+    if (found.summary.failure) drive::add_mark(*found.summary.failure, mark);
     write(drive::written_as(chosen.form(), found), chosen.output);
     return found.summary.passed() ? 0 : failed;
 }

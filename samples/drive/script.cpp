@@ -32,9 +32,11 @@ const char* const script_help = R"(The script, one command a line; # begins a co
     sleep MS                of the machine's time
     interrupt               the device's interrupt line is raised; STATUS_NOT_FOUND: no service
                             routine claimed it
-  Requests wait for their completion; after a minute of the machine's time they are cancelled.
   Each command may end in "expect STATUS[|STATUS...]" or "expect any". Without it open, add and
   start must succeed, and others may have any status.
+  Requests wait for their completion. One that takes a minute of the machine's time fails the run,
+  and is cancelled; it may if its line ends in "|pending" ("expect any|pending"). A command that
+  ends in "completes ACTOR" and succeeds leaves no request of that actor pending.
 )";
 
 namespace {
@@ -53,6 +55,9 @@ public:
             read_line();
         if (made_.actors.empty() && made_.setup.empty())
             fail("a command in 'setup' or of an 'actor' was expected");
+        check_completes(made_.setup);
+        for (const actor& each : made_.actors)
+            check_completes(each.commands);
         return std::move(made_);
     }
 
@@ -125,10 +130,11 @@ private:
         };
         const auto known = verbs.find(name);
         if (known == verbs.end()) fail("'" + name + "' is no command; see irpverbs-drive --help");
-        command made{known->second, line_, trimmed(), {}, {}, {}, 0, {}, 0, {}, {}};
+        command made{known->second, line_, trimmed(), {}, {}, {}, 0, {}, 0, {}, false, {}, {}};
         if (made.what <= verb::close) made.file = take("the script's name of a file");
         read_arguments(made);
         read_expectation(made);
+        if (take_if("completes")) made.completes = take("the name of an actor");
         section().push_back(std::move(made));
     }
 
@@ -165,12 +171,30 @@ private:
             return;
         }
         const std::string statuses = take("a status, or 'any'");
-        if (statuses == "any") return;
         for (std::size_t from = 0; from <= statuses.size();) {
             const std::size_t end = std::min(statuses.find('|', from), statuses.size());
-            made.expected.push_back(status(statuses.substr(from, end - from)));
+            read_expected(made, statuses.substr(from, end - from));
             from = end + 1;
         }
+    }
+
+    void read_expected(command& made, const std::string& name) {
+        const bool is_request =
+            made.what == verb::read || made.what == verb::write || made.what == verb::ioctl;
+        if (name == "pending" && !is_request) fail("'pending' is for 'read', 'write' and 'ioctl'");
+        if (name == "pending")
+            made.may_stay_pending = true;
+        else if (name != "any")
+            made.expected.push_back(status(name));
+    }
+
+    void check_completes(const std::vector<command>& commands) const {
+        for (const command& each : commands)
+            if (!each.completes.empty() &&
+                std::none_of(made_.actors.begin(), made_.actors.end(),
+                             [&](const actor& one) { return one.name == each.completes; }))
+                throw script_error(name_ + ':' + std::to_string(each.line) + ": '" +
+                                   each.completes + "' is no actor");
     }
 
     IRP_ACCOUNT account(const std::string& name) const {

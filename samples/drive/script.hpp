@@ -42,6 +42,8 @@ struct command {
     std::string input;              // write, ioctl
     ULONG length = 0;               // read: bytes; ioctl: of output; sleep: ms
     std::vector<NTSTATUS> expected; // empty: any status
+    bool may_stay_pending = false;  // read, write, ioctl: to the end
+    std::string completes;          // an actor, none of whose requests stays pending; or empty
     IRP_ACCOUNT account = IrpAccountAdministrator; // open
 };
 

@@ -1,5 +1,6 @@
 #include "user_mode.hpp"
 
+#include <dispatch/support/leftovers.hpp>
 #include <dispatch/support/unset_bytes.hpp>
 #include <irp/file.h>
 #include <irp/testing/driver.hpp>
@@ -9,12 +10,14 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 namespace drive {
 
 namespace {
 
+using irpverbs::dispatch::detail::check_leftovers;
 using irpverbs::irp::pnp_device;
 
 constexpr const char16_t* driver_name = u"Drive";
@@ -31,7 +34,9 @@ std::string name_of(NTSTATUS status) {
 /// An event of one request, for the wait for its completion.
 class completion {
 public:
-    completion() { ZwCreateEvent(&event_, 0, nullptr, NotificationEvent, FALSE); }
+    explicit completion(irpverbs::dispatch::sim_machine& machine) : machine_(machine) {
+        ZwCreateEvent(&event_, 0, nullptr, NotificationEvent, FALSE);
+    }
     ~completion() { ZwClose(event_); }
     completion(const completion&) = delete;
     completion& operator=(const completion&) = delete;
@@ -43,12 +48,11 @@ public:
     }
 
     /// Waits for the completion. A user without patience cancels the request after a minute, and
-    /// waits on.
+    /// waits on; cancelled() is true then.
     NTSTATUS result(NTSTATUS returned, HANDLE file) {
         if (returned != STATUS_PENDING) return returned;
-        LARGE_INTEGER limit;
-        limit.QuadPart = -patience;
-        if (ZwWaitForSingleObject(event_, FALSE, &limit) == STATUS_TIMEOUT) {
+        cancelled_ = !completes_in_time();
+        if (cancelled_) {
             IO_STATUS_BLOCK ignored{};
             NtCancelIoFileEx(file, &block_, &ignored);
             ZwWaitForSingleObject(event_, FALSE, nullptr);
@@ -56,8 +60,26 @@ public:
         return block_.Status;
     }
 
+    bool cancelled() const { return cancelled_; }
+
 private:
+    // The delays of the schedule are not the driver's time.
+    bool completes_in_time() {
+        const std::uint64_t begun = machine_.interrupt_time() - machine_.delayed_time();
+        LARGE_INTEGER limit;
+        limit.QuadPart = -patience;
+        while (ZwWaitForSingleObject(event_, FALSE, &limit) == STATUS_TIMEOUT) {
+            const auto waited = static_cast<std::int64_t>(machine_.interrupt_time() -
+                                                          machine_.delayed_time() - begun);
+            if (waited >= patience) return false;
+            limit.QuadPart = waited - patience;
+        }
+        return true;
+    }
+
+    irpverbs::dispatch::sim_machine& machine_;
     HANDLE event_ = nullptr;
+    bool cancelled_ = false;
     IO_STATUS_BLOCK block_{};
 };
 
@@ -74,12 +96,14 @@ public:
         left_ = script_.actors.size();
         for (const actor& each : script_.actors)
             machine_.spawn(each.name, [this, &each] {
-                perform(each.commands);
+                perform(each.commands, each.name);
                 if (--left_ == 0) spawn_teardown();
             });
         if (left_ == 0) spawn_teardown();
         machine_.run();
-        if (unloaded_) load_again();
+        if (!unloaded_) return failure_;
+        check_leftovers();
+        load_again();
         return failure_;
     }
 
@@ -143,9 +167,13 @@ private:
         if (!failure_) failure_ = what;
     }
 
-    void perform(const std::vector<command>& commands) {
-        for (const command& each : commands)
-            check(each, perform(each));
+    /// `who`: the actor; empty: none.
+    void perform(const std::vector<command>& commands, const std::string& who = {}) {
+        for (const command& each : commands) {
+            const NTSTATUS status = perform(each, who);
+            if (NT_SUCCESS(status) && !each.completes.empty()) completed_.insert(each.completes);
+            check(each, status);
+        }
     }
 
     void check(const command& each, NTSTATUS status) {
@@ -159,14 +187,14 @@ private:
              ", expected was " + expected);
     }
 
-    NTSTATUS perform(const command& each) {
+    NTSTATUS perform(const command& each, const std::string& who) {
         switch (each.what) {
         case verb::open:
             return open(each);
         case verb::read:
         case verb::write:
         case verb::ioctl:
-            return request(each);
+            return request(each, who);
         case verb::flush: {
             IO_STATUS_BLOCK ignored{};
             return NtFlushBuffersFile(files_[each.file], &ignored);
@@ -216,17 +244,26 @@ private:
         IrpSetAccount(each.account);
         const NTSTATUS status =
             NtOpenFile(&file, GENERIC_READ | GENERIC_WRITE, &attributes, &block, 0, 0);
-        if (NT_SUCCESS(status)) files_[each.file] = file;
+        if (NT_SUCCESS(status)) forgotten_.push_back(std::exchange(files_[each.file], file));
         return status;
     }
 
-    NTSTATUS request(const command& each) {
-        completion done;
+    NTSTATUS request(const command& each, const std::string& who) {
+        completion done(machine_);
         std::string input = each.input;
         std::string output(each.length, '\0');
         const NTSTATUS status = done.result(send(each, done, input, output), files_[each.file]);
+        if (done.cancelled()) check_stayed_pending(each, who);
         if (NT_SUCCESS(status)) check_returned(each, {output.data(), done.returned(output)});
         return status;
+    }
+
+    void check_stayed_pending(const command& each, const std::string& who) {
+        const bool completed = completed_.count(who) != 0;
+        if (each.may_stay_pending && !completed) return;
+        fail("line " + std::to_string(each.line) + ": " + each.text +
+             ": was not completed within a minute" +
+             (completed ? ", though a command that completes it has succeeded" : ""));
     }
 
     NTSTATUS send(const command& each, completion& done, std::string& input, std::string& output) {
@@ -269,8 +306,11 @@ private:
         }
         if (!device_) return STATUS_INVALID_DEVICE_STATE;
         switch (what) {
-        case verb::start:
-            return device_->start();
+        case verb::start: {
+            const NTSTATUS status = device_->start();
+            if (NT_SUCCESS(status)) device_->send_unknown();
+            return status;
+        }
         case verb::stop: {
             const NTSTATUS status = device_->query_stop();
             return NT_SUCCESS(status) ? device_->stop() : status;
@@ -293,6 +333,8 @@ private:
     void close_files() {
         for (auto& [name, file] : files_)
             if (file != nullptr) NtClose(std::exchange(file, nullptr));
+        for (const HANDLE file : forgotten_)
+            if (file != nullptr) NtClose(file);
     }
 
     // A request that has just completed may still hold its file.
@@ -318,7 +360,10 @@ private:
         const NTSTATUS status =
             repeat_while_busy([this] { return irpverbs::irp::unload_driver(driver_); });
         unloaded_ = NT_SUCCESS(status);
-        if (!unloaded_) fail("the driver was not unloaded: " + name_of(status));
+        if (unloaded_) return module_.check_unloaded();
+        // User mode has closed its files.
+        if (status == STATUS_DEVICE_BUSY) check_leftovers("file");
+        fail("the driver was not unloaded: " + name_of(status));
     }
 
     irpverbs::dispatch::sim_machine& machine_;
@@ -331,6 +376,8 @@ private:
     KMUTEX manager_{};
     std::size_t left_ = 0; // actors that have not ended
     std::map<std::string, HANDLE> files_;
+    std::set<std::string> completed_; // actors
+    std::vector<HANDLE> forgotten_;   // opened, and then another file under the same name; or null
     std::optional<std::string> failure_;
 };
 

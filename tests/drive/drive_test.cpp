@@ -59,6 +59,13 @@ TEST(Drive, DriverWithAMistake_IsReportedUnderItsRule) {
     EXPECT_FALSE(has(how.out, "drive::")) << "a frame of the program: " << how.out;
 }
 
+void expect_complaint(const ended& how, int status, const std::string& part) {
+    EXPECT_EQ(how.status, status) << how.err;
+    EXPECT_TRUE(is_one_line(how.err)) << how.err;
+    EXPECT_TRUE(has(how.err, part)) << how.err;
+    EXPECT_EQ(how.out, "");
+}
+
 TEST(Drive, ReplayLine_RepeatsTheFailure) {
     const ended found = run({WRONG_DRIVER, SCRIPT, "--format=json"});
     std::smatch line;
@@ -66,8 +73,26 @@ TEST(Drive, ReplayLine_RepeatsTheFailure) {
     const ended again = run({WRONG_DRIVER, SCRIPT, "--format=json", "--replay", line[1]});
     EXPECT_EQ(again.status, 1) << again.err;
     EXPECT_TRUE(has(again.out, "\"runs\":1,")) << again.out;
-    const ended other = run({RIGHT_DRIVER, SCRIPT, "--replay", "replay:r1.EURedNGnN7yqBB"});
-    EXPECT_EQ(other.status, 1) << other.out;
+    EXPECT_TRUE(has(again.out, line[1])) << "the line is repeated with its mark: " << again.out;
+}
+
+TEST(Drive, ReplayLineOfAnotherDriverOrScript_IsRefused) {
+    const std::string path = ::testing::TempDir() + "drive_other.script";
+    std::ofstream(path) << read_all(SCRIPT) << "# another one\n";
+    const ended found = run({WRONG_DRIVER, SCRIPT, "--format=json"});
+    std::smatch line;
+    ASSERT_TRUE(std::regex_search(found.out, line, std::regex("\"replay\":\"([^\"]*)\"")));
+    const std::string marked = line[1];
+    const std::string unmarked = marked.substr(0, marked.rfind('.'));
+    expect_complaint(run({RIGHT_DRIVER, SCRIPT, "--replay", marked}), 2, "another driver");
+    expect_complaint(run({WRONG_DRIVER, path, "--replay", marked}), 2, "another driver or script");
+    expect_complaint(run({WRONG_DRIVER, SCRIPT, "--replay", unmarked}), 2, "another driver");
+    EXPECT_EQ(run({WRONG_DRIVER, SCRIPT, "--one-process", "--replay", unmarked}).status, 1);
+    setenv("IRPVERBS_STRATEGY", marked.substr(marked.find('=') + 1).c_str(), 1);
+    expect_complaint(run({RIGHT_DRIVER, SCRIPT}), 2, "another driver");
+    EXPECT_EQ(run({WRONG_DRIVER, SCRIPT}).status, 1);
+    unsetenv("IRPVERBS_STRATEGY");
+    std::remove(path.c_str());
 }
 
 TEST(Drive, DriverThatCrashes_IsAShrunkFailure) {
@@ -85,6 +110,12 @@ TEST(Drive, PlugAndPlay_IsSentToOneDeviceOneRequestAtATime) {
     const ended other = run({RIGHT_DRIVER, PLUGGED_SCRIPT});
     EXPECT_EQ(other.status, 1);
     EXPECT_TRUE(has(other.out, "add: STATUS_INVALID_DEVICE_REQUEST")) << other.out;
+}
+
+TEST(Drive, PlugAndPlayRequestThatTheDriverDoesNotKnow_KeepsItsStatus) {
+    const ended how = run({PLUGGED_DRIVER_THAT_SUCCEEDS_ALWAYS, PLUGGED_SCRIPT});
+    EXPECT_EQ(how.status, 1);
+    EXPECT_TRUE(has(how.out, "rule: PnpStatusChanged")) << how.out;
 }
 
 TEST(Drive, AccountOfAnOpen_IsCheckedByTheDevicesDescriptor) {
@@ -117,10 +148,59 @@ TEST(Drive, DriverThatLeavesNothing_IsLoadedAgain) {
     EXPECT_EQ(how.status, 0) << how.out << how.err;
 }
 
-TEST(Drive, ThreadThatOutlivesItsDriver_UsesFreedMemory) {
+TEST(Drive, ThreadThatOutlivesItsDriver_IsReported) {
     const ended how = run({DRIVER_WITH_A_LEFT_THREAD, LEAVING_SCRIPT});
     EXPECT_EQ(how.status, 1);
-    EXPECT_TRUE(has(how.out, "rule: FreedMemoryWritten")) << how.out;
+    EXPECT_TRUE(has(how.out, "rule: ThreadOutlivesDriver")) << how.out;
+}
+
+/// A run of the driver that keeps an object of that number (keeping.c) at its unload.
+ended run_keeping(int number) {
+    const std::string path = ::testing::TempDir() + "drive_keeping.script";
+    std::ofstream(path) << "registry Keeps dword " << number << "\nactor user\n"
+                        << " open f \\Device\\Keeping\n read f 4\n close f\n";
+    const ended how = run({KEEPING_DRIVER, path, "--runs=50", "--pct=50"});
+    std::remove(path.c_str());
+    return how;
+}
+
+TEST(Drive, DriverThatKeepsNothing_IsNotReported) {
+    const ended how = run_keeping(0);
+    EXPECT_EQ(how.status, 0) << how.out << how.err;
+}
+
+void expect_kept(int number, const std::string& rule, const std::string& text) {
+    const ended how = run_keeping(number);
+    EXPECT_EQ(how.status, 1);
+    EXPECT_TRUE(has(how.out, "rule: " + rule + '\n')) << how.out;
+    EXPECT_TRUE(has(how.out, text)) << how.out;
+    EXPECT_TRUE(has(how.out, "DriverEntry") || has(how.out, "Unload") || has(how.out, "Read"))
+        << how.out;
+}
+
+TEST(Drive, ObjectThatIsActiveAtUnload_IsReportedByItsName) {
+    expect_kept(1, "TimerFreed", "a timer that is set, its variable Timer, whose routine is Tick");
+    expect_kept(2, "WorkItemFreed", "a work item that is queued, its variable WorkItem");
+    expect_kept(3, "LookasideFreed", "a lookaside list that was not deleted, its variable Look");
+    expect_kept(4, "ResourceFreed", "an ERESOURCE that was not deleted, its variable Resource");
+    expect_kept(5, "ThreadOutlivesDriver", "a system thread that has not ended, whose routine is");
+}
+
+TEST(Drive, MemoryHandleAndReferenceThatAreNeverReleased_AreReported) {
+    expect_kept(6, "PoolLeak", "with tag 'IoWi'");
+    expect_kept(7, "HandleLeak", "a handle of a thread is never closed");
+    expect_kept(8, "HandleLeak", "a handle of a key is never closed");
+    expect_kept(9, "ObjectLeak", "a reference to a thread is never released");
+    expect_kept(10, "ObjectLeak", "a reference to a device is never released");
+    expect_kept(11, "ObjectLeak", "a reference to a file is never released");
+}
+
+TEST(Drive, FileThatTheScriptOpensTwiceUnderOneName_IsNoLeakOfTheDriver) {
+    const std::string path = ::testing::TempDir() + "drive_twice.script";
+    std::ofstream(path) << "actor user\n open f \\Device\\Keeping\n open f \\Device\\Keeping\n";
+    const ended how = run({KEEPING_DRIVER, path, "--runs=10", "--pct=10"});
+    EXPECT_EQ(how.status, 0) << how.out << how.err;
+    std::remove(path.c_str());
 }
 
 TEST(Drive, LinkThatIsLeftAtUnload_KeepsTheDriverFromBeingLoadedAgain) {
@@ -142,6 +222,38 @@ TEST(Drive, UndefinedFunction_FailsTheRunThatCallsIt) {
     EXPECT_TRUE(has(how.out, "undefined symbol: UndefinedFunction")) << how.out << how.err;
 }
 
+/// Runs of a driver of losing.c; `expected`: of the read.
+ended run_losing(const std::string& driver, const std::string& expected,
+                 const std::string& completes) {
+    const std::string path = ::testing::TempDir() + "drive_losing.script";
+    std::ofstream(path) << "setup\n open f \\Device\\Losing\nactor reader\n read f 4 expect "
+                        << expected << "\nactor writer\n write f \"x\"" << completes
+                        << "\nactor canceller\n cancel f\n";
+    const ended how = run({driver, path, "--runs=300", "--pct=300"});
+    std::remove(path.c_str());
+    return how;
+}
+
+TEST(Drive, RequestThatStaysPending_FailsUnlessItMay) {
+    const ended how = run_losing(PATIENT_DRIVER, "STATUS_SUCCESS|STATUS_CANCELLED", "");
+    EXPECT_EQ(how.status, 1);
+    EXPECT_TRUE(has(how.out, "was not completed within a minute")) << how.out;
+    const ended may = run_losing(PATIENT_DRIVER, "STATUS_SUCCESS|STATUS_CANCELLED|pending", "");
+    EXPECT_EQ(may.status, 0) << may.out;
+    const ended any = run_losing(PATIENT_DRIVER, "any|pending", "");
+    EXPECT_EQ(any.status, 0) << any.out;
+    EXPECT_EQ(run_losing(PATIENT_DRIVER, "any", "").status, 1);
+}
+
+TEST(Drive, RequestThatIsLostByTheCommandThatCompletesIt_FailsTheRun) {
+    const std::string expected = "STATUS_SUCCESS|STATUS_CANCELLED|pending";
+    const ended lost = run_losing(DRIVER_THAT_LOSES_A_READ, expected, " completes reader");
+    EXPECT_EQ(lost.status, 1);
+    EXPECT_TRUE(has(lost.out, "though a command that completes it has succeeded")) << lost.out;
+    const ended right = run_losing(PATIENT_DRIVER, expected, " completes reader");
+    EXPECT_EQ(right.status, 0) << right.out;
+}
+
 TEST(Drive, Report_GoesToTheNamedFile) {
     const std::string path = ::testing::TempDir() + "drive_report.xml";
     const ended how =
@@ -160,13 +272,6 @@ TEST(Drive, Help_NamesOptionsAndCommands) {
     const ended how = run({"--help"});
     EXPECT_EQ(how.status, 0);
     expect_golden("help.txt", how.out);
-}
-
-void expect_complaint(const ended& how, int status, const std::string& part) {
-    EXPECT_EQ(how.status, status) << how.err;
-    EXPECT_TRUE(is_one_line(how.err)) << how.err;
-    EXPECT_TRUE(has(how.err, part)) << how.err;
-    EXPECT_EQ(how.out, "");
 }
 
 TEST(Drive, WrongUse_IsOneLineAndItsStatus) {

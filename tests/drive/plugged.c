@@ -1,5 +1,5 @@
 /* A Plug and Play driver: a read holds the remove lock, and fails while the device is not started.
- */
+   With SUCCEEDS_ALWAYS it also sets the status of requests that it does not know. */
 #include <irp/wdm.h>
 
 static WCHAR Path[] = u"\\Device\\Plugged";
@@ -35,13 +35,24 @@ static NTSTATUS Read(PDEVICE_OBJECT DeviceObject, PIRP Irp) {
     return status;
 }
 
+static int IsKnown(UCHAR Minor) {
+#ifdef SUCCEEDS_ALWAYS
+    UNREFERENCED_PARAMETER(Minor);
+    return 1;
+#else
+    return Minor <= IRP_MN_CANCEL_STOP_DEVICE || Minor == IRP_MN_SURPRISE_REMOVAL;
+#endif
+}
+
 static NTSTATUS Plug(PDEVICE_OBJECT DeviceObject, PIRP Irp) {
     PLUGGED* plugged = ExtensionOf(DeviceObject);
     UCHAR minor = IoGetCurrentIrpStackLocation(Irp)->MinorFunction;
     NTSTATUS status = IoAcquireRemoveLock(&plugged->Removal, Irp);
     if (!NT_SUCCESS(status)) return Complete(Irp, status);
-    InterlockedExchange(&plugged->Started, minor == IRP_MN_START_DEVICE);
-    Irp->IoStatus.Status = STATUS_SUCCESS;
+    if (IsKnown(minor)) {
+        InterlockedExchange(&plugged->Started, minor == IRP_MN_START_DEVICE);
+        Irp->IoStatus.Status = STATUS_SUCCESS;
+    }
     IoSkipCurrentIrpStackLocation(Irp);
     status = IoCallDriver(plugged->Lower, Irp);
     if (minor != IRP_MN_REMOVE_DEVICE) {

@@ -68,6 +68,20 @@ TEST(DriveScript, Account_IsTheAdministratorsUnlessNamed) {
     EXPECT_EQ(made.setup.at(1).expected, std::vector<NTSTATUS>{STATUS_ACCESS_DENIED});
 }
 
+TEST(DriveScript, PendingRequestsAndTheirCompletion_AreThoseOfTheActor) {
+    const script made = parse_script("actor a\n read f 4 expect STATUS_SUCCESS|pending\n"
+                                     " read f 4 expect any|pending\n read f 4 expect any\n"
+                                     "actor b\n write f \"x\" expect STATUS_SUCCESS completes a\n",
+                                     "s");
+    const std::vector<command>& reads = made.actors.at(0).commands;
+    EXPECT_TRUE(reads.at(0).may_stay_pending);
+    EXPECT_EQ(reads[0].expected, std::vector<NTSTATUS>{STATUS_SUCCESS});
+    EXPECT_TRUE(reads.at(1).may_stay_pending);
+    EXPECT_TRUE(reads[1].expected.empty());
+    EXPECT_FALSE(reads.at(2).may_stay_pending);
+    EXPECT_EQ(made.actors.at(1).commands.at(0).completes, "a");
+}
+
 TEST(DriveScript, Mistakes_AreNamedWithTheirLine) {
     EXPECT_EQ(error_of("read f 1"), "s:1: 'setup', 'actor NAME' or 'teardown' was expected first");
     EXPECT_EQ(error_of("setup\n raed f 1"), "s:2: 'raed' is no command; see irpverbs-drive --help");
@@ -79,6 +93,9 @@ TEST(DriveScript, Mistakes_AreNamedWithTheirLine) {
     EXPECT_EQ(error_of("setup\n write f \"hello"), "s:2: a text without a closing quotation mark");
     EXPECT_EQ(error_of("setup\n close f expect STATUS_LUCK"),
               "s:2: 'STATUS_LUCK' is no status that the library names");
+    EXPECT_EQ(error_of("setup\n close f expect pending"),
+              "s:2: 'pending' is for 'read', 'write' and 'ioctl'");
+    EXPECT_EQ(error_of("setup\n read f 4\nactor a\n flush f completes b"), "s:4: 'b' is no actor");
     EXPECT_EQ(error_of("setup\n close f g"), "s:2: nothing more was expected than before 'g'");
     EXPECT_EQ(error_of("actor"), "s:1: the name of the actor was expected at the end of the line");
     EXPECT_EQ(error_of("setup\nregistry Depth dword 1"),

@@ -210,8 +210,13 @@ NTSTATUS SensorPnp(PDEVICE_OBJECT DeviceObject, PIRP Irp) {
     case IRP_MN_STOP_DEVICE:
         SensorStop(sensor);
         /* fall through */
-    default:
+    case IRP_MN_QUERY_STOP_DEVICE:
+    case IRP_MN_QUERY_REMOVE_DEVICE:
+    case IRP_MN_CANCEL_STOP_DEVICE:
+    case IRP_MN_CANCEL_REMOVE_DEVICE:
         Irp->IoStatus.Status = STATUS_SUCCESS;
+        /* fall through */
+    default:
         IoSkipCurrentIrpStackLocation(Irp);
         status = IoCallDriver(sensor->LowerDevice, Irp);
         break;

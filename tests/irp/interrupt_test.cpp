@@ -6,11 +6,14 @@
 #include <support/explore_gtest.hpp>
 #include <support/one_run.hpp>
 
+#include <dispatch/support/live_objects.hpp>
 #include <irp/interrupt.h>
 #include <irp/testing/interrupt.h>
 #include <irp/testing/pnp.hpp>
 
+#include <array>
 #include <atomic>
+#include <span>
 
 namespace {
 
@@ -57,6 +60,23 @@ class Interrupts : public BothMachines {
 protected:
     const irp::verifier_scope verified{"default"};
 };
+
+// irpverbs-drive checks so what it unloads.
+bool is_connected_at_unload(const void* routine) {
+    const std::array image{std::span(static_cast<const char*>(routine), 1)};
+    const auto report = report_of([&] { dispatch::detail::check_unloaded_image(image); });
+    return report && report->rule == "InterruptOutlivesDriver";
+}
+
+TEST_P(Interrupts, RoutineOfADriverThatIsUnloaded_IsReportedUntilItIsDisconnected) {
+    using dispatch::detail::routine_address;
+    int calls = 0;
+    connected_interrupt interrupt(claim, &calls);
+    EXPECT_FALSE(is_connected_at_unload(routine_address(decline)));
+    EXPECT_TRUE(is_connected_at_unload(routine_address(claim)));
+    interrupt.disconnect();
+    EXPECT_FALSE(is_connected_at_unload(routine_address(claim)));
+}
 
 // A driver's usual parts: the routine requests a DPC, which does the work.
 struct serviced {

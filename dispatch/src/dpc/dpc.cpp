@@ -164,7 +164,8 @@ namespace {
 }
 
 [[gnu::noinline, gnu::cold]] void check_insertion(processor& self, KDPC& dpc) {
-    if (verifying()) add_live_object(self, live_object_kind::dpc, &dpc);
+    if (verifying())
+        add_live_object(self, live_object_kind::dpc, &dpc, routine_address(dpc.DeferredRoutine));
     if (choose_target(self, dpc).dpcs.running.load(std::memory_order_relaxed) == &dpc)
         IRPVERBS_PROBE("dpc.queued_while_it_runs");
 }

@@ -133,6 +133,7 @@ machine_state::~machine_state() {
     for (const auto& each : all)
         drop_verifier_state(*each);
     clear_live_objects(owner);
+    clear_leftovers(owner);
     disown_pool_blocks(owner);
     for (record_entry& each : records)
         if (each.drop != nullptr) each.drop(each.held);

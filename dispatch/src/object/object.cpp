@@ -1,5 +1,6 @@
 #include "irql/irql_rules.hpp"
 #include "machine/machine_state.hpp"
+#include "verify/hooks.hpp"
 #include "wait/waiting.hpp"
 
 #include <dispatch/support/checks.hpp>
@@ -58,6 +59,10 @@ void initialize_object(OBJECT_HEADER& object, const OBJECT_TYPE& type) {
     object.ReferenceCount = 1;
     object.Signature = object_signature;
     object.ObjectType = &type;
+    // The memory of drivers and of threads belongs to others, PsCreateSystemThread's apart.
+    if (verifying() && type.dispatcher_type != driver_object_type &&
+        type.dispatcher_type != thread_object)
+        object_made(this_processor(), object);
 }
 
 void reference_object(OBJECT_HEADER& object) {
@@ -71,11 +76,16 @@ object_reference object_of(HANDLE handle) {
 }
 
 bool drop_reference(OBJECT_HEADER& object) {
-    return __atomic_sub_fetch(&object.ReferenceCount, 1, __ATOMIC_ACQ_REL) == 0;
+    if (__atomic_sub_fetch(&object.ReferenceCount, 1, __ATOMIC_ACQ_REL) != 0) return false;
+    if (verifying()) object_ended(object);
+    return true;
 }
 
 HANDLE new_handle(object_reference object) {
-    return reinterpret_cast<HANDLE>(handles().insert(std::move(object)));
+    const OBJECT_HEADER* const named = object.get();
+    auto* const made = reinterpret_cast<HANDLE>(handles().insert(std::move(object)));
+    if (verifying() && made != nullptr) handle_opened(this_processor(), made, named);
+    return made;
 }
 
 void close_all_handles() {
@@ -85,6 +95,7 @@ void close_all_handles() {
 
 void dereference_object(OBJECT_HEADER& object) {
     const LONG left = __atomic_sub_fetch(&object.ReferenceCount, 1, __ATOMIC_ACQ_REL);
+    if (left == 0 && verifying()) object_ended(object);
     if (left > 0 || (left == 0 && object.ObjectType->destroy(object))) return;
     __atomic_add_fetch(&object.ReferenceCount, 1, __ATOMIC_RELAXED);
     bug_check_reference("ObDereferenceObject: the reference is not the caller's", &object,
@@ -99,7 +110,9 @@ extern "C" {
 
 void ObReferenceObject(PVOID Object) {
     VERIFY_IRQL(ObReferenceObject);
-    reference_object(header_of(Object, "ObReferenceObject: this is no counted object"));
+    OBJECT_HEADER& object = header_of(Object, "ObReferenceObject: this is no counted object");
+    reference_object(object);
+    if (verifying()) object_referenced(object);
 }
 
 void ObDereferenceObject(PVOID Object) {
@@ -119,6 +132,8 @@ NTSTATUS ObReferenceObjectByHandle(HANDLE Handle, ACCESS_MASK DesiredAccess, PVO
     if (ObjectType != nullptr && ObjectType != &type) return STATUS_OBJECT_TYPE_MISMATCH;
     if (AccessMode == UserMode && type.grants != nullptr && !type.grants(*found, DesiredAccess))
         return STATUS_ACCESS_DENIED;
+    // The library itself refers to files, keys and events by their handles.
+    if (verifying() && type.dispatcher_type == thread_object) object_referenced(*found);
     *Object = found.detach();
     return STATUS_SUCCESS;
 }
@@ -127,6 +142,7 @@ NTSTATUS ZwClose(HANDLE Handle) {
     VERIFY_IRQL(ZwClose);
     const object_reference closed = handles().remove(reinterpret_cast<std::uint64_t>(Handle));
     if (closed == nullptr) return STATUS_INVALID_HANDLE;
+    if (verifying()) handle_closed(this_processor(), Handle);
     notify_closed(*closed, false);
     return STATUS_SUCCESS;
 }

@@ -51,6 +51,17 @@ KTHREAD* make_thread(machine& owner) {
     return thread;
 }
 
+void record_thread(processor& self, const KTHREAD& thread, std::uint64_t handle) {
+    add_live_object(self, live_object_kind::thread, &thread, thread.StartRoutine);
+    object_made(self, thread.Header);
+    handle_opened(self, reinterpret_cast<HANDLE>(handle), &thread.Header);
+}
+
+void forget_thread(processor& self, const KTHREAD& thread, std::uint64_t handle) {
+    remove_live_object(live_object_kind::thread, &thread);
+    handle_closed(self, reinterpret_cast<HANDLE>(handle));
+}
+
 void system_thread_main(void* context) {
     auto* thread = static_cast<KTHREAD*>(context);
     machine_state& state = static_cast<machine*>(thread->Machine)->state();
@@ -91,6 +102,7 @@ void end_thread_object(processor& self) {
         const std::lock_guard guard(dispatcher_lock.without_point());
         dissociate_queue(self, woken);
         abandon_mutexes(*thread, woken);
+        if (verifying()) remove_live_object(live_object_kind::thread, thread);
         set_state(thread->Header.Dispatcher, 1);
         release_waiters(thread->Header.Dispatcher, woken);
         thread->Processor = nullptr;
@@ -127,9 +139,11 @@ NTSTATUS PsCreateSystemThread(PHANDLE ThreadHandle, ULONG, PVOID, HANDLE, PVOID,
     thread->StartContext = StartContext;
     const std::uint64_t handle = state.handles.insert(object_reference(&thread->Header));
     state.system_threads.fetch_add(1);
+    if (verifying()) record_thread(this_processor(), *thread, handle);
     if (handle == 0 || !owner.start_thread(-1, system_thread_main, thread)) {
         state.system_threads.fetch_sub(1);
         state.handles.remove(handle);
+        if (verifying()) forget_thread(this_processor(), *thread, handle);
         abandon_thread_object(*thread);
         return STATUS_INSUFFICIENT_RESOURCES;
     }

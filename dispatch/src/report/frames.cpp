@@ -12,7 +12,7 @@ namespace irpverbs::dispatch::detail {
 namespace {
 
 // Optimisation decides which of these functions have a frame, so they are recognised by name.
-constexpr std::array<std::string_view, 10> machinery{
+constexpr std::array<std::string_view, 11> machinery{
     "irpverbs::dispatch::detail::",
     "irpverbs::dispatch::sim::",
     "irpverbs::dispatch::sim_machine::",
@@ -20,6 +20,7 @@ constexpr std::array<std::string_view, 10> machinery{
     "irpverbs::dispatch::explore",
     "irpverbs::irp::verify::",
     "drive::world::",
+    "drive::play",
     "boost::context::",
     "make_fcontext",
     "__restore_rt",

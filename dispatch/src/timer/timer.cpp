@@ -213,9 +213,11 @@ void register_timer(KTIMER* timer) {
     if (verifying()) check_reinitialised(this_processor(), live_object_kind::timer, timer);
 }
 
-void instrumented_set(KTIMER* timer) {
+void instrumented_set(KTIMER* timer, const KDPC* dpc) {
     instrumented_call(irql_rules::KeSetTimer, point::timer_set, timer);
-    if (verifying()) add_live_object(this_processor(), live_object_kind::timer, timer);
+    if (verifying())
+        add_live_object(this_processor(), live_object_kind::timer, timer,
+                        dpc == nullptr ? nullptr : routine_address(dpc->DeferredRoutine));
 }
 
 // Sets a timer at an absolute time, or one that is set on another machine.
@@ -234,7 +236,7 @@ void instrumented_set(KTIMER* timer) {
 
 [[gnu::always_inline]] inline BOOLEAN set_timer(KTIMER* timer, LARGE_INTEGER due, ULONG period,
                                                 KDPC* dpc) {
-    if (instrumented()) instrumented_set(timer);
+    if (instrumented()) instrumented_set(timer, dpc);
     processor& self = this_processor();
     timer_service& timers = self.owner->state().timers;
     timer_service* before = queue_of(*timer);

@@ -4,9 +4,11 @@
 
 #include "dpc/dpc.hpp"
 
+#include <dispatch/object.h>
 #include <dispatch/pool.h>
 #include <dispatch/spin_lock.h>
 #include <dispatch/support/held_locks.hpp>
+#include <dispatch/support/live_objects.hpp>
 #include <dispatch/wait.h>
 #include <dispatch/work_item.h>
 
@@ -126,15 +128,7 @@ void check_event_wait(processor& self);
 /// Checks a mutex that KeReleaseMutex is about to release.
 void mutex_released(processor& self, const KMUTANT& mutex);
 
-// Live objects: timers that are set, queued DPCs and work items, and lookaside lists that are not
-// deleted. Memory that holds one must not be freed or reused. There is one table for the process,
-// as memory belongs to the process; objects are recorded while the pool is checked.
-
-enum class live_object_kind : std::uint8_t { timer, dpc, work_item, lookaside };
-
-/// Records that the caller makes the object live.
-void add_live_object(processor& self, live_object_kind kind, const void* object);
-void remove_live_object(live_object_kind kind, const void* object);
+// Live objects (dispatch/support/live_objects.hpp).
 
 /// Reports a live object that its initialisation is about to overwrite.
 void check_reinitialised(processor& self, live_object_kind kind, const void* object);
@@ -142,10 +136,24 @@ void check_reinitialised(processor& self, live_object_kind kind, const void* obj
 /// Reports the live objects in memory that is about to be freed.
 void check_live_objects(processor& self, const void* memory, std::size_t size);
 
+/// Reports and forgets the locks in memory that is about to be freed, which are held.
+void check_held_locks_in(const void* memory, std::size_t size);
+
 /// Forgets the objects in this memory: memory that was just allocated, or that of a machine that
 /// has ended, holds no live object.
 void clear_live_objects(const void* memory, std::size_t size);
 void clear_live_objects(const machine& gone);
+
+// Handles that are open, and counted objects that are not ended (dispatch/support/leftovers.hpp).
+
+void handle_opened(processor& self, HANDLE handle, const OBJECT_HEADER* object);
+void handle_closed(processor& self, HANDLE handle);
+void object_made(processor& self, const OBJECT_HEADER& object);
+/// Records a call of ObReferenceObject.
+void object_referenced(const OBJECT_HEADER& object);
+void object_ended(const OBJECT_HEADER& object);
+/// Forgets what belongs to a machine that has ended.
+void clear_leftovers(const machine& gone);
 
 // The state in which a routine returns: DPCs, work items, threads.
 

@@ -116,7 +116,18 @@ bool is_bad_address(const void* memory) {
     return true;
 }
 
-void check_locks_in(const void* memory, std::size_t size) {
+void check_block(processor& self, const pool_block& block, ULONG tag) {
+    check_pool_irql(self, verifier_rules::IrqlExFree1, block.type, 0x11, 0x12, "freed",
+                    as_parameter(block.memory));
+    check_tag(block, tag);
+    check_guard(block);
+    check_live_objects(self, block.memory, block.size);
+    check_held_locks_in(block.memory, block.size);
+}
+
+} // namespace
+
+void check_held_locks_in(const void* memory, std::size_t size) {
     for (const auto& [lock, holder] : lock_registry::get().remove(memory, size)) {
         if (!enabled(check::locks)) continue;
         finding found = make_finding(verifier_rules::LockFreed,
@@ -127,17 +138,6 @@ void check_locks_in(const void* memory, std::size_t size) {
         report(found);
     }
 }
-
-void check_block(processor& self, const pool_block& block, ULONG tag) {
-    check_pool_irql(self, verifier_rules::IrqlExFree1, block.type, 0x11, 0x12, "freed",
-                    as_parameter(block.memory));
-    check_tag(block, tag);
-    check_guard(block);
-    check_live_objects(self, block.memory, block.size);
-    check_locks_in(block.memory, block.size);
-}
-
-} // namespace
 
 void* allocate_checked(POOL_TYPE type, SIZE_T size, ULONG tag) {
     pool_point();
@@ -171,7 +171,7 @@ void free_checked(void* memory, ULONG tag) {
 void check_freed_memory(const void* memory, std::size_t size) {
     if (!enabled(check::pool)) return;
     check_live_objects(this_processor(), memory, size);
-    check_locks_in(memory, size);
+    check_held_locks_in(memory, size);
 }
 
 void check_work_item_address(const WORK_QUEUE_ITEM* item) {

@@ -115,7 +115,8 @@ void instrumented_queue(WORK_QUEUE_ITEM* item) {
     instrumented_call(irql_rules::ExQueueWorkItem, point::work_insert, item);
     if (!verifying()) return;
     check_work_item_address(item);
-    add_live_object(this_processor(), live_object_kind::work_item, item);
+    add_live_object(this_processor(), live_object_kind::work_item, item,
+                    routine_address(item->WorkerRoutine));
 }
 
 } // namespace

@@ -233,6 +233,8 @@ NTSTATUS IoAttachDeviceToDeviceStackSafe(PDEVICE_OBJECT SourceDevice, PDEVICE_OB
 void IoDetachDevice(PDEVICE_OBJECT TargetDevice) {
     require(TargetDevice, "IoDetachDevice: the device is NULL");
     VERIFY_IRQL(IoDetachDevice);
+    if (instrumented() && TargetDevice->AttachedDevice != nullptr)
+        irpverbs::irp::verify::device_detached(TargetDevice->AttachedDevice);
     stop_on(unlink_attached(TargetDevice), TargetDevice);
 }
 

@@ -3,8 +3,9 @@
 
 #include <irp/work_item.h>
 
-#include <dispatch/support/faults.hpp>
+#include <dispatch/pool.h>
 #include <dispatch/support/object.hpp>
+#include <dispatch/support/verify.hpp>
 #include <dispatch/support/work_item.hpp>
 
 #include <new>
@@ -22,6 +23,8 @@ struct _IO_WORKITEM {
 };
 
 namespace {
+
+constexpr ULONG work_item_tag = 0x69576F49; // "IoWi"
 
 // The driver owns the item again once the routine has begun, so it is not accessed after that.
 void run(void* parameter) {
@@ -61,16 +64,18 @@ extern "C" {
 PIO_WORKITEM IoAllocateWorkItem(PDEVICE_OBJECT DeviceObject) {
     require(DeviceObject, "IoAllocateWorkItem: the device is NULL");
     VERIFY_IRQL(IoAllocateWorkItem);
-    if (fault_point("irp.allocate_work_item")) return nullptr;
-    auto* item = new (std::nothrow) IO_WORKITEM;
-    if (item != nullptr) IoInitializeWorkItem(DeviceObject, item);
+    void* const memory = ExAllocatePoolWithTag(NonPagedPoolNx, sizeof(IO_WORKITEM), work_item_tag);
+    if (memory == nullptr) return nullptr;
+    auto* item = new (memory) IO_WORKITEM;
+    IoInitializeWorkItem(DeviceObject, item);
     return item;
 }
 
 void IoFreeWorkItem(PIO_WORKITEM IoWorkItem) {
     VERIFY_IRQL(IoFreeWorkItem);
+    if (verifying()) check_freed_use(IoWorkItem, "a work item is freed");
     check_idle(IoWorkItem);
-    delete IoWorkItem;
+    ExFreePoolWithTag(IoWorkItem, work_item_tag);
 }
 
 void IoQueueWorkItem(PIO_WORKITEM IoWorkItem, PIO_WORKITEM_ROUTINE WorkerRoutine,

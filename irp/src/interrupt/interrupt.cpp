@@ -8,6 +8,7 @@
 
 #include <dispatch/support/faults.hpp>
 #include <dispatch/support/interrupt_lock.hpp>
+#include <dispatch/support/live_objects.hpp>
 #include <dispatch/support/verify.hpp>
 
 #include <cstdlib>
@@ -58,7 +59,11 @@ NTSTATUS connect(PKINTERRUPT& connected, const KINTERRUPT& fields, KIRQL irql) t
     interrupt_controller::reference made = allocate(fields);
     KINTERRUPT* const interrupt = made.get();
     connected = interrupt; // the service routine may run before this call returns
+    if (verifying())
+        add_live_object(this_processor(), live_object_kind::interrupt, interrupt,
+                        routine_address(fields.routine));
     if (interrupt_controller::current().connect(std::move(made))) return STATUS_SUCCESS;
+    if (verifying()) remove_live_object(live_object_kind::interrupt, interrupt);
     connected = nullptr;
     return STATUS_INVALID_PARAMETER;
 } catch (const std::bad_alloc&) {
@@ -132,7 +137,10 @@ NTSTATUS IoConnectInterruptEx(PIO_CONNECT_INTERRUPT_PARAMETERS Parameters) {
 void IoDisconnectInterrupt(PKINTERRUPT InterruptObject) {
     VERIFY_IRQL(IoDisconnectInterrupt);
     require(InterruptObject, "IoDisconnectInterrupt: the interrupt is NULL");
-    if (verifying()) check_freed_use(InterruptObject, "an interrupt is disconnected");
+    if (verifying()) {
+        check_freed_use(InterruptObject, "an interrupt is disconnected");
+        remove_live_object(live_object_kind::interrupt, InterruptObject);
+    }
     const auto removed = interrupt_controller::current().disconnect(InterruptObject);
     if (removed != nullptr) ExWaitForRundownProtectionRelease(&removed->calls);
 }

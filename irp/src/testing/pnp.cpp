@@ -1,5 +1,6 @@
 #include "packet/build.hpp"
 #include "plug_and_play/plug_and_play.hpp"
+#include "verify/hooks.hpp"
 
 #include <dispatch/status.hpp>
 #include <irp/testing/pnp.hpp>
@@ -7,9 +8,12 @@
 #include <algorithm>
 #include <initializer_list>
 #include <utility>
+#include <vector>
 
 namespace irpverbs::irp {
 namespace {
+
+constexpr UCHAR undefined_minor = 0xFF; // as in Driver Verifier
 
 NTSTATUS complete(IRP* irp, NTSTATUS status) {
     irp->IoStatus.Status = status;
@@ -116,7 +120,9 @@ NTSTATUS pnp_device::add(DRIVER_OBJECT* driver) {
     if (driver->DriverExtension == nullptr || driver->DriverExtension->AddDevice == nullptr)
         return STATUS_INVALID_DEVICE_REQUEST;
     const NTSTATUS status = driver->DriverExtension->AddDevice(driver, physical_);
-    if (NT_SUCCESS(status)) state_ = state::added;
+    if (!NT_SUCCESS(status)) return status;
+    state_ = state::added;
+    if (DEVICE_OBJECT* const added = top(); added != physical_) verify::check_added(added);
     return status;
 }
 
@@ -124,6 +130,14 @@ NTSTATUS pnp_device::start() {
     if (!is_in({state::added, state::stopped})) return STATUS_INVALID_DEVICE_STATE;
     const NTSTATUS status = send(IRP_MJ_PNP, IRP_MN_START_DEVICE);
     state_ = NT_SUCCESS(status) ? state::started : state::added;
+    return status;
+}
+
+NTSTATUS pnp_device::send_unknown() {
+    if (is_in({state::removed})) return STATUS_INVALID_DEVICE_STATE;
+    DEVICE_OBJECT* const highest = top();
+    const NTSTATUS status = send(IRP_MJ_PNP, undefined_minor);
+    verify::check_unknown_request(highest, status);
     return status;
 }
 
@@ -178,8 +192,14 @@ NTSTATUS pnp_device::remove() {
         return STATUS_INVALID_DEVICE_STATE;
     if (has_open_file()) return STATUS_DEVICE_BUSY;
     state_ = state::removed;
+    std::vector<DEVICE_OBJECT*> stack;
+    for (DEVICE_OBJECT* each = physical_->AttachedDevice; each != nullptr;
+         each = each->AttachedDevice)
+        stack.push_back(each);
     const NTSTATUS status = send(IRP_MJ_PNP, IRP_MN_REMOVE_DEVICE);
-    return physical_->AttachedDevice == nullptr ? status : STATUS_CANNOT_DELETE;
+    const bool detached = physical_->AttachedDevice == nullptr;
+    verify::check_removed(stack, detached);
+    return detached ? status : STATUS_CANNOT_DELETE;
 }
 
 NTSTATUS pnp_device::send_power(UCHAR minor, POWER_STATE_TYPE type, POWER_STATE wanted) {

@@ -6,6 +6,7 @@
 #include "hooks.hpp"
 #include "irql_rules.hpp"
 #include "packet/irp_allocation.hpp"
+#include "plug_and_play.hpp"
 #include "remove_locks.hpp"
 #include "routine_return.hpp"
 #include "snapshots.hpp"
@@ -188,6 +189,7 @@ pending_report* check_sending(sending& call) {
     if (report == nullptr) report = check_cancel_routine(call);
     if (report == nullptr) report = check_location(call);
     if (report == nullptr) report = check_level(call);
+    if (report == nullptr) report = check_pnp_forwarded(call.tracker, call.irp, call.by, call.next);
     return report;
 }
 
@@ -203,6 +205,7 @@ void enter(sending& call, frame& mine, const void* caller) {
     own.device = call.device;
     own.driver = call.device->DriverObject;
     own.device_number = call.device_number;
+    own.has_lower = call.device->AttachedTo != nullptr;
     own.forced = should_force_pending(call.self, call.tracker, *call.device,
                                       call.next.MajorFunction, caller);
     if (irp.stage == stage::with_originator && irp.irp->UserEvent != nullptr)
@@ -223,6 +226,7 @@ void enter(sending& call, frame& mine, const void* caller) {
     mine.device = call.device;
     mine.device_number = call.device_number;
     mine.major = call.next.MajorFunction;
+    mine.minor = call.next.MinorFunction;
     call.tracker.reference(irp);
     if (call.by == nullptr) return;
     call.by->forwarded = true;
@@ -310,6 +314,7 @@ NTSTATUS call_driver(DEVICE_OBJECT* device, IRP* irp, const void* caller) {
         {
             const std::lock_guard guard(tracker.lock);
             if (enabled(check::io)) report = check_protocol(tracker, mine, status);
+            if (report == nullptr) report = check_region_locks(tracker, mine, status);
             if (report == nullptr) report = check_pended(tracker, mine, status);
             if (report == nullptr) report = check_stack_left(tracker, mine);
             if (report == nullptr) report = check_key_left(tracker, mine);

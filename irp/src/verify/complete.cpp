@@ -5,6 +5,7 @@
 #include "force_pending.hpp"
 #include "hooks.hpp"
 #include "irql_rules.hpp"
+#include "plug_and_play.hpp"
 #include "routine_return.hpp"
 #include "snapshots.hpp"
 #include "tracing.hpp"
@@ -157,6 +158,7 @@ completion_begun begin(core::processor& self, irp_tracker& tracker, IRP* irp) {
         if (report == nullptr) report = check_locks(self, tracker, of);
         if (report == nullptr) report = check_level(self, tracker, of);
         if (report == nullptr) report = check_size(tracker, of);
+        if (report == nullptr) report = check_pnp_completion(tracker, of);
     }
     __atomic_store_n(&irp->CancelRoutine, PDRIVER_CANCEL{nullptr}, __ATOMIC_RELAXED);
     if (by != nullptr) by->completed = true;

@@ -2,11 +2,19 @@
 // reference one.
 #include "hooks.hpp"
 #include "irp_tracker.hpp"
+#include "plug_and_play.hpp"
 #include "remove_locks.hpp"
 
 #include <dispatch/support/checks.hpp>
 
 namespace irpverbs::irp::verify {
+namespace {
+
+// The first parameters of bug check 0xC9.
+constexpr ULONG_PTR detached_id = 0x241;
+constexpr ULONG_PTR deleted_id = 0x242;
+
+} // namespace
 
 void check_strict_irql(const char* function) {
     if (!core::settings.strict_sdv_irql) return;
@@ -33,6 +41,21 @@ void device_deleted(DEVICE_OBJECT* device) {
         known.deleted = true;
         known.deleted_at = core::capture_stack();
         if (enabled(check::remove_locks)) report = check_lock_of_deleted(tracker, device);
+        if (enabled(check::io) && report == nullptr)
+            report = check_surprise_removal(tracker, context_of(core::this_processor()), device,
+                                            deleted_id);
+    }
+    emit(tracker, report);
+}
+
+void device_detached(DEVICE_OBJECT* device) {
+    if (!enabled(check::io)) return;
+    core::processor& self = core::this_processor();
+    irp_tracker& tracker = irp_tracker::of(self);
+    pending_report* report = nullptr;
+    {
+        const std::lock_guard guard(tracker.lock);
+        report = check_surprise_removal(tracker, context_of(self), device, detached_id);
     }
     emit(tracker, report);
 }

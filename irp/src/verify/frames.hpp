@@ -5,7 +5,12 @@
 
 #include <irp/csq.h>
 
+#include <vector>
+
 namespace irpverbs::irp::verify {
+
+class irp_tracker;
+struct pending_report;
 
 enum class routine : std::uint8_t { dispatch, completion, cancel };
 
@@ -18,6 +23,7 @@ struct frame {
     DEVICE_OBJECT* device = nullptr;
     std::uint32_t device_number = 0;
     UCHAR major = 0;
+    UCHAR minor = 0;
     KIRQL irql = 0;
     ULONG kernel_apc_disable = 0;
     ULONG special_apc_disable = 0;
@@ -46,6 +52,12 @@ struct frame {
     const IO_CSQ_IRP_CONTEXT* key = nullptr;
     const IRP* keyed = nullptr;
     std::uint64_t keyed_generation = 0;
+    // ERESOURCEs and push locks that it acquired, and holds.
+    struct region_lock {
+        const void* lock;
+        core::call_stack where;
+    };
+    std::vector<region_lock> region_locks;
     frame* outer = nullptr;
 };
 
@@ -64,6 +76,10 @@ private:
 
 /// True of an object on the stack of the routine, which is as deep as `depth`. Stacks grow down.
 bool is_on_stack(const frame& of, const void* depth, const void* object);
+
+/// Checks that a routine which returns with that status holds no ERESOURCE or push lock that it
+/// acquired. Under the tracker's lock.
+pending_report* check_region_locks(irp_tracker& tracker, const frame& mine, NTSTATUS status);
 
 /// The innermost routine that the caller is in; null outside of every routine, and in a DPC that
 /// interrupted one.

@@ -12,6 +12,7 @@
 #include <dispatch/support/verify.hpp>
 
 #include <cstdint>
+#include <vector>
 
 namespace irpverbs::irp::verify {
 
@@ -89,6 +90,19 @@ void device_created(DEVICE_OBJECT* device);
 void device_deleted(DEVICE_OBJECT* device);
 void device_referenced(DEVICE_OBJECT* device);
 void device_dereferenced(DEVICE_OBJECT* device);
+/// IoDetachDevice is about to detach the device from the one below.
+void device_detached(DEVICE_OBJECT* device);
+
+// The Plug and Play manager's view of a device. Each function tests whether its check is enabled.
+
+/// AddDevice has attached the device.
+void check_added(DEVICE_OBJECT* device);
+/// The top device of a stack has received a request that no driver knows, with
+/// STATUS_NOT_SUPPORTED; `status` is that of its completion.
+void check_unknown_request(DEVICE_OBJECT* device, NTSTATUS status);
+/// IRP_MN_REMOVE_DEVICE has come back from these devices, of which some may be freed. `detached`:
+/// no device is attached to the physical one any more.
+void check_removed(const std::vector<DEVICE_OBJECT*>& stack, bool detached);
 
 // Remove locks.
 void remove_lock_initialized(IO_REMOVE_LOCK* lock);

@@ -26,6 +26,7 @@ struct location_record {
     DRIVER_OBJECT* driver = nullptr; // only its identity, too
     std::uint32_t device_number = 0;
     std::uint32_t use = 0;     // how often it was sent
+    bool has_lower = false;    // the device was attached to another one
     bool left = false;         // its completion is past
     bool marked = false;       // when left: SL_PENDING_RETURNED was set
     NTSTATUS status = 0;       // when left: the status of the IRP

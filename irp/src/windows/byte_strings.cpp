@@ -1,5 +1,7 @@
 #include "standard.hpp"
 
+#include "irql_rules.hpp"
+
 #include <windows/wdk/executive.h>
 #include <windows/wdk/status_codes.h>
 #include <windows/wdk/strings.h>
@@ -79,12 +81,14 @@ void RtlUpperString(PSTRING Destination, const STRING* Source) noexcept {
 
 LONG RtlCompareString(const STRING* String1, const STRING* String2,
                       BOOLEAN CaseInSensitive) noexcept {
+    VERIFY_IRQL(RtlCompareString);
     return compare(String1->Buffer, String1->Length, String2->Buffer, String2->Length,
                    CaseInSensitive);
 }
 
 BOOLEAN RtlEqualString(const STRING* String1, const STRING* String2,
                        BOOLEAN CaseInSensitive) noexcept {
+    VERIFY_IRQL(RtlEqualString);
     return RtlCompareString(String1, String2, CaseInSensitive) == 0;
 }
 
@@ -96,6 +100,7 @@ BOOLEAN RtlPrefixString(const STRING* String1, const STRING* String2,
 }
 
 void RtlFreeAnsiString(PANSI_STRING AnsiString) {
+    VERIFY_IRQL(RtlFreeAnsiString);
     if (AnsiString->Buffer != nullptr) ExFreePool(AnsiString->Buffer);
     *AnsiString = {};
 }

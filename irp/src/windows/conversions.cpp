@@ -1,5 +1,7 @@
 #include "standard.hpp"
 
+#include "irql_rules.hpp"
+
 #include <windows/wdk/executive.h>
 #include <windows/wdk/status_codes.h>
 #include <windows/wdk/strings.h>
@@ -142,6 +144,7 @@ WCHAR RtlDowncaseUnicodeChar(WCHAR SourceCharacter) noexcept {
 
 NTSTATUS RtlAnsiStringToUnicodeString(PUNICODE_STRING Destination, PCANSI_STRING Source,
                                       BOOLEAN AllocateDestinationString) {
+    VERIFY_IRQL(RtlAnsiStringToUnicodeString);
     return put(*Destination, to_utf16(Source->Buffer, Source->Length), AllocateDestinationString);
 }
 NTSTATUS RtlUTF8StringToUnicodeString(PUNICODE_STRING Destination, PUTF8_STRING Source,
@@ -150,6 +153,7 @@ NTSTATUS RtlUTF8StringToUnicodeString(PUNICODE_STRING Destination, PUTF8_STRING 
 }
 NTSTATUS RtlUnicodeStringToAnsiString(PANSI_STRING Destination, PCUNICODE_STRING Source,
                                       BOOLEAN AllocateDestinationString) {
+    VERIFY_IRQL(RtlUnicodeStringToAnsiString);
     return put(*Destination, bytes_of(Source), AllocateDestinationString);
 }
 NTSTATUS RtlUnicodeStringToUTF8String(PUTF8_STRING Destination, PCUNICODE_STRING Source,
@@ -188,11 +192,13 @@ NTSTATUS RtlUpcaseUnicodeToOemN(PCHAR Destination, ULONG MaximumBytes, PULONG Re
 }
 NTSTATUS RtlUnicodeToUTF8N(PCHAR Destination, ULONG MaximumBytes, PULONG ResultBytes, PCWCH Source,
                            ULONG SourceBytes) {
+    VERIFY_IRQL(RtlUnicodeToUTF8N);
     return put_part(Destination, MaximumBytes, ResultBytes,
                     to_utf8(Source, SourceBytes / sizeof(WCHAR)));
 }
 NTSTATUS RtlUTF8ToUnicodeN(PWSTR Destination, ULONG MaximumBytes, PULONG ResultBytes, PCCH Source,
                            ULONG SourceBytes) {
+    VERIFY_IRQL(RtlUTF8ToUnicodeN);
     return put_part(Destination, MaximumBytes, ResultBytes, to_utf16(Source, SourceBytes));
 }
 NTSTATUS RtlMultiByteToUnicodeSize(PULONG Bytes, const CHAR* Source, ULONG SourceBytes) {

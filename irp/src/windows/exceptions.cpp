@@ -1,5 +1,7 @@
 #include "standard.hpp"
 
+#include "irql_rules.hpp"
+
 #include <windows/wdk/bug_codes.h>
 #include <windows/wdk/exceptions.h>
 #include <windows/wdk/status_codes.h>
@@ -27,9 +29,11 @@ void RtlRaiseException(PEXCEPTION_RECORD ExceptionRecord) {
 }
 LONG ExSystemExceptionFilter(void) { return EXCEPTION_EXECUTE_HANDLER; }
 void ProbeForRead(const volatile VOID* Address, SIZE_T Length, ULONG Alignment) {
+    VERIFY_IRQL(ProbeForRead);
     probe(Address, Length, Alignment);
 }
 void ProbeForWrite(volatile VOID* Address, SIZE_T Length, ULONG Alignment) {
+    VERIFY_IRQL(ProbeForWrite);
     probe(Address, Length, Alignment);
 }
 

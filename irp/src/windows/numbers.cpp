@@ -1,5 +1,7 @@
 #include "standard.hpp"
 
+#include "irql_rules.hpp"
+
 #include <windows/wdk/status_codes.h>
 #include <windows/wdk/strings.h>
 #include <windows/wdk/wide_text.h>
@@ -93,6 +95,7 @@ bool read_guid(const WCHAR* at, GUID& guid) {
 extern "C" {
 
 NTSTATUS RtlUnicodeStringToInteger(PCUNICODE_STRING String, ULONG Base, PULONG Value) noexcept {
+    VERIFY_IRQL(RtlUnicodeStringToInteger);
     ULONGLONG value = 0;
     const NTSTATUS status =
         read<WCHAR>(String->Buffer, String->Buffer + String->Length / sizeof(WCHAR), Base, value);
@@ -112,6 +115,7 @@ NTSTATUS RtlUnicodeStringToInt64(PCUNICODE_STRING String, ULONG Base, PLONG64 Nu
 }
 
 NTSTATUS RtlCharToInteger(PCSZ String, ULONG Base, PULONG Value) noexcept {
+    VERIFY_IRQL(RtlCharToInteger);
     ULONGLONG value = 0;
     const NTSTATUS status = read<char>(String, String + strlen(String), Base, value);
     if (NT_SUCCESS(status)) *Value = static_cast<ULONG>(value);
@@ -119,10 +123,12 @@ NTSTATUS RtlCharToInteger(PCSZ String, ULONG Base, PULONG Value) noexcept {
 }
 
 NTSTATUS RtlIntegerToUnicodeString(ULONG Value, ULONG Base, PUNICODE_STRING String) noexcept {
+    VERIFY_IRQL(RtlIntegerToUnicodeString);
     return write(Value, Base, *String);
 }
 
 NTSTATUS RtlInt64ToUnicodeString(ULONGLONG Value, ULONG Base, PUNICODE_STRING String) noexcept {
+    VERIFY_IRQL(RtlInt64ToUnicodeString);
     return write(Value, Base, *String);
 }
 
@@ -135,6 +141,7 @@ unsigned long IrpverbsWideToNumber(PCWSTR Text, PWSTR* End, int Base) noexcept {
 }
 
 NTSTATUS RtlStringFromGUID(const GUID* Guid, PUNICODE_STRING GuidString) {
+    VERIFY_IRQL(RtlStringFromGUID);
     std::array<char, 40> bytes;
     const int length = snprintf(
         bytes.data(), bytes.size(), "{%08X-%04X-%04X-%02X%02X-%02X%02X%02X%02X%02X%02X}",
@@ -145,6 +152,7 @@ NTSTATUS RtlStringFromGUID(const GUID* Guid, PUNICODE_STRING GuidString) {
 }
 
 NTSTATUS RtlGUIDFromString(PCUNICODE_STRING GuidString, GUID* Guid) noexcept {
+    VERIFY_IRQL(RtlGUIDFromString);
     constexpr USHORT length = 38;
     GUID guid;
     if (GuidString->Length != length * sizeof(WCHAR) || !read_guid(GuidString->Buffer, guid))

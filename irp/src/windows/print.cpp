@@ -1,6 +1,7 @@
 #include "standard.hpp"
 
 #include "format.hpp"
+#include "irql_rules.hpp"
 
 #include <windows/wdk/safe_strings.h>
 #include <windows/wdk/wide_text.h>
@@ -104,6 +105,7 @@ NTSTATUS IrpverbsSafeAppendA(PSTR To, SIZE_T Size, PCSTR From, SIZE_T Maximum, P
 
 NTSTATUS IrpverbsSafePrintListW(PWSTR To, SIZE_T Size, PWSTR* End, SIZE_T* Remaining, PCWSTR Format,
                                 va_list Arguments) {
+    VERIFY_IRQL(RtlStringCbPrintfW);
     const std::vector<WCHAR> text = wide_formatted(Format, Arguments);
     return put_safely<WCHAR>(To, Size, text.data(), text.size(), End, Remaining);
 }

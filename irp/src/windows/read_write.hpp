@@ -7,6 +7,12 @@
 
 namespace irpverbs::windows {
 
+inline void initialize_state(ERESOURCE& resource) {
+    resource = {};
+    KeInitializeSpinLock(&resource.SpinLock);
+    InitializeListHead(&resource.Waiters);
+}
+
 /// Holds the state of `resource`.
 class state_guard {
 public:

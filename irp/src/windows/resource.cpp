@@ -1,13 +1,28 @@
 #include "standard.hpp"
 
+#include "irql_rules.hpp"
 #include "read_write.hpp"
 
+#include <dispatch/support/live_objects.hpp>
+#include <irp/support/critical_region.hpp>
 #include <windows/wdk/bug_codes.h>
 #include <windows/wdk/exceptions.h>
 
 using namespace irpverbs::windows;
+using namespace irpverbs::dispatch::detail;
+using namespace irpverbs::irp::verify;
 
 namespace {
+
+// The first parameters of bug check 0xC4.
+constexpr ULONG_PTR acquire_id = 0x37;
+constexpr ULONG_PTR release_id = 0x38;
+
+void check_acquisition(const irql_rule& rule, const ERESOURCE* resource) {
+    if (!verifying()) return;
+    check_irql_of(rule);
+    check_critical_region(resource, rule.function, acquire_id);
+}
 
 enum class patience { usual, starve_exclusive, wait_for_exclusive };
 
@@ -77,17 +92,25 @@ bool enter_shared(ERESOURCE& resource, patience how) {
     return true;
 }
 
+BOOLEAN recorded(const ERESOURCE* resource, bool acquired) {
+    if (acquired && verifying()) region_lock_acquired(resource);
+    return acquired;
+}
+
 BOOLEAN acquire_exclusive(ERESOURCE* resource, BOOLEAN wait) {
-    return enter_when_possible(*resource, &ERESOURCE::NumberOfExclusiveWaiters, wait,
-                               [=] { return enter_exclusive(*resource); });
+    return recorded(resource,
+                    enter_when_possible(*resource, &ERESOURCE::NumberOfExclusiveWaiters, wait,
+                                        [=] { return enter_exclusive(*resource); }));
 }
 
 BOOLEAN acquire_shared(ERESOURCE* resource, BOOLEAN wait, patience how) {
-    return enter_when_possible(*resource, &ERESOURCE::NumberOfSharedWaiters, wait,
-                               [=] { return enter_shared(*resource, how); });
+    return recorded(resource,
+                    enter_when_possible(*resource, &ERESOURCE::NumberOfSharedWaiters, wait,
+                                        [=] { return enter_shared(*resource, how); }));
 }
 
 void release(ERESOURCE* resource, ERESOURCE_THREAD who) {
+    if (verifying()) region_lock_released(resource);
     const state_guard guard(*resource);
     OWNER_ENTRY* const mine = entry_of(*resource, who);
     if (mine == nullptr)
@@ -108,13 +131,14 @@ LONG acquisitions(ERESOURCE* resource) {
 extern "C" {
 
 NTSTATUS ExInitializeResourceLite(PERESOURCE Resource) {
-    *Resource = {};
-    KeInitializeSpinLock(&Resource->SpinLock);
-    InitializeListHead(&Resource->Waiters);
+    if (verifying()) add_live_object(this_processor(), live_object_kind::resource, Resource);
+    initialize_state(*Resource);
     return STATUS_SUCCESS;
 }
 
 NTSTATUS ExDeleteResourceLite(PERESOURCE Resource) {
+    VERIFY_IRQL(ExDeleteResourceLite);
+    if (verifying()) remove_live_object(live_object_kind::resource, Resource);
     std::free(Resource->OwnerTable);
     Resource->OwnerTable = nullptr;
     return STATUS_SUCCESS;
@@ -126,28 +150,37 @@ NTSTATUS ExReinitializeResourceLite(PERESOURCE Resource) {
 }
 
 BOOLEAN ExAcquireResourceExclusiveLite(PERESOURCE Resource, BOOLEAN Wait) {
+    check_acquisition(irql_rules::ExAcquireResourceExclusiveLite, Resource);
     return acquire_exclusive(Resource, Wait);
 }
 
 BOOLEAN ExAcquireResourceSharedLite(PERESOURCE Resource, BOOLEAN Wait) {
+    check_acquisition(irql_rules::ExAcquireResourceSharedLite, Resource);
     return acquire_shared(Resource, Wait, patience::usual);
 }
 
 BOOLEAN ExAcquireSharedStarveExclusive(PERESOURCE Resource, BOOLEAN Wait) {
+    check_acquisition(irql_rules::ExAcquireSharedStarveExclusive, Resource);
     return acquire_shared(Resource, Wait, patience::starve_exclusive);
 }
 
 BOOLEAN ExAcquireSharedWaitForExclusive(PERESOURCE Resource, BOOLEAN Wait) {
+    check_acquisition(irql_rules::ExAcquireSharedWaitForExclusive, Resource);
     return acquire_shared(Resource, Wait, patience::wait_for_exclusive);
 }
 
-void ExReleaseResourceLite(PERESOURCE Resource) { release(Resource, ExGetCurrentResourceThread()); }
+void ExReleaseResourceLite(PERESOURCE Resource) {
+    VERIFY_IRQL(ExReleaseResourceLite);
+    if (verifying()) check_critical_region(Resource, "ExReleaseResourceLite", release_id);
+    release(Resource, ExGetCurrentResourceThread());
+}
 
 void ExReleaseResourceForThreadLite(PERESOURCE Resource, ERESOURCE_THREAD ResourceThreadId) {
     release(Resource, ResourceThreadId);
 }
 
 void ExConvertExclusiveToSharedLite(PERESOURCE Resource) {
+    VERIFY_IRQL(ExConvertExclusiveToSharedLite);
     const state_guard guard(*Resource);
     const OWNER_ENTRY owner = Resource->OwnerEntry;
     remove_entry(*Resource, Resource->OwnerEntry);
@@ -156,6 +189,7 @@ void ExConvertExclusiveToSharedLite(PERESOURCE Resource) {
 }
 
 void ExSetResourceOwnerPointer(PERESOURCE Resource, PVOID OwnerPointer) {
+    if (verifying()) region_lock_released(Resource);
     const state_guard guard(*Resource);
     OWNER_ENTRY* const mine = entry_of(*Resource, ExGetCurrentResourceThread());
     if (mine != nullptr) mine->OwnerThread = reinterpret_cast<ERESOURCE_THREAD>(OwnerPointer);

@@ -1,5 +1,7 @@
 #include "standard.hpp"
 
+#include "irql_rules.hpp"
+
 #include <windows/wdk/executive.h>
 #include <windows/wdk/status_codes.h>
 #include <windows/wdk/strings.h>
@@ -98,18 +100,21 @@ LONG RtlCompareUnicodeStrings(PCWCH String1, SIZE_T String1Length, PCWCH String2
 
 LONG RtlCompareUnicodeString(PCUNICODE_STRING String1, PCUNICODE_STRING String2,
                              BOOLEAN CaseInSensitive) noexcept {
+    VERIFY_IRQL(RtlCompareUnicodeString);
     return RtlCompareUnicodeStrings(String1->Buffer, characters(*String1), String2->Buffer,
                                     characters(*String2), CaseInSensitive);
 }
 
 BOOLEAN RtlEqualUnicodeString(PCUNICODE_STRING String1, PCUNICODE_STRING String2,
                               BOOLEAN CaseInSensitive) noexcept {
+    VERIFY_IRQL(RtlEqualUnicodeString);
     return String1->Length == String2->Length &&
            RtlCompareUnicodeString(String1, String2, CaseInSensitive) == 0;
 }
 
 BOOLEAN RtlPrefixUnicodeString(PCUNICODE_STRING String1, PCUNICODE_STRING String2,
                                BOOLEAN CaseInSensitive) noexcept {
+    VERIFY_IRQL(RtlPrefixUnicodeString);
     if (String1->Length > String2->Length) return FALSE;
     return RtlCompareUnicodeStrings(String1->Buffer, characters(*String1), String2->Buffer,
                                     characters(*String1), CaseInSensitive) == 0;
@@ -125,6 +130,7 @@ BOOLEAN RtlSuffixUnicodeString(PCUNICODE_STRING String1, PCUNICODE_STRING String
 
 NTSTATUS RtlHashUnicodeString(PCUNICODE_STRING String, BOOLEAN CaseInSensitive, ULONG HashAlgorithm,
                               PULONG HashValue) noexcept {
+    VERIFY_IRQL(RtlHashUnicodeString);
     if (String == nullptr || HashValue == nullptr || HashAlgorithm > HASH_STRING_ALGORITHM_X65599)
         return STATUS_INVALID_PARAMETER;
     ULONG hash = 0;
@@ -138,11 +144,13 @@ NTSTATUS RtlHashUnicodeString(PCUNICODE_STRING String, BOOLEAN CaseInSensitive, 
 
 NTSTATUS RtlUpcaseUnicodeString(PUNICODE_STRING Destination, PCUNICODE_STRING Source,
                                 BOOLEAN AllocateDestinationString) {
+    VERIFY_IRQL(RtlUpcaseUnicodeString);
     return change_case(*Destination, *Source, AllocateDestinationString, RtlUpcaseUnicodeChar);
 }
 
 NTSTATUS RtlDowncaseUnicodeString(PUNICODE_STRING Destination, PCUNICODE_STRING Source,
                                   BOOLEAN AllocateDestinationString) {
+    VERIFY_IRQL(RtlDowncaseUnicodeString);
     return change_case(*Destination, *Source, AllocateDestinationString, RtlDowncaseUnicodeChar);
 }
 
@@ -177,6 +185,7 @@ NTSTATUS RtlDuplicateUnicodeString(ULONG Flags, PCUNICODE_STRING String,
 }
 
 void RtlFreeUnicodeString(PUNICODE_STRING UnicodeString) {
+    VERIFY_IRQL(RtlFreeUnicodeString);
     if (UnicodeString->Buffer != nullptr) ExFreePool(UnicodeString->Buffer);
     *UnicodeString = {};
 }

@@ -37,6 +37,8 @@ void allocates_irps(sim_machine& sim);     // requests that the driver allocates
 void starts_io(sim_machine& sim);          // StartIo
 void uses_locks(sim_machine& sim);         // locks and regions
 void changes_irql(sim_machine& sim);       // IRQLs
+void plugs_and_plays(sim_machine& sim);    // Plug and Play
+void use_resource();                       // an ERESOURCE
 void uses_pool(sim_machine& sim);          // pool memory, and objects in it
 
 } // namespace planted

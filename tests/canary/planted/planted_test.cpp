@@ -30,9 +30,10 @@ constexpr const char* rules[] = {
 #undef X
 };
 
-constexpr program programs[] = {
-    completes_requests, pends_requests, queues_requests, filters_requests, waits_for_requests,
-    allocates_irps,     starts_io,      uses_locks,      changes_irql,     uses_pool};
+constexpr program programs[] = {completes_requests, pends_requests,     queues_requests,
+                                filters_requests,   waits_for_requests, allocates_irps,
+                                starts_io,          uses_locks,         changes_irql,
+                                uses_pool,          plugs_and_plays};
 
 /// The options for `rule`; rules that correct programs may break are off by default.
 std::string options_for(std::string_view rule) {

@@ -2,7 +2,11 @@
 
 #include <dispatch/pool.h>
 #include <dispatch/support/fetched_words.hpp>
+#include <dispatch/support/leftovers.hpp>
+#include <dispatch/support/live_objects.hpp>
+#include <dispatch/thread.h>
 
+#include <array>
 #include <cstdint>
 #include <cstring>
 
@@ -88,6 +92,45 @@ void use_lock() {
     ExFreePool(lock);
 }
 
+// ERESOURCEs and interrupts are those of the packages above.
+namespace core = irpverbs::dispatch::detail;
+
+void use_live_object(core::live_object_kind kind, bool left) {
+    auto* object = allocated<KEVENT>();
+    core::add_live_object(core::this_processor(), kind, object, core::routine_address(begin));
+    if (!left) core::remove_live_object(kind, object);
+    const std::array image{std::span(reinterpret_cast<const char*>(begin), 1)};
+    if (kind == core::live_object_kind::interrupt) core::check_unloaded_image(image);
+    ExFreePool(object);
+}
+
+void wait_for(void* event) { KeWaitForSingleObject(event, Executive, KernelMode, FALSE, nullptr); }
+
+void use_thread() {
+    KEVENT end;
+    KeInitializeEvent(&end, NotificationEvent, FALSE);
+    HANDLE handle = nullptr;
+    PVOID thread = nullptr;
+    PsCreateSystemThread(&handle, 0, nullptr, nullptr, nullptr, wait_for, &end);
+    ObReferenceObjectByHandle(handle, 0, nullptr, KernelMode, &thread, nullptr);
+    ZwClose(handle);
+    const std::array image{std::span(reinterpret_cast<const char*>(wait_for), 1)};
+    if (planted("ThreadOutlivesDriver")) core::check_unloaded_image(image);
+    KeSetEvent(&end, IO_NO_INCREMENT, FALSE);
+    KeWaitForSingleObject(thread, Executive, KernelMode, FALSE, nullptr);
+    core::check_unloaded_image(image);
+    ObDereferenceObject(thread);
+}
+
+void use_event() {
+    HANDLE handle = nullptr;
+    PVOID event = nullptr;
+    ZwCreateEvent(&handle, 0, nullptr, NotificationEvent, FALSE);
+    ObReferenceObjectByHandle(handle, 0, nullptr, KernelMode, &event, nullptr);
+    if (!planted("HandleLeak")) ZwClose(handle);
+    if (!planted("ObjectLeak")) ObDereferenceObject(event);
+}
+
 void load_shared_words() {
     constexpr std::uint64_t shared[] = {8, 1}; // a length, and a message
     irpverbs::dispatch::detail::fetched_words loaded;
@@ -110,8 +153,14 @@ void uses_pool(sim_machine& sim) {
         use_work_item();
         use_lookaside();
         use_lock();
+        use_resource();
+        use_thread();
+        use_live_object(core::live_object_kind::resource, planted("ResourceFreed"));
+        use_live_object(core::live_object_kind::interrupt, planted("InterruptOutlivesDriver"));
     });
+    use_event();
     sim.run();
+    core::check_leftovers();
 }
 
 } // namespace planted

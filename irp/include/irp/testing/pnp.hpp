@@ -50,6 +50,9 @@ public:
     NTSTATUS add(DRIVER_OBJECT* driver);
 
     NTSTATUS start();
+    /// Sends a request with a minor function that is not defined: STATUS_NOT_SUPPORTED, if each
+    /// driver passes it down untouched.
+    NTSTATUS send_unknown();
     /// A query that fails is followed by the cancel request.
     NTSTATUS query_stop();
     NTSTATUS cancel_stop();
