@@ -29,6 +29,7 @@ const char* const script_help = R"(The script, one command a line; # begins a co
     close FILE
     add | start | stop | remove | unplug
                             Plug and Play of one device: AddDevice, IRP_MN_START_DEVICE, ...
+    shutdown                IRP_MJ_SHUTDOWN for the devices that are registered for it
     sleep MS                of the machine's time
     interrupt               the device's interrupt line is raised; STATUS_NOT_FOUND: no service
                             routine claimed it
@@ -120,13 +121,11 @@ private:
 
     void read_command(const std::string& name) {
         static const std::map<std::string, verb> verbs{
-            {"open", verb::open},     {"read", verb::read},
-            {"write", verb::write},   {"ioctl", verb::ioctl},
-            {"flush", verb::flush},   {"cancel", verb::cancel},
-            {"close", verb::close},   {"add", verb::add},
-            {"start", verb::start},   {"stop", verb::stop},
-            {"remove", verb::remove}, {"unplug", verb::unplug},
-            {"sleep", verb::sleep},   {"interrupt", verb::interrupt},
+            {"open", verb::open},         {"read", verb::read},     {"write", verb::write},
+            {"ioctl", verb::ioctl},       {"flush", verb::flush},   {"cancel", verb::cancel},
+            {"close", verb::close},       {"add", verb::add},       {"start", verb::start},
+            {"stop", verb::stop},         {"remove", verb::remove}, {"unplug", verb::unplug},
+            {"shutdown", verb::shutdown}, {"sleep", verb::sleep},   {"interrupt", verb::interrupt},
         };
         const auto known = verbs.find(name);
         if (known == verbs.end()) fail("'" + name + "' is no command; see irpverbs-drive --help");

@@ -27,6 +27,7 @@ enum class verb : std::uint8_t {
     stop,
     remove,
     unplug,
+    shutdown,
     sleep,
     interrupt,
 };

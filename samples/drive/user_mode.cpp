@@ -6,6 +6,7 @@
 #include <irp/testing/driver.hpp>
 #include <irp/testing/interrupt.h>
 #include <irp/testing/pnp.hpp>
+#include <irp/testing/shutdown.h>
 #include <irp/wdm.h>
 
 #include <algorithm>
@@ -205,6 +206,8 @@ private:
         }
         case verb::close:
             return NtClose(std::exchange(files_[each.file], nullptr));
+        case verb::shutdown:
+            return IrpShutDown();
         case verb::sleep:
             return pause(each.length);
         case verb::interrupt:

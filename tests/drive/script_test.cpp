@@ -37,6 +37,11 @@ TEST(DriveScript, Sections_HoldTheirCommands) {
               (std::vector<NTSTATUS>{STATUS_SUCCESS, STATUS_INVALID_HANDLE}));
 }
 
+TEST(DriveScript, Shutdown_HasNoArguments) {
+    EXPECT_EQ(parse_script("actor a\n shutdown\n", "s").actors.at(0).commands.at(0).what,
+              verb::shutdown);
+}
+
 TEST(DriveScript, SettingsAndInterfaces_AreThoseOfTheDriver) {
     const script made = parse_script("registry Depth dword 0x10\n"
                                      "registry Parameters\\Deep\\Name string \"a b\"\n"

@@ -20,6 +20,7 @@
 #include <irp/mdl.h>
 #include <irp/registry.h>
 #include <irp/remove_lock.h>
+#include <irp/shutdown.h>
 #include <irp/start_io.h>
 #include <irp/work_item.h>
 

@@ -4,6 +4,7 @@
 #include "io_timer.hpp"
 #include "irql_rules.hpp"
 #include "require.hpp"
+#include "shutdown.hpp"
 #include "verify/hooks.hpp"
 
 #include <irp/device_stack.h>
@@ -204,6 +205,7 @@ void IoDeleteDevice(PDEVICE_OBJECT DeviceObject) {
     stop_on(mark_deleted(DeviceObject), DeviceObject);
     remove_device_name(*DeviceObject);
     if (DeviceObject->Timer != nullptr) IoStopTimer(DeviceObject);
+    forget_shutdown(*DeviceObject);
     if (instrumented()) irpverbs::irp::verify::device_deleted(DeviceObject);
     dereference_object(DeviceObject->Header);
 }

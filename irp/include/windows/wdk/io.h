@@ -5,6 +5,7 @@
 
 #include <irp/device_stack.h>
 #include <irp/driver_extension.h>
+#include <irp/shutdown.h>
 #include <windows/wdk/device_types.h>
 #include <windows/wdk/files.h>
 #include <windows/wdk/pnp.h>
@@ -69,9 +70,6 @@ NT_API void IoRegisterDriverReinitialization(PDRIVER_OBJECT DriverObject,
                                              PDRIVER_REINITIALIZE Routine, PVOID Context);
 NT_API void IoRegisterBootDriverReinitialization(PDRIVER_OBJECT DriverObject,
                                                  PDRIVER_REINITIALIZE Routine, PVOID Context);
-NT_API NTSTATUS IoRegisterShutdownNotification(PDEVICE_OBJECT DeviceObject);
-NT_API NTSTATUS IoRegisterLastChanceShutdownNotification(PDEVICE_OBJECT DeviceObject);
-NT_API void IoUnregisterShutdownNotification(PDEVICE_OBJECT DeviceObject);
 
 /* The DPC of a device: its routine receives the device, and the IRP and context of IoRequestDpc.
    IRQL: any. Source: WDK IoInitializeDpcRequest, IoRequestDpc. */
