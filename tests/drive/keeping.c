@@ -41,11 +41,13 @@ static NTSTATUS Succeed(PDEVICE_OBJECT DeviceObject, PIRP Irp) {
     return STATUS_SUCCESS;
 }
 
-/* A read references the file, until the end of its use. */
+/* A read references the file, until the end of its use, and the process, which is never freed. */
 static NTSTATUS Read(PDEVICE_OBJECT DeviceObject, PIRP Irp) {
     UsedFile = IoGetCurrentIrpStackLocation(Irp)->FileObject;
     ObReferenceObject(UsedFile);
     if (Keeps != KEEPS_FILE_REFERENCE) ObDereferenceObject(UsedFile);
+    ObReferenceObject(PsGetCurrentProcess());
+    ObDereferenceObject(PsGetCurrentProcess());
     return Succeed(DeviceObject, Irp);
 }
 

@@ -22,6 +22,12 @@ bool is_counted(const DISPATCHER_HEADER& header) {
            (is_event(header) && header.Counted != 0);
 }
 
+// Drivers and the process live on without references; so do threads but those of
+// PsCreateSystemThread, which records its own.
+bool ends_with_its_references(UCHAR type) {
+    return type != driver_object_type && type != process_object_type && type != thread_object;
+}
+
 bool is_of_its_type(const OBJECT_HEADER& header) {
     return is_event(header.Dispatcher) ||
            header.ObjectType->dispatcher_type == header.Dispatcher.Type;
@@ -59,9 +65,7 @@ void initialize_object(OBJECT_HEADER& object, const OBJECT_TYPE& type) {
     object.ReferenceCount = 1;
     object.Signature = object_signature;
     object.ObjectType = &type;
-    // The memory of drivers and of threads belongs to others, PsCreateSystemThread's apart.
-    if (verifying() && type.dispatcher_type != driver_object_type &&
-        type.dispatcher_type != thread_object)
+    if (verifying() && ends_with_its_references(type.dispatcher_type))
         object_made(this_processor(), object);
 }
 

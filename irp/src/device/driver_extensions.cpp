@@ -5,6 +5,7 @@
 #include <dispatch/support/faults.hpp>
 #include <dispatch/support/locals.hpp>
 
+#include <mutex>
 #include <new>
 
 using namespace irpverbs::dispatch::detail;
@@ -20,19 +21,19 @@ driver_extensions& driver_extensions::current() { return extensions_of_machine.c
 
 void* driver_extensions::add(const DRIVER_OBJECT* driver, const void* client, std::size_t size) {
     auto made = std::make_unique<char[]>(size);
-    const spin_guard guard(lock_);
+    const std::lock_guard guard(lock_);
     const auto [place, is_new] = memory_.try_emplace({driver, client}, std::move(made));
     return is_new ? place->second.get() : nullptr;
 }
 
 void* driver_extensions::find(const DRIVER_OBJECT* driver, const void* client) {
-    const spin_guard guard(lock_);
+    const std::lock_guard guard(lock_);
     const auto found = memory_.find({driver, client});
     return found == memory_.end() ? nullptr : found->second.get();
 }
 
 void driver_extensions::release(const DRIVER_OBJECT* driver) {
-    const spin_guard guard(lock_);
+    const std::lock_guard guard(lock_);
     std::erase_if(memory_, [=](const auto& each) { return each.first.first == driver; });
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <dispatch/support/spin_lock.hpp>
+#include <dispatch/support/scheduled_spin.hpp>
 #include <irp/driver_extension.h>
 
 #include <map>
@@ -22,8 +22,8 @@ public:
 private:
     using key = std::pair<const DRIVER_OBJECT*, const void*>;
 
-    KSPIN_LOCK lock_ = 0;
-    std::map<key, std::unique_ptr<char[]>> memory_;
+    dispatch::detail::scheduled_spin lock_;
+    std::map<key, std::unique_ptr<char[]>> memory_; // guarded by lock_
 };
 
 } // namespace irpverbs::irp
