@@ -98,7 +98,7 @@ class OpenSM(unittest.TestCase):
         self.lines_until(manager, "SUBNET UP")
         for host in ("host1", "host2"):
             self.assertIn("SMINFO_MASTER", run("sminfo", hca=daemon.host(host)).stdout)
-        for flow in "csemq":
+        for flow in "cvsefmqat": # also validation, floods, and all together
             self.assertEqual(self.osmtest(flow, daemon.host("host2")), "PASS", flow)
         manager.terminate()
         manager.stdout.read()

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """perftest, unmodified: two processes on the fabric of one daemon."""
+import re
 import unittest
 
 from two_processes import TwoProcesses, free_port, listens
@@ -27,7 +28,13 @@ class Perftest(TwoProcesses):
             self.measure(program, "-b")
         for transport in ("UC", "UD"):
             self.measure("ib_send_bw", "-c", transport)
+        self.measure("ib_write_bw", "-c", "UC")
+        self.measure("ib_send_bw", "-c", "UD", "-g") # to a multicast group
         self.measure("ib_send_bw", "-c", "XRC", "-q", "4")
+
+    def test_both_types_of_atomics(self):
+        for operation in ("CMP_AND_SWAP", "FETCH_AND_ADD"):
+            self.measure("ib_atomic_lat", "-A", operation)
 
     def test_sizes(self):
         for size in ("1", "4097", "1048576"):
@@ -50,13 +57,29 @@ class Loss(TwoProcesses):
 
     def test_lost_packets_are_sent_again(self):
         before = self.damaged()
-        for program in ("ib_send_bw", "ib_write_lat", "ib_read_bw"):
-            with self.subTest(program):
-                out, _ = self.play(program, "-n", "100")
+        for words in (("ib_send_bw",), ("ib_write_lat",), ("ib_read_bw",), ("ib_atomic_bw",), ("ib_atomic_lat", "-A", "CMP_AND_SWAP")):
+            with self.subTest(words):
+                out, _ = self.play(*words, "-n", "100")
                 self.assertRegex(out, r"(?m)^ *\d+ +100 +[\d.]+ +[\d.]+")
                 self.assertNotRegex(out, "(?i)fail|couldn't|error|mismatch")
                 before, lost = self.damaged(), before
                 self.assertGreater(before, lost)
+
+    def test_sender_does_not_notice_what_an_unreliable_connection_loses(self):
+        before = self.damaged()
+        out, _ = self.play("ib_write_bw", "-c", "UC", "-n", "500")
+        self.assertRegex(out, r"(?m)^ *\d+ +500 +[\d.]+ +[\d.]+")
+        self.assertGreater(self.damaged(), before)
+
+    def test_lost_datagrams_are_missing_at_the_receiver(self):
+        port = free_port()
+        server = self.start("host1", "qperf", "-lp", str(port))
+        while not listens(port):
+            self.assertIsNone(server.poll(), "the server ended")
+        out = self.output(self.start("host2", "qperf", "-lp", str(port), "-t", "1", "-vvs", "127.0.0.1", "ud_bw"))
+        sent, received = (int(re.search(rf"(?m)^ +{end}_msgs += +([\d,]+)", out)[1].replace(",", "")) for end in ("send", "recv"))
+        self.assertGreater(sent, received)
+        self.assertGreater(received, sent * 0.9)
 
     def test_received_bytes_are_right(self):
         for out in self.play("ibv_rc_pingpong", "-n", "100", "-s", "20000", "-c"):

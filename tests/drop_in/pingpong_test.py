@@ -20,14 +20,20 @@ class PingPong(TwoProcesses):
     def test_events(self):
         self.ping("ibv_rc_pingpong", "-n", "50", "-e")
 
+    def test_many_iterations(self):
+        self.ping("ibv_rc_pingpong", "-n", "100000")
+
     def test_unreliable_connection(self):
-        self.ping("ibv_uc_pingpong", "-n", "50")
+        self.ping("ibv_uc_pingpong", "-n", "50", "-c")
+        self.ping("ibv_uc_pingpong", "-n", "50", "-e")
 
     def test_datagrams(self):
+        self.ping("ibv_ud_pingpong", "-n", "50", "-c")
         self.ping("ibv_ud_pingpong", "-n", "50", "-e")
 
     def test_shared_receive_queue(self):
-        self.ping("ibv_srq_pingpong", "-n", "200", "-q", "4")
+        self.ping("ibv_srq_pingpong", "-n", "200", "-q", "4", "-c")
+        self.ping("ibv_srq_pingpong", "-n", "200", "-q", "4", "-e")
 
     def test_shared_receive_queue_of_an_xrc_domain(self):
         for out in self.play("ibv_xsrq_pingpong", "-n", "200"):

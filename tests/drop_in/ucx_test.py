@@ -20,6 +20,10 @@ class Qperf(TwoProcesses):
 
 
 class Ucx(TwoProcesses):
+    def test_device_and_its_transports_are_found(self):
+        out = self.output(self.start("host1", "ucx_info", "-d", LD_PRELOAD=str(LIBRARIES / "libirpverbs-device-files.so")))
+        for transport in ("rc_verbs", "ud_verbs"):
+            self.assertRegex(out, rf"Transport: {transport}\n# +Device: irpverbs0:1\n")
     def play_ucx(self, transport, test):
         out, _ = self.play("ucx_perftest", "-t", test, "-n", "100", "-w", "5",
                            LD_PRELOAD=str(LIBRARIES / "libirpverbs-device-files.so"),

@@ -7,6 +7,7 @@
 #include "verb_call.hpp"
 
 #include <array>
+#include <cstring>
 #include <memory>
 #include <new>
 #include <utility>
@@ -54,14 +55,24 @@ bool is_implicit(const region_attributes& of) {
            (of.access & IBV_ACCESS_ON_DEMAND) != 0;
 }
 
-ib_mr_create_t region_of(const region_attributes& wanted) {
-    const ib_access_t access = from_libibverbs_access(wanted.access);
-    if (is_implicit(wanted))
-        return {reinterpret_cast<void*>(first_mapped), mapped_bytes, access, 0};
+/// A structure that goes to a daemon, with its padding, which memcheck would find uninitialised.
+template <class Structure>
+struct cleared : Structure {
+    cleared() { std::memset(static_cast<Structure*>(this), 0, sizeof(Structure)); }
+};
+
+void set_region(ib_mr_create_t& made, const region_attributes& wanted) {
+    made.vaddr = wanted.address;
+    made.length = wanted.length;
+    made.access_ctrl = from_libibverbs_access(wanted.access);
+    if (is_implicit(wanted)) {
+        made.vaddr = reinterpret_cast<void*>(first_mapped);
+        made.length = mapped_bytes;
+        return;
+    }
     const bool as_memory = wanted.iova == reinterpret_cast<std::uintptr_t>(wanted.address);
-    return {wanted.address, wanted.length,
-            access | (wanted.iova == 0 ? IB_AC_ZERO_BASED : ib_access_t{0}),
-            as_memory ? 0 : wanted.iova};
+    if (wanted.iova == 0) made.access_ctrl |= IB_AC_ZERO_BASED;
+    if (!as_memory) made.iova = wanted.iova;
 }
 
 // The kernel maps the pages of a region at the addresses for work requests, and wants one at least.
@@ -78,9 +89,11 @@ outcome as_kernels(outcome of_region) {
 }
 
 IB_MR* create_region(const region_attributes& wanted) {
-    const ib_mr_create_t create = region_of(wanted);
+    cleared<ib_mr_create_t> create;
+    set_region(create, wanted);
+    const ib_mr_create_t* const asked = &create;
     const outcome made = as_kernels(call(CiRegisterMr, protection_domain::of(wanted.pd).own(),
-                                         &create, static_cast<CI_UDATA*>(nullptr)));
+                                         asked, static_cast<CI_UDATA*>(nullptr)));
     return own_object<IB_MR>(open_device::of(wanted.pd->context).ca(), made);
 }
 
@@ -246,10 +259,13 @@ int irpverbs_ibv_rereg_mr(ibv_mr* shown, int flags, ibv_pd* pd, void* address, s
         return IBV_REREG_MR_ERR_INPUT;
     }
     const region_attributes wanted = changed_attributes(changed, flags, given);
-    const ib_mr_mod_t change{changes_of(flags), protection_domain::of(wanted.pd).own(),
-                             region_of(wanted)};
+    cleared<ib_mr_mod_t> change;
+    const ib_mr_mod_t* const asked = &change;
+    change.opts = changes_of(flags);
+    change.h_pd = protection_domain::of(wanted.pd).own();
+    set_region(change.create, wanted);
     const outcome done =
-        as_kernels(call(CiModifyMr, changed.mr, &change, static_cast<CI_UDATA*>(nullptr)));
+        as_kernels(call(CiModifyMr, changed.mr, asked, static_cast<CI_UDATA*>(nullptr)));
     if (!done) {
         errno = done.error();
         return IBV_REREG_MR_ERR_INPUT;
