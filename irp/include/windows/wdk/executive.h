@@ -222,15 +222,21 @@ NT_API BOOLEAN ExCancelTimer(PEX_TIMER Timer, PVOID Parameters);
 NT_API BOOLEAN ExDeleteTimer(PEX_TIMER Timer, BOOLEAN Cancel, BOOLEAN Wait,
                              PEXT_DELETE_PARAMETERS Parameters);
 
-/* Cache-aware rundown protection. */
+/* Cache-aware rundown protection: the functions of dispatch/rundown.h on memory that these allocate
+   and free. ExAllocate... returns NULL without memory. IRQL: <= APC_LEVEL; acquire and release: <=
+   DISPATCH_LEVEL. Source: WDK ExAllocateCacheAwareRundownProtection and so on. */
 typedef struct _EX_RUNDOWN_REF_CACHE_AWARE* PEX_RUNDOWN_REF_CACHE_AWARE;
 NT_API PEX_RUNDOWN_REF_CACHE_AWARE ExAllocateCacheAwareRundownProtection(POOL_TYPE PoolType,
                                                                          ULONG PoolTag);
 NT_API void ExFreeCacheAwareRundownProtection(PEX_RUNDOWN_REF_CACHE_AWARE RunRef);
 NT_API BOOLEAN ExAcquireRundownProtectionCacheAware(PEX_RUNDOWN_REF_CACHE_AWARE RunRef);
+NT_API BOOLEAN ExAcquireRundownProtectionCacheAwareEx(PEX_RUNDOWN_REF_CACHE_AWARE RunRef,
+                                                      ULONG Count);
 NT_API void ExReleaseRundownProtectionCacheAware(PEX_RUNDOWN_REF_CACHE_AWARE RunRef);
+NT_API void ExReleaseRundownProtectionCacheAwareEx(PEX_RUNDOWN_REF_CACHE_AWARE RunRef, ULONG Count);
 NT_API void ExWaitForRundownProtectionReleaseCacheAware(PEX_RUNDOWN_REF_CACHE_AWARE RunRef);
 NT_API void ExRundownCompletedCacheAware(PEX_RUNDOWN_REF_CACHE_AWARE RunRef);
+NT_API void ExReInitializeRundownProtectionCacheAware(PEX_RUNDOWN_REF_CACHE_AWARE RunRef);
 
 /* Kernel mode is the only mode that asks. IRQL: any. Source: WDK ExGetPreviousMode. */
 NT_API KPROCESSOR_MODE ExGetPreviousMode(void);
