@@ -17,7 +17,8 @@ bool is_event(const DISPATCHER_HEADER& header) {
 bool is_counted(const DISPATCHER_HEADER& header) {
     return header.Type == thread_object || header.Type == device_object_type ||
            header.Type == driver_object_type || header.Type == file_object_type ||
-           header.Type == key_object_type || (is_event(header) && header.Counted != 0);
+           header.Type == key_object_type || header.Type == named_object_type ||
+           (is_event(header) && header.Counted != 0);
 }
 
 bool is_of_its_type(const OBJECT_HEADER& header) {
