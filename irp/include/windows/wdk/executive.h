@@ -171,7 +171,17 @@ NT_API PSINGLE_LIST_ENTRY ExInterlockedPushEntryList(PSINGLE_LIST_ENTRY ListHead
                                                      PSINGLE_LIST_ENTRY ListEntry,
                                                      PKSPIN_LOCK Lock);
 
-/* Callback objects. */
+/* Callback objects, by names such as \Callback\Mine. ExCreateCallback opens the object, or creates
+   it: without OBJ_PERMANENT, which ObMakeTemporaryObject takes back, its name is gone at once.
+   Ownership: the caller's reference, which ObDereferenceObject drops; a registration has its own.
+   ExNotifyCallback calls the routines at its own IRQL, in the order of their registration.
+   ExUnregisterCallback waits for calls that run, and so is not for the routine itself. IRQL:
+   PASSIVE_LEVEL (create); <= APC_LEVEL; notify: <= DISPATCH_LEVEL. ExRegisterCallback returns NULL
+   without memory, and when the object allows one routine and has it. STATUS_SUCCESS;
+   STATUS_UNSUCCESSFUL: there is no name; STATUS_OBJECT_NAME_NOT_FOUND: Create is FALSE;
+   STATUS_OBJECT_TYPE_MISMATCH, STATUS_OBJECT_PATH_NOT_FOUND and so on as ZwCreateDirectoryObject;
+   STATUS_INSUFFICIENT_RESOURCES. Source: WDK ExCreateCallback, ExRegisterCallback,
+   ExNotifyCallback, ExUnregisterCallback. */
 typedef struct _CALLBACK_OBJECT* PCALLBACK_OBJECT;
 typedef void CALLBACK_FUNCTION(PVOID CallbackContext, PVOID Argument1, PVOID Argument2);
 typedef CALLBACK_FUNCTION* PCALLBACK_FUNCTION;
