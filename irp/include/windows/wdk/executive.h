@@ -172,7 +172,7 @@ NT_API PSINGLE_LIST_ENTRY ExInterlockedPushEntryList(PSINGLE_LIST_ENTRY ListHead
                                                      PKSPIN_LOCK Lock);
 
 /* Callback objects, by names such as \Callback\Mine. ExCreateCallback opens the object, or creates
-   it: without OBJ_PERMANENT, which ObMakeTemporaryObject takes back, its name is gone at once.
+   it: without OBJ_PERMANENT, which ObMakeTemporaryObject withdraws, its name is gone at once.
    Ownership: the caller's reference, which ObDereferenceObject drops; a registration has its own.
    ExNotifyCallback calls the routines at its own IRQL, in the order of their registration.
    ExUnregisterCallback waits for calls that run, and so is not for the routine itself. IRQL:

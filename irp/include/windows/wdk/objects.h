@@ -158,7 +158,7 @@ NT_API NTSTATUS ZwQueryObject(HANDLE Handle, OBJECT_INFORMATION_CLASS Informatio
 
 /* Folders and symbolic links of the object namespace, which IoCreateSymbolicLink makes too. A name
    goes with the last handle, unless OBJ_PERMANENT was set; ZwMakeTemporaryObject and
-   ObMakeTemporaryObject take that back. DesiredAccess and the descriptor are not used.
+   ObMakeTemporaryObject withdraw that. DesiredAccess and the descriptor are not used.
    RootDirectory: NULL, or the handle of a folder. ZwQuerySymbolicLinkObject: *ReturnedLength, which
    may be NULL, receives the bytes of the target. Ownership: ZwClose closes the handle. IRQL:
    PASSIVE_LEVEL. STATUS_SUCCESS; STATUS_OBJECT_NAME_EXISTS: it was there and is opened, with
