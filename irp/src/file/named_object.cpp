@@ -18,9 +18,9 @@ bool destroy_named(OBJECT_HEADER& object) {
 
 } // namespace
 
-const OBJECT_TYPE folder_type{"Directory", named_object_type, destroy_named, nullptr,
+const OBJECT_TYPE folder_type{"folder", named_object_type, destroy_named, nullptr,
                               named_handle_closed};
-const OBJECT_TYPE link_type{"SymbolicLink", named_object_type, destroy_named, nullptr,
+const OBJECT_TYPE link_type{"symbolic link", named_object_type, destroy_named, nullptr,
                             named_handle_closed};
 
 object_reference make_named_object(const OBJECT_TYPE& type) {

@@ -142,7 +142,7 @@ object_namespace::entries::iterator object_namespace::place_of(std::u16string_vi
     return is_there && there.rest.empty() ? entries_.find(there.key) : entries_.end();
 }
 
-// A folder or link has an object from its first open on.
+// A permanent folder or link has an object while it has handles.
 void object_namespace::give_object(std::u16string_view path, const std::u16string& key, entry& at) {
     at.object = make_named_object(at.kind == kind::folder ? folder_type : link_type);
     if (at.object == nullptr) throw std::bad_alloc();
@@ -171,11 +171,11 @@ NTSTATUS object_namespace::find_object(std::u16string_view path, const OBJECT_TY
 // Under lock_. Returns the reference that the name had, for the caller to drop without the lock.
 object_reference object_namespace::remove_unused(const named_object& object) {
     const auto which = entries_.find(object.key);
-    if (object.permanent || object.handles > 0 || which == entries_.end() ||
-        which->second.object != &object)
+    if (object.handles > 0 || which == entries_.end() || which->second.object != &object)
         return nullptr;
+    if (object.permanent && which->second.kind == kind::other) return nullptr;
     object_reference removed = std::move(which->second.object);
-    entries_.erase(which);
+    if (!object.permanent) entries_.erase(which);
     return removed;
 }
 

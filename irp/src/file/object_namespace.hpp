@@ -59,7 +59,7 @@ private:
         object_namespace::kind kind;
         std::u16string target;                       // of a link
         DEVICE_OBJECT* device = nullptr;             // of a device
-        dispatch::detail::object_reference object{}; // of a folder or link: since it was opened
+        dispatch::detail::object_reference object{}; // of a folder or link: while it is open
     };
     using entries = std::map<std::u16string, entry, std::less<>>;
 

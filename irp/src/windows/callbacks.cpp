@@ -34,7 +34,7 @@ bool destroy_callback(OBJECT_HEADER& object) {
     delete static_cast<_CALLBACK_OBJECT*>(&object);
     return true;
 }
-const OBJECT_TYPE callback_type{"Callback", named_object_type, destroy_callback, nullptr,
+const OBJECT_TYPE callback_type{"callback object", named_object_type, destroy_callback, nullptr,
                                 named_handle_closed};
 
 class callback_guard {
