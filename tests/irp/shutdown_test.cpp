@@ -12,14 +12,14 @@ using namespace irpverbs::testing;
 
 /// The devices that received IRP_MJ_SHUTDOWN, in order.
 std::vector<DEVICE_OBJECT*>* notified = nullptr;
-NTSTATUS answer = STATUS_SUCCESS;
+NTSTATUS status_of_requests = STATUS_SUCCESS;
 
 NTSTATUS shut_down(DEVICE_OBJECT* device, IRP* irp) {
     notified->push_back(device);
-    irp->IoStatus.Status = answer;
+    irp->IoStatus.Status = status_of_requests;
     irp->IoStatus.Information = 0;
     IoCompleteRequest(irp, IO_NO_INCREMENT);
-    return answer;
+    return status_of_requests;
 }
 
 class Shutdown : public BothMachines {
@@ -30,7 +30,7 @@ protected:
             EXPECT_EQ(IoCreateDevice(&driver, 0, nullptr, FILE_DEVICE_UNKNOWN, 0, FALSE, &each),
                       STATUS_SUCCESS);
         notified = &order;
-        answer = STATUS_SUCCESS;
+        status_of_requests = STATUS_SUCCESS;
     }
     ~Shutdown() override {
         for (DEVICE_OBJECT* each : devices)
@@ -62,7 +62,7 @@ TEST_P(Shutdown, UnregisteredOrDeletedDevice_IsNotNotified) {
 }
 
 TEST_P(Shutdown, FailedRequest_GivesItsStatusAndTheOthersFollow) {
-    answer = STATUS_DEVICE_BUSY;
+    status_of_requests = STATUS_DEVICE_BUSY;
     EXPECT_EQ(IoRegisterShutdownNotification(devices[0]), STATUS_SUCCESS);
     EXPECT_EQ(IoRegisterShutdownNotification(devices[1]), STATUS_SUCCESS);
     EXPECT_EQ(IrpShutDown(), STATUS_DEVICE_BUSY);

@@ -19,7 +19,7 @@ bool is_counted(const DISPATCHER_HEADER& header) {
     return header.Type == thread_object || header.Type == device_object_type ||
            header.Type == driver_object_type || header.Type == file_object_type ||
            header.Type == key_object_type || header.Type == process_object_type ||
-           (is_event(header) && header.Counted != 0);
+           header.Type == named_object_type || (is_event(header) && header.Counted != 0);
 }
 
 // Drivers and the process live on without references; so do threads but those of

@@ -4,6 +4,7 @@
 #include "names.hpp"
 
 #include <irp/device.h>
+#include <irp/support/named_object.hpp>
 
 #include <dispatch/support/object.hpp>
 #include <dispatch/support/scheduled_spin.hpp>
@@ -17,7 +18,7 @@ namespace irpverbs::irp {
 
 /// Paths are compared without regard to the case of ASCII letters. Distinct threads may call all
 /// members but the destructor; they may throw std::bad_alloc. IRQL: <= DISPATCH_LEVEL.
-class object_namespace {
+class object_namespace : public std::enable_shared_from_this<object_namespace> {
 public:
     object_namespace();
 
@@ -42,15 +43,23 @@ public:
     /// Statuses: those of NtCreateFile for a path.
     NTSTATUS find_device(std::u16string_view path, found_device& found);
 
+    /// named_object.hpp has their rules.
+    NTSTATUS insert_object(std::u16string_view path, named_object& object);
+    NTSTATUS find_object(std::u16string_view path, const OBJECT_TYPE& type,
+                         dispatch::detail::object_reference& found);
+    void handle_closed(named_object& object);
+    void make_temporary(named_object& object);
+
     /// Returns a path of a device that has no name yet.
     std::u16string unused_device_path();
 
 private:
-    enum class kind : unsigned char { folder, link, device };
+    enum class kind : unsigned char { folder, link, device, other };
     struct entry {
         object_namespace::kind kind;
-        std::u16string target;           // of a link
-        DEVICE_OBJECT* device = nullptr; // of a device
+        std::u16string target;                       // of a link
+        DEVICE_OBJECT* device = nullptr;             // of a device
+        dispatch::detail::object_reference object{}; // of a folder or link: while it is open
     };
     using entries = std::map<std::u16string, entry, std::less<>>;
 
@@ -61,8 +70,11 @@ private:
         entries::iterator which; // end: there is no object, but its folder
         std::u16string rest;
     };
-    place walk(std::u16string path, bool follow_last_link); // under lock_
-    NTSTATUS insert(std::u16string_view path, entry made, std::u16string& key);
+    place walk(std::u16string path, bool follow_last_link);                     // under lock_
+    NTSTATUS insert(std::u16string_view path, entry made, std::u16string& key); // under lock_
+    entries::iterator place_of(std::u16string_view path, bool of_link, NTSTATUS& status);
+    void give_object(std::u16string_view path, const std::u16string& key, entry& at);
+    dispatch::detail::object_reference remove_unused(const named_object& object);
 
     dispatch::detail::scheduled_spin lock_;
     entries entries_;           // guarded by lock_; keys are upper-case paths without links

@@ -33,6 +33,7 @@ inline constexpr UCHAR driver_object_type = 0x41;
 inline constexpr UCHAR file_object_type = 0x42;
 inline constexpr UCHAR key_object_type = 0x43;
 inline constexpr UCHAR process_object_type = 0x44;
+inline constexpr UCHAR named_object_type = 0x45; // folders, symbolic links and their like
 
 /// Initializes the object with one reference, which is the caller's.
 NT_API void initialize_object(OBJECT_HEADER& object, const OBJECT_TYPE& type);

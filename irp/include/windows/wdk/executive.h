@@ -171,7 +171,17 @@ NT_API PSINGLE_LIST_ENTRY ExInterlockedPushEntryList(PSINGLE_LIST_ENTRY ListHead
                                                      PSINGLE_LIST_ENTRY ListEntry,
                                                      PKSPIN_LOCK Lock);
 
-/* Callback objects. */
+/* Callback objects, by names such as \Callback\Mine. ExCreateCallback opens the object, or creates
+   it: without OBJ_PERMANENT, which ObMakeTemporaryObject withdraws, its name is gone at once.
+   Ownership: the caller's reference, which ObDereferenceObject drops; a registration has its own.
+   ExNotifyCallback calls the routines at its own IRQL, in the order of their registration.
+   ExUnregisterCallback waits for calls that run, and so is not for the routine itself. IRQL:
+   PASSIVE_LEVEL (create); <= APC_LEVEL; notify: <= DISPATCH_LEVEL. ExRegisterCallback returns NULL
+   without memory, and when the object allows one routine and has it. STATUS_SUCCESS;
+   STATUS_UNSUCCESSFUL: there is no name; STATUS_OBJECT_NAME_NOT_FOUND: Create is FALSE;
+   STATUS_OBJECT_TYPE_MISMATCH, STATUS_OBJECT_PATH_NOT_FOUND and so on as ZwCreateDirectoryObject;
+   STATUS_INSUFFICIENT_RESOURCES. Source: WDK ExCreateCallback, ExRegisterCallback,
+   ExNotifyCallback, ExUnregisterCallback. */
 typedef struct _CALLBACK_OBJECT* PCALLBACK_OBJECT;
 typedef void CALLBACK_FUNCTION(PVOID CallbackContext, PVOID Argument1, PVOID Argument2);
 typedef CALLBACK_FUNCTION* PCALLBACK_FUNCTION;
@@ -231,15 +241,21 @@ NT_API BOOLEAN ExCancelTimer(PEX_TIMER Timer, PVOID Parameters);
 NT_API BOOLEAN ExDeleteTimer(PEX_TIMER Timer, BOOLEAN Cancel, BOOLEAN Wait,
                              PEXT_DELETE_PARAMETERS Parameters);
 
-/* Cache-aware rundown protection. */
+/* Cache-aware rundown protection: the functions of dispatch/rundown.h on memory that these allocate
+   and free. ExAllocate... returns NULL without memory. IRQL: <= APC_LEVEL; acquire and release: <=
+   DISPATCH_LEVEL. Source: WDK ExAllocateCacheAwareRundownProtection and so on. */
 typedef struct _EX_RUNDOWN_REF_CACHE_AWARE* PEX_RUNDOWN_REF_CACHE_AWARE;
 NT_API PEX_RUNDOWN_REF_CACHE_AWARE ExAllocateCacheAwareRundownProtection(POOL_TYPE PoolType,
                                                                          ULONG PoolTag);
 NT_API void ExFreeCacheAwareRundownProtection(PEX_RUNDOWN_REF_CACHE_AWARE RunRef);
 NT_API BOOLEAN ExAcquireRundownProtectionCacheAware(PEX_RUNDOWN_REF_CACHE_AWARE RunRef);
+NT_API BOOLEAN ExAcquireRundownProtectionCacheAwareEx(PEX_RUNDOWN_REF_CACHE_AWARE RunRef,
+                                                      ULONG Count);
 NT_API void ExReleaseRundownProtectionCacheAware(PEX_RUNDOWN_REF_CACHE_AWARE RunRef);
+NT_API void ExReleaseRundownProtectionCacheAwareEx(PEX_RUNDOWN_REF_CACHE_AWARE RunRef, ULONG Count);
 NT_API void ExWaitForRundownProtectionReleaseCacheAware(PEX_RUNDOWN_REF_CACHE_AWARE RunRef);
 NT_API void ExRundownCompletedCacheAware(PEX_RUNDOWN_REF_CACHE_AWARE RunRef);
+NT_API void ExReInitializeRundownProtectionCacheAware(PEX_RUNDOWN_REF_CACHE_AWARE RunRef);
 
 /* Kernel mode is the only mode that asks. IRQL: any. Source: WDK ExGetPreviousMode. */
 NT_API KPROCESSOR_MODE ExGetPreviousMode(void);

@@ -386,6 +386,14 @@ NT_API NTSTATUS IoCreateFileSpecifyDeviceObjectHint(
 NT_API PFILE_OBJECT IoCreateStreamFileObject(PFILE_OBJECT FileObject, PDEVICE_OBJECT DeviceObject);
 NT_API PFILE_OBJECT IoCreateStreamFileObjectLite(PFILE_OBJECT FileObject,
                                                  PDEVICE_OBJECT DeviceObject);
+
+/* Share access: *ShareAccess counts the opens of one file, and the caller's lock guards it. Check:
+   sets the access and sharing flags of FileObject, then compares them with the opens; Update TRUE
+   adds it. Set: counts FileObject as the first. Update, remove: add it by its flags, and take it
+   away. An open without read, execute, write, append or delete access is not counted. IRQL:
+   PASSIVE_LEVEL. STATUS_SUCCESS; STATUS_SHARING_VIOLATION: an open has what this one does not
+   share, or does not share what this one asks for. Source: WDK IoCheckShareAccess,
+   IoSetShareAccess, IoUpdateShareAccess, IoRemoveShareAccess. */
 NT_API NTSTATUS IoCheckShareAccess(ACCESS_MASK DesiredAccess, ULONG DesiredShareAccess,
                                    PFILE_OBJECT FileObject, PSHARE_ACCESS ShareAccess,
                                    BOOLEAN Update);
@@ -393,6 +401,7 @@ NT_API void IoSetShareAccess(ACCESS_MASK DesiredAccess, ULONG DesiredShareAccess
                              PFILE_OBJECT FileObject, PSHARE_ACCESS ShareAccess);
 NT_API void IoUpdateShareAccess(PFILE_OBJECT FileObject, PSHARE_ACCESS ShareAccess);
 NT_API void IoRemoveShareAccess(PFILE_OBJECT FileObject, PSHARE_ACCESS ShareAccess);
+
 NT_API NTSTATUS IoQueryFileInformation(PFILE_OBJECT FileObject, FILE_INFORMATION_CLASS Class,
                                        ULONG Length, PVOID Information, PULONG ReturnedLength);
 NT_API NTSTATUS IoQueryFileDosDeviceName(PFILE_OBJECT FileObject,
@@ -404,8 +413,14 @@ NT_API NTSTATUS IoSetInformation(PFILE_OBJECT FileObject, FILE_INFORMATION_CLASS
 NT_API PDEVICE_OBJECT IoGetBaseFileSystemDeviceObject(PFILE_OBJECT FileObject);
 NT_API NTSTATUS IoAttachDevice(PDEVICE_OBJECT SourceDevice, PUNICODE_STRING TargetDevice,
                                PDEVICE_OBJECT* AttachedDevice);
+
+/* Checks a list of extended attributes, of EaLength bytes: each entry lies in it, its name ends
+   with a zero, and the next one begins at the next multiple of four bytes. IRQL: PASSIVE_LEVEL.
+   STATUS_SUCCESS; STATUS_EA_LIST_INCONSISTENT: *ErrorOffset is the offset of the first wrong entry.
+   Source: WDK IoCheckEaBufferValidity. */
 NT_API NTSTATUS IoCheckEaBufferValidity(PFILE_FULL_EA_INFORMATION EaBuffer, ULONG EaLength,
                                         PULONG ErrorOffset);
+
 NT_API BOOLEAN IoIsFileOriginRemote(PFILE_OBJECT FileObject);
 NT_API IO_PRIORITY_HINT IoGetIoPriorityHint(PIRP Irp);
 NT_API NTSTATUS IoSetIoPriorityHint(PIRP Irp, IO_PRIORITY_HINT PriorityHint);

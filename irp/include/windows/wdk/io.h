@@ -61,6 +61,7 @@ typedef enum _IO_PAGING_PRIORITY {
 #define IoReleaseRemoveLockAndWaitEx(lock, tag, size) IoReleaseRemoveLockAndWait((lock), (tag))
 
 NT_EXTERN_C_BEGIN
+/* Is IoCreateSymbolicLink: links are protected from no account. */
 NT_API NTSTATUS IoCreateUnprotectedSymbolicLink(PUNICODE_STRING SymbolicLinkName,
                                                 PUNICODE_STRING DeviceName);
 NT_API NTSTATUS IoAssignArcName(PUNICODE_STRING ArcName, PUNICODE_STRING DeviceName);

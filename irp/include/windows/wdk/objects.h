@@ -120,8 +120,15 @@ NT_API NTSTATUS ObOpenObjectByPointer(PVOID Object, ULONG HandleAttributes, PVOI
 NT_API NTSTATUS ObOpenObjectByName(POBJECT_ATTRIBUTES ObjectAttributes, POBJECT_TYPE ObjectType,
                                    KPROCESSOR_MODE AccessMode, PVOID AccessState,
                                    ACCESS_MASK DesiredAccess, PVOID ParseContext, PHANDLE Handle);
+
+/* Stores the path of a device, file, driver, folder, symbolic link or callback object, and behind
+   *Information its text, which ends with a zero that Length does not count; an object without a
+   name has an empty one. *ReturnLength: bytes, also when they are too many. IRQL: PASSIVE_LEVEL.
+   STATUS_SUCCESS; STATUS_INFO_LENGTH_MISMATCH: Length is too small; STATUS_INSUFFICIENT_RESOURCES.
+   Source: WDK ObQueryNameString. */
 NT_API NTSTATUS ObQueryNameString(PVOID Object, POBJECT_NAME_INFORMATION Information, ULONG Length,
                                   PULONG ReturnLength);
+
 NT_API NTSTATUS ObQueryObjectAuditingByHandle(HANDLE Handle, PBOOLEAN GenerateOnClose);
 NT_API NTSTATUS ObCloseHandle(HANDLE Handle, KPROCESSOR_MODE PreviousMode);
 NT_API NTSTATUS ObGetObjectSecurity(PVOID Object, PSECURITY_DESCRIPTOR* SecurityDescriptor,
@@ -130,7 +137,6 @@ NT_API void ObReleaseObjectSecurity(PSECURITY_DESCRIPTOR SecurityDescriptor,
                                     BOOLEAN MemoryAllocated);
 NT_API NTSTATUS ObInsertObject(PVOID Object, PVOID PassedAccessState, ACCESS_MASK DesiredAccess,
                                ULONG ObjectPointerBias, PVOID* NewObject, PHANDLE Handle);
-NT_API void ObMakeTemporaryObject(PVOID Object);
 NT_API BOOLEAN ObIsKernelHandle(HANDLE Handle);
 NT_API void ObDereferenceObjectDeferDelete(PVOID Object);
 #define ObfReferenceObject ObReferenceObject
@@ -147,9 +153,22 @@ NT_API void ObDereferenceObjectDeferDelete(PVOID Object);
 NT_API NTSTATUS ZwDuplicateObject(HANDLE SourceProcessHandle, HANDLE SourceHandle,
                                   HANDLE TargetProcessHandle, PHANDLE TargetHandle,
                                   ACCESS_MASK DesiredAccess, ULONG HandleAttributes, ULONG Options);
-NT_API NTSTATUS ZwMakeTemporaryObject(HANDLE Handle);
 NT_API NTSTATUS ZwQueryObject(HANDLE Handle, OBJECT_INFORMATION_CLASS InformationClass,
                               PVOID Information, ULONG Length, PULONG ReturnLength);
+
+/* Folders and symbolic links of the object namespace, which IoCreateSymbolicLink makes too. A name
+   goes with the last handle, unless OBJ_PERMANENT was set; ZwMakeTemporaryObject and
+   ObMakeTemporaryObject withdraw that. DesiredAccess and the descriptor are not used.
+   RootDirectory: NULL, or the handle of a folder. ZwQuerySymbolicLinkObject: *ReturnedLength, which
+   may be NULL, receives the bytes of the target. Ownership: ZwClose closes the handle. IRQL:
+   PASSIVE_LEVEL. STATUS_SUCCESS; STATUS_OBJECT_NAME_EXISTS: it was there and is opened, with
+   OBJ_OPENIF; STATUS_OBJECT_NAME_COLLISION: it was there (create); STATUS_OBJECT_NAME_NOT_FOUND
+   (open); STATUS_OBJECT_TYPE_MISMATCH: an object of another type has the name, or is RootDirectory
+   or Handle; STATUS_OBJECT_PATH_NOT_FOUND, STATUS_OBJECT_PATH_SYNTAX_BAD,
+   STATUS_OBJECT_NAME_INVALID as IoCreateSymbolicLink; STATUS_INVALID_PARAMETER: there is no name;
+   STATUS_BUFFER_TOO_SMALL (query); STATUS_INVALID_HANDLE; STATUS_INSUFFICIENT_RESOURCES. Source:
+   WDK ZwCreateDirectoryObject, ZwOpenSymbolicLinkObject, ZwQuerySymbolicLinkObject,
+   ZwMakeTemporaryObject. */
 NT_API NTSTATUS ZwCreateDirectoryObject(PHANDLE Handle, ACCESS_MASK DesiredAccess,
                                         POBJECT_ATTRIBUTES ObjectAttributes);
 NT_API NTSTATUS ZwOpenDirectoryObject(PHANDLE Handle, ACCESS_MASK DesiredAccess,
@@ -161,6 +180,9 @@ NT_API NTSTATUS ZwOpenSymbolicLinkObject(PHANDLE Handle, ACCESS_MASK DesiredAcce
                                          POBJECT_ATTRIBUTES ObjectAttributes);
 NT_API NTSTATUS ZwQuerySymbolicLinkObject(HANDLE Handle, PUNICODE_STRING LinkTarget,
                                           PULONG ReturnedLength);
+NT_API NTSTATUS ZwMakeTemporaryObject(HANDLE Handle);
+NT_API void ObMakeTemporaryObject(PVOID Object);
+
 NT_API NTSTATUS ZwOpenEvent(PHANDLE EventHandle, ACCESS_MASK DesiredAccess,
                             POBJECT_ATTRIBUTES ObjectAttributes);
 NT_API NTSTATUS ZwWaitForMultipleObjects(ULONG Count, HANDLE Handles[], WAIT_TYPE WaitType,

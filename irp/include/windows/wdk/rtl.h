@@ -359,7 +359,16 @@ NT_API ULONG RtlNtStatusToDosError(NTSTATUS Status) NT_NOEXCEPT;
 NT_API SIZE_T RtlGetSetBootStatusData(HANDLE FileHandle, BOOLEAN Get, ULONG Item, PVOID Buffer,
                                       ULONG BufferSize, PULONG ReturnLength);
 
-/* Run-once initialization. Source: WDK RtlRunOnceExecuteOnce. */
+/* Run-once initialization. ExecuteOnce calls InitFn in the first thread; the others wait until it
+   returns, and the next one calls it again if it returned 0. *Context, which may be NULL, receives
+   what InitFn stored there; its low two bits are 0. BeginInitialize and Complete are the two
+   halves; with RTL_RUN_ONCE_ASYNC each thread initializes, and the first Complete counts. IRQL: <=
+   APC_LEVEL. STATUS_SUCCESS: it is done; STATUS_PENDING: the caller initializes and calls Complete
+   (begin); STATUS_UNSUCCESSFUL: InitFn failed (execute), it is not done (RTL_RUN_ONCE_CHECK_ONLY),
+   or no initialization runs (complete); STATUS_OBJECT_NAME_COLLISION: another thread completed
+   before (asynchronous complete); STATUS_INVALID_PARAMETER: unknown flags, a mixture of both kinds,
+   or a context whose low bits are set. Source: WDK RtlRunOnceExecuteOnce,
+   RtlRunOnceBeginInitialize, RtlRunOnceComplete. */
 typedef union _RTL_RUN_ONCE {
     PVOID Ptr;
 } RTL_RUN_ONCE, *PRTL_RUN_ONCE;
@@ -373,6 +382,8 @@ typedef RTL_RUN_ONCE_INIT_FN* PRTL_RUN_ONCE_INIT_FN;
 NT_API void RtlRunOnceInitialize(PRTL_RUN_ONCE RunOnce) NT_NOEXCEPT;
 NT_API NTSTATUS RtlRunOnceExecuteOnce(PRTL_RUN_ONCE RunOnce, PRTL_RUN_ONCE_INIT_FN InitFn,
                                       PVOID Parameter, PVOID* Context);
+NT_API NTSTATUS RtlRunOnceBeginInitialize(PRTL_RUN_ONCE RunOnce, ULONG Flags, PVOID* Context);
+NT_API NTSTATUS RtlRunOnceComplete(PRTL_RUN_ONCE RunOnce, ULONG Flags, PVOID Context);
 
 NT_EXTERN_C_END
 
