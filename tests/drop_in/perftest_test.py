@@ -79,7 +79,7 @@ class Loss(TwoProcesses):
         out = self.output(self.start("host2", "qperf", "-lp", str(port), "-t", "1", "-vvs", "127.0.0.1", "ud_bw"))
         sent, received = (int(re.search(rf"(?m)^ +{end}_msgs += +([\d,]+)", out)[1].replace(",", "")) for end in ("send", "recv"))
         self.assertGreater(sent, received)
-        self.assertGreater(received, sent * 0.9)
+        self.assertGreater(received, sent / 2)  # the rest may find no receive on a busy processor
 
     def test_received_bytes_are_right(self):
         for out in self.play("ibv_rc_pingpong", "-n", "100", "-s", "20000", "-c"):

@@ -193,6 +193,9 @@ struct either_srb : testing::TestWithParam<bool> {
 
 TEST_P(either_srb, Command_IsTheOneInTheRequest) {
     EXPECT_EQ(SrbGetCdbLength(srb()), 10u);
+    SrbSetCdbLength(srb(), 12);
+    EXPECT_EQ(SrbGetCdbLength(srb()), 12u);
+    SrbSetCdbLength(srb(), 10);
     ASSERT_NE(SrbGetCdb(srb()), nullptr);
     SrbGetCdb(srb())->AsByte[0] = SCSIOP_READ;
     EXPECT_EQ(GetParam() ? in.command.Cdb[0] : old.Cdb[0], SCSIOP_READ);

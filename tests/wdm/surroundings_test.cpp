@@ -294,4 +294,18 @@ TEST(SystemRoutines, AreFoundByTheirNames) {
     EXPECT_TRUE(ExIsProcessorFeaturePresent(PF_XMMI64_INSTRUCTIONS_AVAILABLE));
 }
 
+TEST(RemovableMedia, DeviceToVerify_IsThatOfTheIrpsThread) {
+    DEVICE_OBJECT device{};
+    IRP* const irp = IoAllocateIrp(1, FALSE);
+    irp->Tail.Overlay.Thread = nullptr;
+    IoSetHardErrorOrVerifyDevice(irp, &device);
+    EXPECT_EQ(IoGetDeviceToVerify(PsGetCurrentThread()), nullptr);
+    irp->Tail.Overlay.Thread = PsGetCurrentThread();
+    IoSetHardErrorOrVerifyDevice(irp, &device);
+    EXPECT_EQ(IoGetDeviceToVerify(PsGetCurrentThread()), &device);
+    IoSetDeviceToVerify(PsGetCurrentThread(), nullptr);
+    EXPECT_EQ(IoGetDeviceToVerify(PsGetCurrentThread()), nullptr);
+    IoFreeIrp(irp);
+}
+
 } // namespace

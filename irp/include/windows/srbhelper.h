@@ -44,6 +44,8 @@ typedef struct _IRPVERBS_SRB_COMMAND {
     PVOID* SenseInfoBuffer;
     PUCHAR Cdb;
     ULONG CdbLength;
+    PUCHAR SmallCdbLength; /* where the length is; NULL: it is LargeCdbLength */
+    PULONG LargeCdbLength;
 } IRPVERBS_SRB_COMMAND;
 static inline BOOLEAN IrpverbsSrbCommand(PVOID Srb, IRPVERBS_SRB_COMMAND* Command) {
     PSTORAGE_REQUEST_BLOCK extended = IrpverbsSrbEx(Srb);
@@ -54,6 +56,7 @@ static inline BOOLEAN IrpverbsSrbCommand(PVOID Srb, IRPVERBS_SRB_COMMAND* Comman
         Command->SenseInfoBuffer = &srb->SenseInfoBuffer;
         Command->Cdb = srb->Cdb;
         Command->CdbLength = srb->CdbLength;
+        Command->SmallCdbLength = &srb->CdbLength;
         return TRUE;
     }
     if (extended->SrbFunction != SRB_FUNCTION_EXECUTE_SCSI) return FALSE;
@@ -67,6 +70,7 @@ static inline BOOLEAN IrpverbsSrbCommand(PVOID Srb, IRPVERBS_SRB_COMMAND* Comman
             Command->SenseInfoBuffer = &cdb->SenseInfoBuffer;
             Command->Cdb = cdb->Cdb;
             Command->CdbLength = cdb->CdbLength;
+            Command->SmallCdbLength = &cdb->CdbLength;
             return TRUE;
         }
         if (data->Type == SrbExDataTypeScsiCdbVar) {
@@ -76,6 +80,8 @@ static inline BOOLEAN IrpverbsSrbCommand(PVOID Srb, IRPVERBS_SRB_COMMAND* Comman
             Command->SenseInfoBuffer = &cdb->SenseInfoBuffer;
             Command->Cdb = cdb->Cdb;
             Command->CdbLength = cdb->CdbLength;
+            Command->SmallCdbLength = NULL;
+            Command->LargeCdbLength = &cdb->CdbLength;
             return TRUE;
         }
     }
@@ -88,6 +94,14 @@ static inline union _CDB* SrbGetCdb(PVOID Srb) {
 static inline ULONG SrbGetCdbLength(PVOID Srb) {
     IRPVERBS_SRB_COMMAND command;
     return IrpverbsSrbCommand(Srb, &command) ? command.CdbLength : 0;
+}
+static inline void SrbSetCdbLength(PVOID Srb, UCHAR CdbLength) {
+    IRPVERBS_SRB_COMMAND command;
+    if (!IrpverbsSrbCommand(Srb, &command)) return;
+    if (command.SmallCdbLength != NULL)
+        *command.SmallCdbLength = CdbLength;
+    else
+        *command.LargeCdbLength = CdbLength;
 }
 static inline PVOID SrbGetScsiData(PSTORAGE_REQUEST_BLOCK SrbEx, PUCHAR CdbLength8,
                                    PULONG CdbLength32, PUCHAR ScsiStatus, PVOID* SenseInfoBuffer,

@@ -25,6 +25,7 @@ class shutdown_list {
 public:
     static shutdown_list& current();
 
+    shutdown_list() { KeInitializeSpinLock(&lock_); }
     ~shutdown_list() {
         while (DEVICE_OBJECT* const device = take())
             dereference_object(device->Header);
@@ -55,7 +56,7 @@ public:
     }
 
 private:
-    KSPIN_LOCK lock_ = 0;
+    KSPIN_LOCK lock_;
     std::vector<DEVICE_OBJECT*> usual_;
     std::vector<DEVICE_OBJECT*> last_chance_;
 };
@@ -90,6 +91,7 @@ NTSTATUS notify(DEVICE_OBJECT& device) {
 } // namespace
 
 void forget_shutdown(DEVICE_OBJECT& device) {
+    if ((device.Flags & registered) == 0) return;
     for (std::size_t left = shutdown_list::current().remove(device); left != 0; --left)
         dereference_object(device.Header);
 }

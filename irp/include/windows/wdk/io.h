@@ -120,6 +120,9 @@ NT_API NTSTATUS IoGetDeviceNumaNode(PDEVICE_OBJECT Pdo, PUSHORT NodeNumber);
 NT_API NTSTATUS IoVolumeDeviceToDosName(PVOID VolumeDeviceObject, PUNICODE_STRING DosName);
 NT_API NTSTATUS IoQueryFullDriverPath(PDRIVER_OBJECT DriverObject, PUNICODE_STRING FullPath);
 NT_API void IoReuseIrpEx(PIRP Irp, NTSTATUS Status);
+/* The device that a thread is to verify; IoSetHardErrorOrVerifyDevice sets that of the thread that
+   sent the IRP, if one is known. IRQL: <= DISPATCH_LEVEL. Source: WDK
+   IoSetHardErrorOrVerifyDevice. */
 NT_API void IoSetHardErrorOrVerifyDevice(PIRP Irp, PDEVICE_OBJECT DeviceObject);
 NT_API PDEVICE_OBJECT IoGetDeviceToVerify(PKTHREAD Thread);
 NT_API void IoSetDeviceToVerify(PKTHREAD Thread, PDEVICE_OBJECT DeviceObject);
@@ -144,6 +147,8 @@ NT_API NTSTATUS IoRegisterFsRegistrationChange(PDRIVER_OBJECT DriverObject,
                                                PDRIVER_FS_NOTIFICATION Routine);
 NT_API void IoUnregisterFsRegistrationChange(PDRIVER_OBJECT DriverObject,
                                              PDRIVER_FS_NOTIFICATION Routine);
+/* One lock for the volumes of all devices. IRQL: <= DISPATCH_LEVEL. Source: WDK
+   IoAcquireVpbSpinLock. */
 NT_API void IoAcquireVpbSpinLock(PKIRQL Irql);
 NT_API void IoReleaseVpbSpinLock(KIRQL Irql);
 NT_API PVOID IoGetInitialStack(void);

@@ -271,4 +271,12 @@
 #define NOTIFICATION_BUSY_STATUS_IMMEDIATE 0x2
 #define NOTIFICATION_BUSY_STATUS_DEFERRED 0x3
 
+#define IS_SCSIOP_READ(operation)                                                                  \
+    ((operation) == SCSIOP_READ6 || (operation) == SCSIOP_READ || (operation) == SCSIOP_READ12 ||  \
+     (operation) == SCSIOP_READ16)
+#define IS_SCSIOP_WRITE(operation)                                                                 \
+    ((operation) == SCSIOP_WRITE6 || (operation) == SCSIOP_WRITE ||                                \
+     (operation) == SCSIOP_WRITE12 || (operation) == SCSIOP_WRITE16)
+#define IS_SCSIOP_READWRITE(operation) (IS_SCSIOP_READ(operation) || IS_SCSIOP_WRITE(operation))
+
 #endif
