@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <irp/testing/explore.hpp>
 #include <string>
+#include <support/abandoned_runs.hpp>
 
 #include <ntifs.h>
 #include <ntstrsafe.h>
@@ -13,6 +14,7 @@ using irpverbs::dispatch::sim_machine;
 
 /// The report of one run of the body; "" if nothing is reported.
 std::string report_of(const std::function<void()>& body) {
+    const irpverbs::testing::abandoned_runs memory;
     irpverbs::dispatch::explore_options once;
     once.random_runs = 1;
     once.pct_runs = 0;

@@ -81,7 +81,7 @@ object_reference object_of(HANDLE handle) {
 
 bool drop_reference(OBJECT_HEADER& object) {
     if (__atomic_sub_fetch(&object.ReferenceCount, 1, __ATOMIC_ACQ_REL) != 0) return false;
-    if (verifying()) object_ended(object);
+    object_ended(object);
     return true;
 }
 
@@ -99,7 +99,7 @@ void close_all_handles() {
 
 void dereference_object(OBJECT_HEADER& object) {
     const LONG left = __atomic_sub_fetch(&object.ReferenceCount, 1, __ATOMIC_ACQ_REL);
-    if (left == 0 && verifying()) object_ended(object);
+    if (left == 0) object_ended(object);
     if (left > 0 || (left == 0 && object.ObjectType->destroy(object))) return;
     __atomic_add_fetch(&object.ReferenceCount, 1, __ATOMIC_RELAXED);
     bug_check_reference("ObDereferenceObject: the reference is not the caller's", &object,
@@ -146,7 +146,7 @@ NTSTATUS ZwClose(HANDLE Handle) {
     VERIFY_IRQL(ZwClose);
     const object_reference closed = handles().remove(reinterpret_cast<std::uint64_t>(Handle));
     if (closed == nullptr) return STATUS_INVALID_HANDLE;
-    if (verifying()) handle_closed(this_processor(), Handle);
+    handle_closed(this_processor(), Handle);
     notify_closed(*closed, false);
     return STATUS_SUCCESS;
 }

@@ -7,6 +7,7 @@
 #include <dispatch/support/object.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <string>
@@ -31,12 +32,13 @@ struct counted_object {
 using handle_key = std::pair<const machine*, HANDLE>;
 
 struct leftover_table {
+    std::atomic<bool> used{false}; // what was recorded may end after the verifier was turned off
     raw_spin_lock lock;
     std::map<handle_key, open_handle> handles; // guarded by lock, as the one below
     std::map<const OBJECT_HEADER*, counted_object> objects;
 };
 
-leftover_table& table() {
+leftover_table& left_behind() {
     static auto* only = new leftover_table; // outlives every machine
     return *only;
 }
@@ -90,41 +92,45 @@ leftovers find_leftovers(const leftover_table& all, const machine& owner, std::s
 void handle_opened(processor& self, HANDLE handle, const OBJECT_HEADER* object) {
     if (!enabled(check::pool)) return;
     const call_stack where = capture_stack(1, 16);
-    const std::lock_guard guard(table().lock);
-    table().handles[{self.owner, handle}] = {object, where};
+    const std::lock_guard guard(left_behind().lock);
+    left_behind().used.store(true, std::memory_order_relaxed);
+    left_behind().handles[{self.owner, handle}] = {object, where};
 }
 
 void handle_closed(processor& self, HANDLE handle) {
-    const std::lock_guard guard(table().lock);
-    table().handles.erase({self.owner, handle});
+    if (!left_behind().used.load(std::memory_order_relaxed)) return;
+    const std::lock_guard guard(left_behind().lock);
+    left_behind().handles.erase({self.owner, handle});
 }
 
 void object_made(processor& self, const OBJECT_HEADER& object) {
     if (!enabled(check::pool)) return;
     const call_stack where = capture_stack(1, 16);
-    const std::lock_guard guard(table().lock);
-    table().objects[&object] = {self.owner, object.ObjectType->name, where, {}};
+    const std::lock_guard guard(left_behind().lock);
+    left_behind().used.store(true, std::memory_order_relaxed);
+    left_behind().objects[&object] = {self.owner, object.ObjectType->name, where, {}};
 }
 
 void object_referenced(const OBJECT_HEADER& object) {
     if (!enabled(check::pool)) return;
     const call_stack where = capture_stack(1, 16);
-    const std::lock_guard guard(table().lock);
-    const auto known = table().objects.find(&object);
-    if (known != table().objects.end()) known->second.referenced_at = where;
+    const std::lock_guard guard(left_behind().lock);
+    const auto known = left_behind().objects.find(&object);
+    if (known != left_behind().objects.end()) known->second.referenced_at = where;
 }
 
 void object_ended(const OBJECT_HEADER& object) {
-    const std::lock_guard guard(table().lock);
-    table().objects.erase(&object);
+    if (!left_behind().used.load(std::memory_order_relaxed)) return;
+    const std::lock_guard guard(left_behind().lock);
+    left_behind().objects.erase(&object);
 }
 
 void check_leftovers(std::string_view type) {
     if (!enabled(check::pool)) return;
     leftovers left;
     {
-        const std::lock_guard guard(table().lock);
-        left = find_leftovers(table(), *this_processor().owner, type);
+        const std::lock_guard guard(left_behind().lock);
+        left = find_leftovers(left_behind(), *this_processor().owner, type);
     }
     for (const std::vector<finding>* each : {&left.handles, &left.objects})
         for (const finding& one : *each)
@@ -132,9 +138,11 @@ void check_leftovers(std::string_view type) {
 }
 
 void clear_leftovers(const machine& gone) {
-    const std::lock_guard guard(table().lock);
-    std::erase_if(table().handles, [&](const auto& each) { return each.first.first == &gone; });
-    std::erase_if(table().objects, [&](const auto& each) { return each.second.owner == &gone; });
+    const std::lock_guard guard(left_behind().lock);
+    std::erase_if(left_behind().handles,
+                  [&](const auto& each) { return each.first.first == &gone; });
+    std::erase_if(left_behind().objects,
+                  [&](const auto& each) { return each.second.owner == &gone; });
 }
 
 } // namespace irpverbs::dispatch::detail

@@ -273,7 +273,7 @@ NTSTATUS IoEnumerateDeviceObjectList(PDRIVER_OBJECT DriverObject, PDEVICE_OBJECT
     require(DriverObject, "IoEnumerateDeviceObjectList: the driver is NULL");
     VERIFY_IRQL(IoGetAttachedDevice);
     const std::lock_guard guard(stack_lock);
-    const std::size_t room = DeviceObjectListSize / sizeof *DeviceObjectList;
+    const std::size_t room = DeviceObjectListSize / sizeof(void*);
     ULONG count = 0;
     for (DEVICE_OBJECT* each = DriverObject->DeviceObject; each != nullptr; each = each->NextDevice)
         if (count++ < room) DeviceObjectList[count - 1] = referenced(each);

@@ -39,7 +39,7 @@ bool stays_here(record& irp, int location) {
 } // namespace
 
 pending_report* check_pnp_completion(irp_tracker& tracker, record& irp) {
-    const int number = irp.irp->CurrentLocation;
+    const int number = static_cast<UCHAR>(irp.irp->CurrentLocation);
     if (!irp.has(number) || !irp.at(number).has_lower) return nullptr;
     const IO_STACK_LOCATION& location = *IoGetCurrentIrpStackLocation(irp.irp);
     if (location.MajorFunction != IRP_MJ_PNP) return nullptr;

@@ -74,7 +74,7 @@ void RtlCopyUnicodeString(PUNICODE_STRING Destination, PCUNICODE_STRING Source) 
     Destination->Length = 0;
     if (Source == nullptr) return;
     const USHORT bytes = std::min(Source->Length, Destination->MaximumLength);
-    memmove(Destination->Buffer, Source->Buffer, bytes);
+    if (bytes != 0) memmove(Destination->Buffer, Source->Buffer, bytes);
     Destination->Length = bytes;
     terminate(*Destination);
 }
