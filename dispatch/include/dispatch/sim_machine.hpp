@@ -58,9 +58,10 @@ public:
         /// threads. Timers without a period still fire, however late.
         std::uint64_t drain_time = 10ull * 10'000'000;
         /// In half of the runs an actor is delayed once in so many scheduling points (by 100 ns to
-        /// 13 s; at DISPATCH_LEVEL 100 ms), and timers are late with that probability: timers fire
-        /// while actors could run. 0: never. An exhaustive search has no delays. No delay is drawn
-        /// after the drain time of a run, nor after end_delays().
+        /// 13 s; at DISPATCH_LEVEL, or while an actor at that level spins for a lock, by 100 ms at
+        /// most), and timers are late with that probability: timers fire while actors could run. 0:
+        /// never. An exhaustive search has no delays. No delay is drawn after the drain time of a
+        /// run, nor after end_delays().
         std::uint32_t delays = 64;
         /// True: detail::platform::should_inject draws faults (see swarm). False: it returns false.
         bool faults = false;
