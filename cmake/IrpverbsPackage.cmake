@@ -1,5 +1,6 @@
-# Up to ten sources of a folder are compiled as one.
-function(irpverbs_join_sources library)
+# Up to ten sources of a folder are compiled as one, so the names of their file scopes must differ. Not
+# those that set SKIP_UNITY_BUILD_INCLUSION.
+function(irpverbs_join_sources target)
     foreach(source IN LISTS ARGN)
         cmake_path(GET source PARENT_PATH folder)
         cmake_path(GET folder FILENAME name)
@@ -8,7 +9,7 @@ function(irpverbs_join_sources library)
         math(EXPR batch "(${count} - 1) / 10")
         set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${name}_${batch})
     endforeach()
-    set_target_properties(${library} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
 endfunction()
 
 # irpverbs_package(name SOURCES file... HEADERS file... [DEPENDS target...] [PRIVATE_DEPENDS target...]

@@ -6,7 +6,7 @@ namespace irpverbs::bench {
 namespace {
 
 constexpr bar one{"one", "a", "b", 0.5};
-constexpr bar two{"two", "a", "b", 0.5, bar_kind::two_threads};
+constexpr bar two_threads_bar{"two", "a", "b", 0.5, bar_kind::two_threads};
 
 series same(const char* name, double nanoseconds, std::size_t rounds = 9, std::size_t clean = 9) {
     series all{{name, "", {}, threads::one}, {}};
@@ -27,8 +27,8 @@ TEST(BenchmarkVerdict, OneThreadBar_ToleratesTenPercent) {
 
 // A two-thread bar tolerates thirty per cent.
 TEST(BenchmarkVerdict, TwoThreadBar_ToleratesThirtyPercent) {
-    EXPECT_EQ(outcome::passed, judged(two, {same("a", 64), same("b", 100)}));
-    EXPECT_EQ(outcome::failed, judged(two, {same("a", 66), same("b", 100)}));
+    EXPECT_EQ(outcome::passed, judged(two_threads_bar, {same("a", 64), same("b", 100)}));
+    EXPECT_EQ(outcome::failed, judged(two_threads_bar, {same("a", 66), same("b", 100)}));
 }
 
 // A bar in nanoseconds needs no second measurement and no probe.
@@ -41,9 +41,10 @@ TEST(BenchmarkVerdict, NanosecondBar_NeedsNoSecondMeasurement) {
 // With mostly disturbed samples a two-thread bar is skipped, but a one-thread bar is judged.
 TEST(BenchmarkVerdict, MostlyDisturbedSamples_SkipOnlyTwoThreadBars) {
     const std::vector<series> mostly_disturbed{same("a", 900, 9, 3), same("b", 100, 9, 5)};
-    EXPECT_EQ(outcome::skipped, judged(two, mostly_disturbed));
+    EXPECT_EQ(outcome::skipped, judged(two_threads_bar, mostly_disturbed));
     EXPECT_EQ(outcome::failed, judged(one, mostly_disturbed));
-    EXPECT_EQ(outcome::failed, judged(two, {same("a", 900, 9, 4), same("b", 100, 9, 5)}));
+    EXPECT_EQ(outcome::failed,
+              judged(two_threads_bar, {same("a", 900, 9, 4), same("b", 100, 9, 5)}));
 }
 
 // A bar is skipped with fewer than nine rounds, and without its second measurement.

@@ -10,7 +10,7 @@ using namespace irpverbs::testing;
 
 /// The report of a run that calls `again` after an object has been closed; "": none.
 template <class Body>
-std::string report_of(const Body& body) {
+std::string report_after_close(const Body& body) {
     return report_of_one_run([&](irpverbs::dispatch::sim_machine& sim) {
         qp_hca hca;
         sim.spawn("client", [&] {
@@ -29,7 +29,7 @@ void expect_use_of_freed_memory(const std::string& report) {
 }
 
 TEST(ClosedObject, QueryOfACompletionQueue_IsFreedMemoryUsed) {
-    expect_use_of_freed_memory(report_of([](IB_CA* ca) {
+    expect_use_of_freed_memory(report_after_close([](IB_CA* ca) {
         IB_CQ* const cq = create_cq(ca);
         destroy_cq(cq);
         IB_CQ_ATTR attr;
@@ -38,7 +38,7 @@ TEST(ClosedObject, QueryOfACompletionQueue_IsFreedMemoryUsed) {
 }
 
 TEST(ClosedObject, SecondClose_IsFreedMemoryUsed) {
-    expect_use_of_freed_memory(report_of([](IB_CA* ca) {
+    expect_use_of_freed_memory(report_after_close([](IB_CA* ca) {
         IB_PD* const pd = allocate_pd(ca);
         deallocate_pd(pd);
         deallocate_pd(pd);
@@ -46,7 +46,7 @@ TEST(ClosedObject, SecondClose_IsFreedMemoryUsed) {
 }
 
 TEST(ClosedObject, CreationBelowIt_IsFreedMemoryUsed) {
-    expect_use_of_freed_memory(report_of([](IB_CA* ca) {
+    expect_use_of_freed_memory(report_after_close([](IB_CA* ca) {
         IB_PD* const pd = allocate_pd(ca);
         IB_CQ* const cq = create_cq(ca);
         deallocate_pd(pd);
@@ -55,7 +55,7 @@ TEST(ClosedObject, CreationBelowIt_IsFreedMemoryUsed) {
 }
 
 TEST(ClosedObject, OpenObjects_AreNotReported) {
-    EXPECT_EQ(report_of([](IB_CA* ca) {
+    EXPECT_EQ(report_after_close([](IB_CA* ca) {
                   IB_PD* const pd = allocate_pd(ca);
                   IB_CQ* const cq = create_cq(ca);
                   destroy_qp(create_qp(pd, small_qp(cq)));

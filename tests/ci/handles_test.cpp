@@ -254,12 +254,12 @@ TEST_P(CiHandles, DetachInCompletionRoutineOfACancelledWait_ReturnsBusyAtOnce) {
 }
 
 asio::awaitable<void> open_wait_and_leave(DEVICE_OBJECT* fdo, fake_hca& hca) {
-    constexpr auto as_tuple = asio::as_tuple(asio::use_awaitable);
+    constexpr auto token = asio::as_tuple(asio::use_awaitable);
     {
         const ci::channel_adapter ca = co_await ci::open_ca(fdo);
         const ci::completion_queue cq = co_await ci::create_cq(ca, 4);
         const auto [late, event] =
-            co_await ca.port_events(1).next(irp::within(std::chrono::milliseconds(1), as_tuple));
+            co_await ca.port_events(1).next(irp::within(std::chrono::milliseconds(1), token));
         EXPECT_EQ(late, dispatch::make_error_code(STATUS_IO_TIMEOUT));
         EXPECT_EQ(event, IB_AE_NONE);
     }

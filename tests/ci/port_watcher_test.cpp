@@ -102,7 +102,7 @@ boost::intrusive_ptr<Owner> opened(const fake_hca& hca, Owner* owner) {
     return held;
 }
 
-explore_options few_actors() {
+explore_options many_random_runs() {
     explore_options options;
     options.random_runs = 1500;
     options.pct_runs = 500;
@@ -118,7 +118,7 @@ void report_from_actors(sim_machine& sim, const fake_hca& hca) {
 
 TEST(PortWatcher, EventsFromActors_LastChangeSeesAll) {
     bool some_shared = false;
-    expect_explored(few_actors(), [&](sim_machine& sim) {
+    expect_explored(many_random_runs(), [&](sim_machine& sim) {
         fake_hca hca;
         bool freed = false;
         auto owner = opened(hca, new watching(freed));
@@ -138,7 +138,7 @@ TEST(PortWatcher, EventsFromActors_LastChangeSeesAll) {
 TEST(PortWatcher, CloseDuringEvents_NoCallBeginsAfter) {
     bool some_missed = false;
     bool some_heard = false;
-    expect_explored(few_actors(), [&](sim_machine& sim) {
+    expect_explored(many_random_runs(), [&](sim_machine& sim) {
         fake_hca hca;
         bool freed = false;
         auto owner = opened(hca, new watching(freed));
@@ -159,7 +159,7 @@ TEST(PortWatcher, CloseDuringEvents_NoCallBeginsAfter) {
 
 // The owner's last reference may be that of a queued call.
 TEST(PortWatcher, ReleaseDuringEvents_FreesAfterCalls) {
-    expect_explored(few_actors(), [&](sim_machine& sim) {
+    expect_explored(many_random_runs(), [&](sim_machine& sim) {
         fake_hca hca;
         bool freed = false;
         auto owner = opened(hca, new watching(freed));
@@ -175,7 +175,7 @@ TEST(PortWatcher, ReleaseDuringEvents_FreesAfterCalls) {
 }
 
 TEST(PortWatcher, EventOfOtherPort_NotReported) {
-    expect_explored(few_actors(), [](sim_machine& sim) {
+    expect_explored(many_random_runs(), [](sim_machine& sim) {
         fake_hca hca;
         bool freed = false;
         const auto owner = opened(hca, new watching(freed));

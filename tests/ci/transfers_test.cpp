@@ -177,7 +177,7 @@ TEST_P(Transfers, Receive_InformationIsTheLengthOfTheMessage) {
 }
 
 TEST_P(Transfers, FailedCompletion_DecidesTheStatus) {
-    const std::pair<ULONG, NTSTATUS> table[] = {
+    const std::pair<ULONG, NTSTATUS> rows[] = {
         {IB_WC_LOCAL_LENGTH_ERROR, STATUS_INVALID_BUFFER_SIZE},
         {IB_WC_LOCAL_QP_OPERATION_ERROR, STATUS_IO_DEVICE_ERROR},
         {IB_WC_LOCAL_PROTECTION_ERROR, STATUS_ACCESS_VIOLATION},
@@ -194,7 +194,7 @@ TEST_P(Transfers, FailedCompletion_DecidesTheStatus) {
         {IB_WC_FATAL_ERROR, STATUS_IO_DEVICE_ERROR},
         {IB_WC_RESPONSE_TIMEOUT, STATUS_IO_TIMEOUT},
         {IB_WC_GENERAL_ERROR, STATUS_IO_DEVICE_ERROR}};
-    for (const auto& [reason, status] : table) {
+    for (const auto& [reason, status] : rows) {
         const sent what(open->qp);
         verb_call call(what);
         hca.complete_one(reason);
@@ -368,7 +368,7 @@ struct transfer_race {
     }
 };
 
-explore_options few_actors() {
+explore_options three_actors() {
     explore_options options;
     options.random_runs = 500;
     options.pct_runs = 500;
@@ -378,7 +378,7 @@ explore_options few_actors() {
 }
 
 TEST(TransferRaces, CompletionCancelAndDestroy_EndItOnce) {
-    expect_exhausted(few_actors(), [](sim_machine& sim) {
+    expect_exhausted(three_actors(), [](sim_machine& sim) {
         transfer_race race;
         sim.spawn("completes", [&] { race.hca.complete_one(); });
         sim.spawn("cancels", [&] { race.call->cancel(); });
@@ -391,7 +391,7 @@ TEST(TransferRaces, CompletionCancelAndDestroy_EndItOnce) {
 }
 
 TEST(TransferRaces, TwoFirstTransfers_BothComplete) {
-    expect_exhausted(few_actors(), [](sim_machine& sim) {
+    expect_exhausted(three_actors(), [](sim_machine& sim) {
         transfer_hca hca;
         hca.completes_posts = true;
         open_qp open(hca);

@@ -225,14 +225,6 @@ TEST_P(Dpcs, ExceptionInDpc_NextDpcRuns) {
 
 IRPVERBS_ON_BOTH_MACHINES(Dpcs);
 
-explore_options thorough() {
-    explore_options options;
-    options.random_runs = options.pct_runs = 500;
-    options.exhaustive_runs = 20'000;
-    options.preemption_bound = 2;
-    return options;
-}
-
 // A removal that returns TRUE is true: the DPC runs once per insertion, less the removals.
 TEST(DpcsExplored, ConcurrentInsertAndRemove_RunsOncePerInsertLessRemovals) {
     explore_options options = thorough();

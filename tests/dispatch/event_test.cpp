@@ -88,14 +88,6 @@ TEST_P(Events, SetWithWaitAtDispatch_BugChecks) {
 
 IRPVERBS_ON_BOTH_MACHINES(Events);
 
-explore_options thorough() {
-    explore_options options;
-    options.random_runs = options.pct_runs = 500;
-    options.exhaustive_runs = 20'000;
-    options.preemption_bound = 2;
-    return options;
-}
-
 // A signal is neither lost nor doubled: one that came after the time-out leaves the event set.
 TEST(EventsExplored, SetRacesWithTimeout_NoSignalLostOrDoubled) {
     int in_time = 0, late = 0;

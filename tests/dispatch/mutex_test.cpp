@@ -117,14 +117,6 @@ TEST_P(Mutexes, OwnerEndsWhileAnotherWaits_WaiterReturnsAbandoned) {
 
 IRPVERBS_ON_BOTH_MACHINES(Mutexes);
 
-explore_options thorough() {
-    explore_options options;
-    options.random_runs = options.pct_runs = 500;
-    options.exhaustive_runs = 20'000;
-    options.preemption_bound = 2;
-    return options;
-}
-
 TEST(MutexesExplored, ConcurrentAcquires_ExcludeAndAllSucceed) {
     expect_explored(thorough(), [](sim_machine& machine) {
         mutex one;

@@ -153,14 +153,6 @@ TEST_P(KernelQueue, ThreadChangesQueue_FormerCurrentCountDecrements) {
 
 IRPVERBS_ON_BOTH_MACHINES(KernelQueue);
 
-explore_options thorough() {
-    explore_options options;
-    options.random_runs = options.pct_runs = 500;
-    options.exhaustive_runs = 20'000;
-    options.preemption_bound = 2;
-    return options;
-}
-
 // Serves until the queue is run down; counts the active servers and calls `work` in each.
 template <class Work>
 void serve(queue& from, int& at_work, const Work& work) {

@@ -238,7 +238,7 @@ TEST(SimMachine, HolderOfALockIsDelayed_SpinsAtDispatchLevelAreShort) {
         detail::scheduled_spin lock;
         machine.spawn("holder", [&] { const std::lock_guard guard(lock); });
         machine.spawn("spinner", [&] {
-            const testing::at_level above(DISPATCH_LEVEL);
+            const irpverbs::testing::at_level above(DISPATCH_LEVEL);
             const std::uint64_t before = machine.interrupt_time();
             const std::lock_guard guard(lock);
             seen = std::max(seen, machine.interrupt_time() - before);

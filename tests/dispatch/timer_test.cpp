@@ -266,14 +266,6 @@ TEST(TimersOnTwoThreads, Timers_SetByAFavouredProcessorAndAnother_CancelledOnceE
     EXPECT_FALSE(machine.has_one_shot_timers());
 }
 
-explore_options thorough() {
-    explore_options options;
-    options.random_runs = options.pct_runs = 500;
-    options.exhaustive_runs = 20'000;
-    options.preemption_bound = 2;
-    return options;
-}
-
 // A cancellation that returns TRUE keeps the DPC from running; after FALSE the DPC runs.
 TEST(TimersExplored, CancelRacesWithExpiry_DpcRunsOnlyIfNotCancelled) {
     int cancelled = 0, expired = 0;

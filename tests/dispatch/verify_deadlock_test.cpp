@@ -21,8 +21,6 @@ using dispatch::explore_summary;
 using dispatch::sim_machine;
 using dispatch::detail::check;
 
-constexpr ULONG violation = DRIVER_VERIFIER_DETECTED_VIOLATION;
-
 struct spin_locks {
     std::array<KSPIN_LOCK, 4> all{};
     spin_locks() {

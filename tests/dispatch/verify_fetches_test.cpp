@@ -15,16 +15,15 @@ namespace {
 using dispatch::detail::check;
 using dispatch::detail::fetched_words;
 
-constexpr ULONG violation = DRIVER_VERIFIER_DETECTED_VIOLATION;
-constexpr std::array<std::uint64_t, 3> shared{};
+constexpr std::array<std::uint64_t, 3> shared_words{};
 
 TEST(DoubleFetch, Broken_IsReported) {
     findings seen{check::pool};
     fetched_words loaded;
     loaded.begin();
-    loaded.load(&shared[0], 8);
-    loaded.load(&shared[1], 8);
-    loaded.load(&shared[0], 8);
+    loaded.load(&shared_words[0], 8);
+    loaded.load(&shared_words[1], 8);
+    loaded.load(&shared_words[0], 8);
     EXPECT_TRUE(only_reported(seen, "DoubleFetch", violation, 0x4952000A));
     EXPECT_TRUE(seen.all()[0].has_stack("first loaded at"));
 }
@@ -34,8 +33,8 @@ TEST(DoubleFetch, Kept_IsNotReported) {
     fetched_words loaded;
     for (int i = 0; i < 2; ++i) { // of the next message
         loaded.begin();
-        loaded.load(&shared[0], 8);
-        loaded.load(&shared[1], 16);
+        loaded.load(&shared_words[0], 8);
+        loaded.load(&shared_words[1], 16);
     }
     EXPECT_TRUE(nothing_reported(seen));
 }
@@ -44,8 +43,8 @@ TEST(DoubleFetchRule, PartOfWhatWasLoaded_IsReported) {
     const findings seen{check::pool};
     fetched_words loaded;
     loaded.begin();
-    loaded.load(&shared[0], 16);
-    loaded.load(&shared[1], 16);
+    loaded.load(&shared_words[0], 16);
+    loaded.load(&shared_words[1], 16);
     EXPECT_TRUE(only_reported(seen, "DoubleFetch", violation, 0x4952000A));
 }
 
@@ -54,12 +53,12 @@ TEST(DoubleFetchRule, WhileThePoolIsNotChecked_NothingIsNoted) {
     {
         const findings seen{check::locks};
         loaded.begin();
-        loaded.load(&shared[0], 8);
-        loaded.load(&shared[0], 8);
+        loaded.load(&shared_words[0], 8);
+        loaded.load(&shared_words[0], 8);
         EXPECT_TRUE(nothing_reported(seen));
     }
     const findings seen{check::pool};
-    loaded.load(&shared[0], 8);
+    loaded.load(&shared_words[0], 8);
     EXPECT_TRUE(nothing_reported(seen));
 }
 

@@ -15,8 +15,6 @@ namespace {
 
 using dispatch::detail::check;
 
-constexpr ULONG violation = DRIVER_VERIFIER_DETECTED_VIOLATION;
-
 TEST(IrqlKeRaiseLower, Broken_IsReported) {
     findings seen{check::irql};
     KIRQL old = PASSIVE_LEVEL;

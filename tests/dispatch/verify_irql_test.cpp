@@ -22,8 +22,6 @@ using dispatch::detail::irql_bound;
 using dispatch::detail::irql_rule;
 using dispatch::detail::this_processor;
 
-constexpr ULONG violation = DRIVER_VERIFIER_DETECTED_VIOLATION;
-
 constexpr irql_rule table[] = {
 #define X(function, bound, level, id, sdv) {#function, irql_bound::bound, level, id, #sdv},
 #include "../../dispatch/src/irql/irql_rules.def"
@@ -82,7 +80,7 @@ FAST_MUTEX* held_unsafely() {
     return mutex;
 }
 
-void nothing(void*) {}
+void do_nothing(void*) {}
 
 std::map<std::string, call> lock_calls() {
     static KSPIN_LOCK lock;
@@ -321,7 +319,7 @@ void start_thread(KIRQL level) {
     HANDLE handle = nullptr;
     {
         const at_level there(level);
-        PsCreateSystemThread(&handle, 0, nullptr, nullptr, nullptr, nothing, nullptr);
+        PsCreateSystemThread(&handle, 0, nullptr, nullptr, nullptr, do_nothing, nullptr);
     }
     wait_for_thread(handle);
     ZwClose(handle);
@@ -368,7 +366,7 @@ std::map<std::string, call> system_calls() {
          [](KIRQL level) {
              WORK_QUEUE_ITEM item;
              const at_level there(level);
-             ExInitializeWorkItem(&item, nothing, nullptr);
+             ExInitializeWorkItem(&item, do_nothing, nullptr);
          }},
         {"ExQueueWorkItem", queue_item},
         {"PsCreateSystemThread", start_thread},

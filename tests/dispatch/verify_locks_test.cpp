@@ -19,8 +19,7 @@ namespace {
 
 using dispatch::detail::check;
 
-constexpr ULONG tag = 0x6B636F4C; // "Lock"
-constexpr ULONG violation = DRIVER_VERIFIER_DETECTED_VIOLATION;
+constexpr ULONG lock_tag = 0x6B636F4C; // "Lock"
 
 struct lock_pair {
     KSPIN_LOCK first;
@@ -440,10 +439,10 @@ TEST(LockThreadExit, Kept_IsNotReported) {
 
 TEST(LockFreed, Broken_IsReported) {
     findings seen{check::locks, check::pool};
-    auto* lock = static_cast<KSPIN_LOCK*>(ExAllocatePool2(POOL_FLAG_NON_PAGED, 64, tag));
+    auto* lock = static_cast<KSPIN_LOCK*>(ExAllocatePool2(POOL_FLAG_NON_PAGED, 64, lock_tag));
     KeInitializeSpinLock(lock);
     const KIRQL old = KeAcquireSpinLockRaiseToDpc(lock);
-    ExFreePoolWithTag(lock, tag);
+    ExFreePoolWithTag(lock, lock_tag);
     EXPECT_TRUE(only_reported(seen, "LockFreed", violation, 0x100B));
     EXPECT_TRUE(seen.all()[0].has_stack("held since"));
     dispatch::detail::this_processor().irql = old;
@@ -451,10 +450,10 @@ TEST(LockFreed, Broken_IsReported) {
 
 TEST(LockFreed, Kept_IsNotReported) {
     const findings seen{check::locks, check::pool};
-    auto* lock = static_cast<KSPIN_LOCK*>(ExAllocatePool2(POOL_FLAG_NON_PAGED, 64, tag));
+    auto* lock = static_cast<KSPIN_LOCK*>(ExAllocatePool2(POOL_FLAG_NON_PAGED, 64, lock_tag));
     KeInitializeSpinLock(lock);
     KeReleaseSpinLock(lock, KeAcquireSpinLockRaiseToDpc(lock));
-    ExFreePoolWithTag(lock, tag);
+    ExFreePoolWithTag(lock, lock_tag);
     EXPECT_TRUE(nothing_reported(seen));
 }
 

@@ -20,7 +20,6 @@ namespace {
 
 using dispatch::detail::check;
 
-constexpr ULONG violation = DRIVER_VERIFIER_DETECTED_VIOLATION;
 constexpr ULONG tag = 0x74736554; // "Test"
 constexpr ULONG other_tag = 0x72687445;
 

@@ -11,8 +11,6 @@ namespace {
 
 using dispatch::detail::check;
 
-constexpr ULONG violation = DRIVER_VERIFIER_DETECTED_VIOLATION;
-
 TEST(CriticalRegions, Broken_IsReported) {
     findings seen{check::locks};
     EXPECT_THROW(KeLeaveCriticalRegion(), stopped);

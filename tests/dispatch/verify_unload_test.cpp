@@ -15,8 +15,6 @@ namespace {
 
 using namespace dispatch::detail;
 
-constexpr ULONG violation = DRIVER_VERIFIER_DETECTED_VIOLATION;
-
 void unload(const void* variable, std::size_t size, const void* routine = nullptr) {
     const std::array image{std::span(static_cast<const char*>(variable), size),
                            std::span(static_cast<const char*>(routine), 1)};

@@ -188,14 +188,6 @@ TEST_P(KeWait, WaitOnUninitialisedObject_BugChecks) {
 
 IRPVERBS_ON_BOTH_MACHINES(KeWait);
 
-explore_options thorough() {
-    explore_options options;
-    options.random_runs = options.pct_runs = 500;
-    options.exhaustive_runs = 20'000;
-    options.preemption_bound = 2;
-    return options;
-}
-
 // One signal releases one waiter, whether it waits for this object alone or for two objects.
 TEST(KeWaitExplored, WaitAnyAndSingleWait_EachSignalReleasesOneWaiter) {
     expect_explored(thorough(), [](sim_machine& machine) {

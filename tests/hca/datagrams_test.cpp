@@ -8,12 +8,10 @@ namespace {
 
 using namespace irpverbs::testing;
 
-constexpr UCHAR send = 3;
-
 class Datagrams : public BothMachines {
 protected:
     /// A datagram that carries its number in its attribute.
-    mad numbered(USHORT number) { return {vendor_class, send, number}; }
+    mad numbered(USHORT number) { return {vendor_class, send_method, number}; }
     void send_to_two(USHORT number, const IB_MAD_ADDRESS& to) {
         EXPECT_EQ(sender.send(to, numbered(number)), STATUS_SUCCESS);
     }
@@ -26,7 +24,7 @@ protected:
     open_hca one{hcas.fdo(0)};
     open_hca two{hcas.fdo(2)}; // behind the other switch
     mad_client sender{one, agent_of(vendor_class)};
-    mad_client receiver{two, agent_of(vendor_class, {send})};
+    mad_client receiver{two, agent_of(vendor_class, {send_method})};
     IB_MAD_ADDRESS good = to_lid(two.lid());
 };
 
@@ -156,7 +154,7 @@ TEST_P(Datagrams, Receive_CountsPacketAndData) {
 TEST_P(Datagrams, ReceiverHcaFailed_DatagramIsLost) {
     HcaSoftwareFail(hcas.guid(2));
     send_to_two(1, good);
-    mad_client itself(one, agent_of(vendor_class, {send}));
+    mad_client itself(one, agent_of(vendor_class, {send_method}));
     sender.send(to_lid(one.lid()), numbered(2));
     EXPECT_EQ(itself.receive().data.get<2>(16), 2u);
 }
@@ -187,9 +185,9 @@ TEST_P(ForwardingLoops, DatagramInForwardingLoop_IsDropped) {
     send_by({1}, 2);
     send_by({1, 2}, 3);
     mad_client sender(one, agent_of(vendor_class));
-    mad_client receiver(two, agent_of(vendor_class, {send}));
-    sender.send(to_lid(circling), {vendor_class, send, 1});
-    sender.send(to_lid(two.lid()), {vendor_class, send, 2});
+    mad_client receiver(two, agent_of(vendor_class, {send_method}));
+    sender.send(to_lid(circling), {vendor_class, send_method, 1});
+    sender.send(to_lid(two.lid()), {vendor_class, send_method, 2});
     EXPECT_EQ(receiver.receive().data.get<2>(16), 2u);
 }
 

@@ -15,7 +15,6 @@ namespace {
 using namespace irpverbs::testing;
 using irpverbs::hca_software::parse_fabric_uri;
 
-constexpr UCHAR send = 3;
 constexpr USHORT sent = 40;
 
 class FaultsOfAllCables : public BothMachines {
@@ -27,9 +26,9 @@ protected:
         open_hca one{hcas.fdo(0)};
         open_hca two{hcas.fdo(1)};
         mad_client sender{one, agent_of(vendor_class)};
-        mad_client receiver{two, agent_of(vendor_class, {send})};
+        mad_client receiver{two, agent_of(vendor_class, {send_method})};
         for (USHORT i = 1; i <= sent; ++i)
-            sender.send(to_lid(two.lid()), {vendor_class, send, i});
+            sender.send(to_lid(two.lid()), {vendor_class, send_method, i});
         for (const ib_guid_t each : {hcas.guid(0), hcas.guid(1), switch1}) {
             HCA_SOFTWARE_COUNTERS counters;
             EXPECT_EQ(HcaSoftwareCounters(each, 1, &counters), STATUS_SUCCESS);
@@ -37,7 +36,7 @@ protected:
         }
         for (const ib_guid_t each : {hcas.guid(0), hcas.guid(1)})
             EXPECT_EQ(HcaSoftwareSetFaults(each, 1, nullptr), STATUS_SUCCESS);
-        sender.send(to_lid(two.lid()), {vendor_class, send, 0});
+        sender.send(to_lid(two.lid()), {vendor_class, send_method, 0});
         std::vector<std::uint64_t> numbers;
         for (bool ended = false; !ended || numbers.size() + lost_ < sent;) {
             const std::uint64_t number = receiver.receive().data.get<2>(16);

@@ -11,7 +11,6 @@ namespace {
 
 using namespace irpverbs::testing;
 
-constexpr UCHAR send = 3;
 constexpr ULONG always = 1;
 
 class Faults : public BothMachines {
@@ -20,7 +19,8 @@ protected:
         EXPECT_EQ(HcaSoftwareSetFaults(hcas.guid(1), 1, wanted), STATUS_SUCCESS);
     }
     void send_numbered(USHORT number) {
-        EXPECT_EQ(sender.send(to_lid(two.lid()), {vendor_class, send, number}), STATUS_SUCCESS);
+        EXPECT_EQ(sender.send(to_lid(two.lid()), {vendor_class, send_method, number}),
+                  STATUS_SUCCESS);
     }
     std::uint64_t next_number() { return receiver.receive().data.get<2>(16); }
     /// Sends `count` datagrams with the faults and one without; returns the numbers of those that
@@ -43,7 +43,7 @@ protected:
     open_hca one{hcas.fdo(0)};
     open_hca two{hcas.fdo(1)};
     mad_client sender{one, agent_of(vendor_class)};
-    mad_client receiver{two, agent_of(vendor_class, {send})};
+    mad_client receiver{two, agent_of(vendor_class, {send_method})};
     HCA_SOFTWARE_FAULTS faults{};
 };
 
@@ -185,7 +185,7 @@ void run_with(const HCA_SOFTWARE_FAULTS& faults, sending how, const Look& look) 
             HcaSoftwareSetFaults(hcas.guid(0), 1, &faults);
             arrivals got;
             const IB_MAD_DISPATCH calls{arrivals::note};
-            const IB_MAD_AGENT_ATTR attr = agent_of(vendor_class, {send}, 2);
+            const IB_MAD_AGENT_ATTR attr = agent_of(vendor_class, {send_method}, 2);
             verb_call make(
                 [&](IRP* irp) { return CiRegisterMadAgent(ca, &attr, &got, &calls, irp); });
             auto* agent = make.object<IB_MAD_AGENT>();
@@ -193,7 +193,7 @@ void run_with(const HCA_SOFTWARE_FAULTS& faults, sending how, const Look& look) 
             const ib_lid_t lid = ca.lid(2);
             sim.spawn("send", [&] {
                 for (USHORT i = 1; i <= how.count; ++i) {
-                    sender.send(to_lid(lid), {vendor_class, send, i});
+                    sender.send(to_lid(lid), {vendor_class, send_method, i});
                     LARGE_INTEGER pause;
                     pause.QuadPart = -10 * how.pause_us;
                     if (how.pause_us != 0) KeDelayExecutionThread(KernelMode, FALSE, &pause);

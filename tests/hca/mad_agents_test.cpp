@@ -9,9 +9,6 @@ namespace {
 
 using namespace irpverbs::testing;
 
-constexpr UCHAR get = 1;
-constexpr UCHAR set = 2;
-constexpr UCHAR send = 3;
 constexpr UCHAR report = 6;
 constexpr UCHAR administration_class = 3;
 constexpr UCHAR vendor_with_oui = 0x32;
@@ -32,13 +29,14 @@ protected:
 };
 
 TEST_P(MadAgents, MethodOfClassAlreadyRegistered_FailsWithSharingViolation) {
-    const mad_client first(one, agent_of(vendor_class, {get, send}));
-    EXPECT_EQ(try_register(agent_of(vendor_class, {set, send})), STATUS_SHARING_VIOLATION);
-    EXPECT_EQ(try_register(agent_of(vendor_class, {set})), STATUS_SUCCESS);
+    const mad_client first(one, agent_of(vendor_class, {get_method, send_method}));
+    EXPECT_EQ(try_register(agent_of(vendor_class, {set_method, send_method})),
+              STATUS_SHARING_VIOLATION);
+    EXPECT_EQ(try_register(agent_of(vendor_class, {set_method})), STATUS_SUCCESS);
     EXPECT_EQ(try_register(agent_of(vendor_class)), STATUS_SUCCESS);
-    EXPECT_EQ(try_register(agent_of(vendor_class, {get}, 2)), STATUS_SUCCESS);
-    EXPECT_EQ(try_register(agent_of(vendor_class + 1, {get})), STATUS_SUCCESS);
-    IB_MAD_AGENT_ATTR newer = agent_of(vendor_class, {get});
+    EXPECT_EQ(try_register(agent_of(vendor_class, {get_method}, 2)), STATUS_SUCCESS);
+    EXPECT_EQ(try_register(agent_of(vendor_class + 1, {get_method})), STATUS_SUCCESS);
+    IB_MAD_AGENT_ATTR newer = agent_of(vendor_class, {get_method});
     newer.ClassVersion = 2;
     EXPECT_EQ(try_register(newer), STATUS_SUCCESS);
 }
@@ -47,7 +45,7 @@ TEST_P(MadAgents, AgentsForReports_ReceiveEachReport) {
     mad_client first(one, agent_of(administration_class, {report}));
     mad_client second(one, agent_of(administration_class, {report}));
     const mad_client elsewhere(one, agent_of(administration_class, {report}, 2));
-    EXPECT_EQ(try_register(agent_of(administration_class, {get, report})),
+    EXPECT_EQ(try_register(agent_of(administration_class, {get_method, report})),
               STATUS_SHARING_VIOLATION);
     mad_client sender(two, agent_of(administration_class));
     for (const USHORT attribute : {USHORT{1}, USHORT{2}}) {
@@ -69,25 +67,25 @@ TEST_P(MadAgents, RemovedAgentForReports_OthersReceive) {
 }
 
 TEST_P(MadAgents, VendorClassWithOui_AgentsSelectedByOui) {
-    IB_MAD_AGENT_ATTR attr = agent_of(vendor_with_oui, {get});
+    IB_MAD_AGENT_ATTR attr = agent_of(vendor_with_oui, {get_method});
     attr.Oui[2] = 7;
     const mad_client first(one, attr);
     EXPECT_EQ(try_register(attr), STATUS_SHARING_VIOLATION);
     attr.Oui[2] = 8;
     mad_client second(one, attr);
     mad_client sender(two, agent_of(vendor_with_oui));
-    sender.send(to_lid(one.lid()), mad(vendor_with_oui, get, 1).put<3>(37, 8));
+    sender.send(to_lid(one.lid()), mad(vendor_with_oui, get_method, 1).put<3>(37, 8));
     EXPECT_EQ(second.receive().data.get<3>(37), 8u);
 }
 
 TEST_P(MadAgents, Oui_OfZero_ReceivesThoseThatNoOtherAgentReceives) {
-    IB_MAD_AGENT_ATTR attr = agent_of(vendor_with_oui, {get});
+    IB_MAD_AGENT_ATTR attr = agent_of(vendor_with_oui, {get_method});
     mad_client any(one, attr);
     attr.Oui[2] = 7;
     mad_client seven(one, attr);
     mad_client sender(two, agent_of(vendor_with_oui));
     for (const UCHAR oui : {UCHAR{7}, UCHAR{8}, UCHAR{0}})
-        sender.send(to_lid(one.lid()), mad(vendor_with_oui, get, 1).put<3>(37, oui));
+        sender.send(to_lid(one.lid()), mad(vendor_with_oui, get_method, 1).put<3>(37, oui));
     EXPECT_EQ(seven.receive().data.get<3>(37), 7u);
     EXPECT_EQ(any.receive().data.get<3>(37), 8u);
     EXPECT_EQ(any.receive().data.get<3>(37), 0u);
@@ -100,11 +98,11 @@ TEST_P(MadAgents, RmppByDriver_IsNotSupported) {
 }
 
 TEST_P(MadAgents, RequestAndResponse_ReachTheirAgents) {
-    mad_client gets(two, agent_of(vendor_class, {get}));
-    mad_client sets(two, agent_of(vendor_class, {set}));
+    mad_client gets(two, agent_of(vendor_class, {get_method}));
+    mad_client sets(two, agent_of(vendor_class, {set_method}));
     mad_client bystander(one, agent_of(vendor_class));
     mad_client asker(one, agent_of(vendor_class));
-    asker.send(to_lid(two.lid()), mad(vendor_class, set, 5).with_transaction(77));
+    asker.send(to_lid(two.lid()), mad(vendor_class, set_method, 5).with_transaction(77));
     received_mad request = sets.receive();
     EXPECT_EQ(request.from.Lid, one.lid());
     EXPECT_EQ(request.from.Qp, 1u);
@@ -119,18 +117,18 @@ TEST_P(MadAgents, RequestAndResponse_ReachTheirAgents) {
 
 // A datagram may go from a port to itself and between the ports of one HCA.
 TEST_P(MadAgents, SendWithinOneHca_ReachesItsPorts) {
-    mad_client first(one, agent_of(vendor_class, {send}));
-    mad_client second(one, agent_of(vendor_class, {send}, 2));
+    mad_client first(one, agent_of(vendor_class, {send_method}));
+    mad_client second(one, agent_of(vendor_class, {send_method}, 2));
     for (const auto& [lid, receiver] : {std::pair{one.lid(1), &first}, {one.lid(2), &second}}) {
-        EXPECT_EQ(first.send(to_lid(lid), mad(vendor_class, send, 9)), STATUS_SUCCESS);
+        EXPECT_EQ(first.send(to_lid(lid), mad(vendor_class, send_method, 9)), STATUS_SUCCESS);
         EXPECT_EQ(receiver->receive().from.Lid, one.lid(1));
     }
 }
 
 TEST_P(MadAgents, ShortDatagram_IsPaddedWithZeros) {
-    mad_client receiver(two, agent_of(vendor_class, {send}));
+    mad_client receiver(two, agent_of(vendor_class, {send_method}));
     mad_client sender(one, agent_of(vendor_class));
-    mad sent(vendor_class, send, 9);
+    mad sent(vendor_class, send_method, 9);
     sent.put<8>(24, ~0ull);
     EXPECT_EQ(sender.send(to_lid(two.lid()), sent, 28), STATUS_SUCCESS);
     EXPECT_EQ(receiver.receive().data.get<8>(24), 0xFFFFFFFF00000000u);
@@ -138,8 +136,8 @@ TEST_P(MadAgents, ShortDatagram_IsPaddedWithZeros) {
 
 TEST_P(MadAgents, InvalidSend_FailsWithInvalidParameter) {
     mad_client sender(one, agent_of(vendor_class));
-    const mad good(vendor_class, send, 9);
-    EXPECT_EQ(sender.send(to_lid(two.lid()), mad(vendor_class + 1, send, 9)),
+    const mad good(vendor_class, send_method, 9);
+    EXPECT_EQ(sender.send(to_lid(two.lid()), mad(vendor_class + 1, send_method, 9)),
               STATUS_INVALID_PARAMETER);
     IB_MAD_ADDRESS to = to_lid(two.lid());
     to.PKeyIndex = 1000;
@@ -173,7 +171,7 @@ TEST(MadAgentRaces, DeregistrationDuringReceive_NoUpCallAfterwards) {
             self.level = KeGetCurrentIrql();
             ++self.calls;
         }};
-        const IB_MAD_AGENT_ATTR attr = agent_of(vendor_class, {send});
+        const IB_MAD_AGENT_ATTR attr = agent_of(vendor_class, {send_method});
         verb_call make(
             [&](IRP* irp) { return CiRegisterMadAgent(ca, &attr, &receiver, &calls, irp); });
         auto* agent = make.object<IB_MAD_AGENT>();
@@ -181,8 +179,8 @@ TEST(MadAgentRaces, DeregistrationDuringReceive_NoUpCallAfterwards) {
             mad_client sender(ca, agent_of(vendor_class));
             const ib_lid_t lid = ca.lid();
             sim.spawn("send", [&] {
-                sender.send(to_lid(lid), mad(vendor_class, send, 9));
-                sender.send(to_lid(lid), mad(vendor_class, send, 9));
+                sender.send(to_lid(lid), mad(vendor_class, send_method, 9));
+                sender.send(to_lid(lid), mad(vendor_class, send_method, 9));
             });
             sim.spawn("deregister", [&] {
                 KeStallExecutionProcessor(1);

@@ -10,6 +10,11 @@
 
 namespace irpverbs::testing {
 
+inline constexpr UCHAR get_method = 1;
+inline constexpr UCHAR set_method = 2;
+inline constexpr UCHAR send_method = 3;
+inline constexpr UCHAR trap_method = 5;
+
 struct mad : std::array<UCHAR, IB_MAD_SIZE> {
     mad() : std::array<UCHAR, IB_MAD_SIZE>{} {}
     mad(UCHAR management_class, UCHAR method, USHORT attribute, ULONG modifier = 0) : mad() {

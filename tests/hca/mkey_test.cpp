@@ -10,8 +10,7 @@ using namespace irpverbs::testing;
 
 constexpr std::uint64_t key = 0x1234;
 constexpr std::uint64_t other_key = 0x4321;
-constexpr UCHAR trap_method = 5;
-constexpr LONGLONG second = 10'000'000;
+constexpr LONGLONG one_second = 10'000'000;
 
 class MKey : public unmanaged_subnet {
 protected:
@@ -165,11 +164,11 @@ class MKeyLease : public MKey {};
 
 TEST_P(MKeyLease, Violation_StartsLeaseThatEndsReadProtection) {
     protect(2, 10);
-    pass(20 * second); // without a violation no lease period starts
+    pass(20 * one_second); // without a violation no lease period starts
     EXPECT_FALSE(directed(get_method, sm_port_info, other_key));
-    pass(9 * second);
+    pass(9 * one_second);
     EXPECT_FALSE(directed(get_method, sm_port_info, other_key)); // starts no lease period
-    pass(2 * second);
+    pass(2 * one_second);
     const auto info = directed(get_method, sm_port_info, other_key);
     ASSERT_TRUE(info);
     EXPECT_EQ(info->get<8>(smp_data), key);
@@ -180,20 +179,20 @@ TEST_P(MKeyLease, Violation_StartsLeaseThatEndsReadProtection) {
 TEST_P(MKeyLease, RequestWithCorrectKey_RenewsLease) {
     protect(2, 10);
     EXPECT_FALSE(directed(get_method, sm_port_info, other_key));
-    pass(9 * second);
+    pass(9 * one_second);
     EXPECT_TRUE(directed(get_method, sm_node_info, key));
-    pass(2 * second);
+    pass(2 * one_second);
     EXPECT_FALSE(directed(get_method, sm_port_info, other_key)); // starts a new lease period
-    pass(9 * second);
+    pass(9 * one_second);
     EXPECT_FALSE(directed(get_method, sm_port_info, other_key));
-    pass(2 * second);
+    pass(2 * one_second);
     EXPECT_TRUE(directed(get_method, sm_port_info, other_key));
 }
 
 TEST_P(MKeyLease, ZeroLeasePeriod_NeverExpires) {
     protect(2);
     EXPECT_FALSE(directed(get_method, sm_port_info, other_key));
-    pass(600 * second);
+    pass(600 * one_second);
     EXPECT_FALSE(directed(get_method, sm_port_info, other_key));
 }
 

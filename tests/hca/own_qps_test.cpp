@@ -11,7 +11,6 @@ namespace {
 
 using namespace irpverbs::testing;
 
-constexpr UCHAR send = 3;
 NTSTATUS modify(const mad_client& which, IB_MAD_KEYS keys) {
     return verb_call([&](IRP* irp) { return CiModifyMadAgent(which.agent(), &keys, irp); })
         .status();
@@ -70,7 +69,7 @@ TEST_P(AgentQps, MadOfAnyClass_ExchangedBetweenOwnQps) {
     mad_client responder(two, own_qp(IB_MAD_QP_OWN_MADS));
     const std::uint64_t id = 0x0123456789ABCDEF;
     for (const UCHAR each : {UCHAR{1}, vendor_class, UCHAR{0x32}, UCHAR{0x81}}) {
-        EXPECT_EQ(asks.send(to_two(number_of(responder)), mad(each, send, 9).put<8>(8, id)),
+        EXPECT_EQ(asks.send(to_two(number_of(responder)), mad(each, send_method, 9).put<8>(8, id)),
                   STATUS_SUCCESS);
         received_mad seen = responder.receive();
         EXPECT_EQ(seen.data.at(1), each);
@@ -88,23 +87,24 @@ TEST_P(AgentQps, MadOfAnyClass_ExchangedBetweenOwnQps) {
 
 // A client of QP1 and one with a QP of its own exchange datagrams, each with its own QP number.
 TEST_P(AgentQps, Qp1Agent_ExchangesDatagramsWithOwnQp) {
-    mad_client shared(one, agent_of(vendor_class, {send}));
+    mad_client shared(one, agent_of(vendor_class, {send_method}));
     mad_client own(two, own_qp(IB_MAD_QP_OWN_MADS, IB_QP1_QKEY));
-    EXPECT_EQ(shared.send(to_two(number_of(own), IB_QP1_QKEY), mad(vendor_class, send, 1)),
+    EXPECT_EQ(shared.send(to_two(number_of(own), IB_QP1_QKEY), mad(vendor_class, send_method, 1)),
               STATUS_SUCCESS);
     const received_mad asked = own.receive();
     EXPECT_EQ(asked.from.Qp, 1u);
-    EXPECT_EQ(own.send(to_lid(one.lid()), mad(vendor_class, send, 2)), STATUS_SUCCESS);
+    EXPECT_EQ(own.send(to_lid(one.lid()), mad(vendor_class, send_method, 2)), STATUS_SUCCESS);
     EXPECT_EQ(shared.receive().from.Qp, number_of(own));
 }
 
 TEST_P(AgentQps, DatagramForOwnQp_NotReceivedByQp1Agent) {
     mad_client own(two, own_qp(IB_MAD_QP_OWN_MADS));
-    mad_client shared(two, agent_of(vendor_class, {send}));
+    mad_client shared(two, agent_of(vendor_class, {send_method}));
     mad_client sender(one, own_qp(IB_MAD_QP_OWN_MADS, IB_QP1_QKEY));
-    EXPECT_EQ(sender.send(to_two(number_of(own)), mad(vendor_class, send, 1)), STATUS_SUCCESS);
+    EXPECT_EQ(sender.send(to_two(number_of(own)), mad(vendor_class, send_method, 1)),
+              STATUS_SUCCESS);
     EXPECT_EQ(own.receive().data.get<2>(16), 1u);
-    EXPECT_EQ(sender.send(to_lid(two.lid()), mad(vendor_class, send, 2)), STATUS_SUCCESS);
+    EXPECT_EQ(sender.send(to_lid(two.lid()), mad(vendor_class, send_method, 2)), STATUS_SUCCESS);
     EXPECT_EQ(shared.receive().data.get<2>(16), 2u);
 }
 
@@ -137,12 +137,12 @@ TEST_P(AgentQps, ShortBufferForRawDatagram_OverflowsAndKeepsIt) {
 TEST_P(AgentQps, BytesThatAreNoMad_NotReceivedByMadAgents) {
     const mad_client sender(one, own_qp(IB_MAD_QP_OWN_RAW, IB_QP1_QKEY));
     mad_client mads(two, own_qp(IB_MAD_QP_OWN_MADS));
-    mad_client shared(two, agent_of(vendor_class, {send}));
+    mad_client shared(two, agent_of(vendor_class, {send_method}));
     const IB_MAD_ADDRESS to = to_two(number_of(mads));
     send_raw(sender, to, counted(100));
     send_raw(sender, to, counted(IB_MAD_SIZE)); // of base version 0
     send_raw(sender, to_lid(two.lid()), counted(100));
-    const mad good(vendor_class, send, 7);
+    const mad good(vendor_class, send_method, 7);
     send_raw(sender, to, {good.begin(), good.end()});
     send_raw(sender, to_lid(two.lid()), {good.begin(), good.end()});
     EXPECT_EQ(mads.receive().data, good);
@@ -165,8 +165,8 @@ TEST_P(AgentQps, WrongQKey_CountedAndDropped) {
     mad_client sender(one, own_qp(IB_MAD_QP_OWN_MADS));
     mad_client receiver(two, own_qp(IB_MAD_QP_OWN_MADS));
     const ib_qpn_t number = number_of(receiver);
-    sender.send(to_two(number, 0x4321), mad(vendor_class, send, 1));
-    sender.send(to_two(number, 0x80000000), mad(vendor_class, send, 2)); // the sender's own
+    sender.send(to_two(number, 0x4321), mad(vendor_class, send_method, 1));
+    sender.send(to_two(number, 0x80000000), mad(vendor_class, send_method, 2)); // the sender's own
     EXPECT_EQ(receiver.receive().data.get<2>(16), 2u);
     EXPECT_EQ(port_block(two, 1)->QKeyViolations, 1);
     EXPECT_EQ(port_block(two, 1)->PKeyViolations, 0);
@@ -179,8 +179,8 @@ TEST_P(AgentQps, ModifyAgent_SetsPKeyAndQKey) {
     EXPECT_EQ(modify(receiver, {0x8123, 1}), STATUS_INVALID_PARAMETER); // it has no such P_Key
     EXPECT_EQ(modify(receiver, {IB_PKEY_DEFAULT_FULL, 0x4321}), STATUS_SUCCESS);
     EXPECT_EQ(number_of(receiver), number);
-    sender.send(to_two(number), mad(vendor_class, send, 1));
-    sender.send(to_two(number, 0x4321), mad(vendor_class, send, 2));
+    sender.send(to_two(number), mad(vendor_class, send_method, 1));
+    sender.send(to_two(number, 0x4321), mad(vendor_class, send_method, 2));
     const received_mad seen = receiver.receive();
     EXPECT_EQ(seen.data.get<2>(16), 2u);
     EXPECT_EQ(seen.from.QKey, 0x4321u);
@@ -195,10 +195,10 @@ TEST_P(AgentQps, ModifyAgent_SetsPKeyAndQKey) {
 TEST_P(AgentQps, TrafficWithQp0_IsRefusedAndDropped) {
     mad_client own(two, own_qp(IB_MAD_QP_OWN_MADS));
     mad_client sender(one, own_qp(IB_MAD_QP_OWN_MADS));
-    EXPECT_EQ(sender.send(to_two(0), mad(1, send, 1)), STATUS_INVALID_PARAMETER);
+    EXPECT_EQ(sender.send(to_two(0), mad(1, send_method, 1)), STATUS_INVALID_PARAMETER);
     mad_client subnet(one, agent_of(1));
-    EXPECT_EQ(subnet.send(to_two(number_of(own)), mad(1, send, 1)), STATUS_SUCCESS);
-    sender.send(to_two(number_of(own)), mad(1, send, 2));
+    EXPECT_EQ(subnet.send(to_two(number_of(own)), mad(1, send_method, 1)), STATUS_SUCCESS);
+    sender.send(to_two(number_of(own)), mad(1, send_method, 2));
     EXPECT_EQ(own.receive().data.get<2>(16), 2u);
 }
 
@@ -211,8 +211,8 @@ TEST_P(AgentQps, FreedQpNumber_DatagramIsDropped) {
     }
     mad_client next(two, own_qp(IB_MAD_QP_OWN_MADS));
     EXPECT_NE(number_of(next), freed);
-    sender.send(to_two(freed), mad(vendor_class, send, 1));
-    sender.send(to_two(number_of(next)), mad(vendor_class, send, 2));
+    sender.send(to_two(freed), mad(vendor_class, send_method, 1));
+    sender.send(to_two(number_of(next)), mad(vendor_class, send_method, 2));
     EXPECT_EQ(next.receive().data.get<2>(16), 2u);
     EXPECT_EQ(port_block(two, 1)->QKeyViolations, 0);
 }
@@ -235,7 +235,7 @@ TEST(AgentQpRaces, ModifyKeysDuringReceives_OldOrNewKeysApply) {
         sim.spawn("send", [&] {
             for (const ib_qkey_t each : {1u, 2u, 3u}) {
                 to.QKey = each;
-                sender.send(to, mad(vendor_class, send, static_cast<USHORT>(each)));
+                sender.send(to, mad(vendor_class, send_method, static_cast<USHORT>(each)));
             }
         });
         sim.spawn("modify", [&] {
@@ -245,7 +245,7 @@ TEST(AgentQpRaces, ModifyKeysDuringReceives_OldOrNewKeysApply) {
         const IB_MAD_KEYS last{IB_PKEY_DEFAULT_FULL, 9};
         EXPECT_EQ(modify(receiver, last), STATUS_SUCCESS);
         to.QKey = last.QKey;
-        sender.send(to, mad(vendor_class, send, 9));
+        sender.send(to, mad(vendor_class, send_method, 9));
         std::uint64_t number = 0;
         while (number != 9) {
             number = receiver.receive().data.get<2>(16);

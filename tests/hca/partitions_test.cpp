@@ -5,8 +5,6 @@ namespace {
 
 using namespace irpverbs::testing;
 
-constexpr UCHAR send = 3;
-constexpr UCHAR trap_method = 5;
 constexpr ib_pkey_t partition = 0x8123;
 constexpr UCHAR inbound = 8;
 constexpr UCHAR outbound = 4;
@@ -33,7 +31,7 @@ protected:
         IB_MAD_ADDRESS to = to_lid(3);
         to.PKeyIndex = index;
         to.ServiceLevel = 5;
-        EXPECT_EQ(sender.send(to, mad(vendor_class, send, number)), STATUS_SUCCESS);
+        EXPECT_EQ(sender.send(to, mad(vendor_class, send_method, number)), STATUS_SUCCESS);
     }
     std::uint64_t next_number() { return receiver.receive().data.get<2>(16); }
     static HCA_SOFTWARE_COUNTERS counters(ib_guid_t guid, UCHAR port) {
@@ -55,7 +53,7 @@ protected:
 
     static constexpr std::size_t details = smp_data + 10;
     mad_client sender{one, agent_of(vendor_class)};
-    mad_client receiver{three, agent_of(vendor_class, {send})};
+    mad_client receiver{three, agent_of(vendor_class, {send_method})};
     mad_client traps{one, agent_of(subnet_class, {trap_method})};
 };
 
@@ -82,7 +80,7 @@ TEST_P(PartitionEnforcement, SeveralPKeyViolations_EachRaisesTrap) {
         IB_MAD_ADDRESS to = to_lid(3);
         to.PKeyIndex = 1;
         to.ServiceLevel = service_level;
-        EXPECT_EQ(sender.send(to, mad(vendor_class, send, 1)), STATUS_SUCCESS);
+        EXPECT_EQ(sender.send(to, mad(vendor_class, send_method, 1)), STATUS_SUCCESS);
     };
     const auto next = [&] {
         const mad notice = traps.receive().data;
@@ -119,7 +117,7 @@ TEST_P(PartitionEnforcement, PKeyMismatchWithGrh_TrapHasBothGids) {
     to.Gid = *IbPortGid(&*port_block(three, 1), 0);
     const ib_gid_t from = *IbPortGid(&*port_block(one, 1), 0);
     for (const auto& [number, gids] : {std::pair{257u, details + 18}, {259u, details + 16}}) {
-        EXPECT_EQ(sender.send(to, mad(vendor_class, send, 1)), STATUS_SUCCESS);
+        EXPECT_EQ(sender.send(to, mad(vendor_class, send_method, 1)), STATUS_SUCCESS);
         mad notice = traps.receive().data;
         while (notice.get<2>(smp_data + 4) != number)
             notice = traps.receive().data; // the end port's trap, repeated

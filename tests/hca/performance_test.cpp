@@ -7,8 +7,6 @@ namespace {
 
 using namespace irpverbs::testing;
 
-constexpr UCHAR get = 1;
-constexpr UCHAR set = 2;
 constexpr USHORT class_port_info = 0x01;
 constexpr USHORT port_counters = 0x12;
 constexpr USHORT port_counters_extended = 0x1D;
@@ -46,7 +44,7 @@ protected:
 
     /// Writes one value into all selected counters; the response has their new values.
     mad write(ib_lid_t lid, USHORT attribute, USHORT select, UCHAR byte, UCHAR port = 1) {
-        mad request(performance_class, set, attribute);
+        mad request(performance_class, set_method, attribute);
         std::fill_n(request.begin() + at, 72, byte);
         request[at + 1] = port;
         request.put<2>(at + 2, select);
@@ -65,7 +63,7 @@ protected:
 };
 
 TEST_P(PerformanceManagement, ClassPortInfo_ReportsCapabilities) {
-    const mad info = ask(two.lid(), get, class_port_info);
+    const mad info = ask(two.lid(), get_method, class_port_info);
     EXPECT_EQ(info.status(), 0);
     EXPECT_EQ(info.method(), 0x81);
     // all ports at once and extended counters are supported; no PortXmitWait
@@ -118,31 +116,31 @@ TEST_P(PerformanceManagement, CounterAtMaximum_Saturates) {
             EXPECT_EQ(HcaSoftwareReportErrorThreshold(hcas.guid(1), 1, trap), STATUS_SUCCESS);
     HcaSoftwareFlapLink(hcas.guid(1), 1);
     HcaSoftwarePortError(hcas.guid(1), 1);
-    const mad now = ask(two.lid(), get, port_counters);
+    const mad now = ask(two.lid(), get_method, port_counters);
     EXPECT_EQ(now.get<2>(at + 4), 0xFFFFu);
     EXPECT_EQ(now.get<2>(at + 6), 0xFFFFu); // two counters
     EXPECT_EQ(now[at + 19], 0xFF);          // two counters
     EXPECT_EQ(now.get<4>(at + 24), 0xFFFFFFFFu);
     EXPECT_EQ(now.get<4>(at + 36), 0xFFFFFFFFu);
-    const mad wide = ask(two.lid(), get, port_counters_extended);
+    const mad wide = ask(two.lid(), get_method, port_counters_extended);
     EXPECT_GT(wide.get<8>(at + 32), 0xFFFFFFFFu);
 }
 
 TEST_P(PerformanceManagement, LinkErrors_CountedByKind) {
     write(two.lid(), port_counters, 0xFFFF, 0);
     HcaSoftwarePortError(hcas.guid(1), 1);
-    mad now = ask(two.lid(), get, port_counters);
+    mad now = ask(two.lid(), get_method, port_counters);
     EXPECT_EQ(now.get<2>(at + 4), 1u); // SymbolErrors
     EXPECT_EQ(now[at + 6], 1);         // LinkErrorRecovery
     EXPECT_EQ(now[at + 19], 0x10);     // LocalLinkIntegrity
     HcaSoftwareReportErrorThreshold(hcas.guid(1), 1, 130);
-    EXPECT_EQ(ask(two.lid(), get, port_counters)[at + 19], 0x11); // and BufferOverrun
+    EXPECT_EQ(ask(two.lid(), get_method, port_counters)[at + 19], 0x11); // and BufferOverrun
     HCA_SOFTWARE_FAULTS losing{};
     losing.LossOnceIn = 1;
     HcaSoftwareSetFaults(hcas.guid(1), 1, &losing);
-    client.send(to_lid(two.lid()), mad(performance_class, get, port_counters));
+    client.send(to_lid(two.lid()), mad(performance_class, get_method, port_counters));
     HcaSoftwareSetFaults(hcas.guid(1), 1, nullptr);
-    now = ask(two.lid(), get, port_counters);
+    now = ask(two.lid(), get_method, port_counters);
     EXPECT_EQ(now.get<2>(at + 8), 1u); // PortRcvErrors
     EXPECT_EQ(now.get<2>(at + 10), 0u);
 }
@@ -151,14 +149,14 @@ TEST_P(PerformanceManagement, LinkErrors_CountedByKind) {
 // for it.
 TEST_P(PerformanceManagement, UndeliverableDatagram_CountedAtDroppingPort) {
     const UCHAR port_of_two = 2;
-    client.send(to_lid(0xBFFE), mad(performance_class, get, port_counters));
-    EXPECT_EQ(ask(switch1, get, port_counters, 1).get<2>(at + 12), 1u); // RelayErrors
+    client.send(to_lid(0xBFFE), mad(performance_class, get_method, port_counters));
+    EXPECT_EQ(ask(switch1, get_method, port_counters, 1).get<2>(at + 12), 1u); // RelayErrors
     HcaSoftwareSetLink(hcas.guid(1), 1, FALSE);
-    client.send(to_lid(two.lid()), mad(performance_class, get, port_counters));
-    const mad now = ask(switch1, get, port_counters, port_of_two);
+    client.send(to_lid(two.lid()), mad(performance_class, get_method, port_counters));
+    const mad now = ask(switch1, get_method, port_counters, port_of_two);
     EXPECT_EQ(now.get<2>(at + 14), 1u); // TransmitDiscards
     EXPECT_EQ(now.get<2>(at + 12), 0u);
-    EXPECT_EQ(ask(switch1, get, port_counters, 1).get<2>(at + 12), 1u);
+    EXPECT_EQ(ask(switch1, get_method, port_counters, 1).get<2>(at + 12), 1u);
 }
 
 TEST_P(PerformanceManagement, Multicast_CountedSeparately) {
@@ -179,15 +177,15 @@ TEST_P(PerformanceManagement, Multicast_CountedSeparately) {
         EXPECT_EQ(after[i].ReceiveUnicasts, before[i].ReceiveUnicasts);
         EXPECT_EQ(after[i].TransmitPackets - before[i].TransmitPackets, sent);
     }
-    const mad shown = ask(two.lid(), get, port_counters_extended);
+    const mad shown = ask(two.lid(), get_method, port_counters_extended);
     EXPECT_EQ(shown.get<8>(at + 64), after[3].ReceiveMulticasts);
 }
 
 TEST_P(PerformanceManagement, AllPortsOfSwitch_ReadAndResetTogether) {
     for (const UCHAR port : {UCHAR{1}, UCHAR{2}, UCHAR{2}})
         EXPECT_EQ(HcaSoftwareReportErrorThreshold(switch1_guid, port, 129), STATUS_SUCCESS);
-    EXPECT_EQ(ask(switch1, get, port_counters, 2)[at + 19], 0x20);
-    EXPECT_EQ(ask(switch1, get, port_counters, all_ports)[at + 19], 0x30);
+    EXPECT_EQ(ask(switch1, get_method, port_counters, 2)[at + 19], 0x20);
+    EXPECT_EQ(ask(switch1, get_method, port_counters, all_ports)[at + 19], 0x30);
     const mad reset = write(switch1, port_counters, 1u << 9, 0, all_ports);
     EXPECT_EQ(reset[at + 1], all_ports);
     EXPECT_EQ(reset[at + 19], 0);
@@ -197,19 +195,19 @@ TEST_P(PerformanceManagement, AllPortsOfSwitch_ReadAndResetTogether) {
 }
 
 TEST_P(PerformanceManagement, Traffic_CountsPacketsAndData) {
-    const mad before = ask(two.lid(), get, port_counters_extended);
-    const mad after = ask(two.lid(), get, port_counters_extended);
+    const mad before = ask(two.lid(), get_method, port_counters_extended);
+    const mad after = ask(two.lid(), get_method, port_counters_extended);
     EXPECT_EQ(after.get<8>(64 + 32) - before.get<8>(64 + 32), 1u); // packets received
     EXPECT_EQ(after.get<8>(64 + 16) - before.get<8>(64 + 16), 72u);
     EXPECT_EQ(after.get<8>(64 + 8) - before.get<8>(64 + 8), 72u); // of the previous response
-    EXPECT_EQ(ask(two.lid(), get, port_counters).get<4>(64 + 36), after.get<8>(64 + 32) + 1);
+    EXPECT_EQ(ask(two.lid(), get_method, port_counters).get<4>(64 + 36), after.get<8>(64 + 32) + 1);
 }
 
 TEST_P(PerformanceManagement, CounterReset_ClearsOnlySelectedCounter) {
     HcaSoftwareFlapLink(hcas.guid(1), 1);
-    ask(two.lid(), get, port_counters);
-    EXPECT_EQ(ask(two.lid(), get, port_counters)[64 + 7], 1); // LinkDowned
-    const mad reset = ask(two.lid(), set, port_counters, 1, 1u << 2);
+    ask(two.lid(), get_method, port_counters);
+    EXPECT_EQ(ask(two.lid(), get_method, port_counters)[64 + 7], 1); // LinkDowned
+    const mad reset = ask(two.lid(), set_method, port_counters, 1, 1u << 2);
     EXPECT_EQ(reset[64 + 7], 0);
     EXPECT_NE(reset.get<4>(64 + 36), 0u);
     HCA_SOFTWARE_COUNTERS now{};
@@ -218,29 +216,29 @@ TEST_P(PerformanceManagement, CounterReset_ClearsOnlySelectedCounter) {
 }
 
 TEST_P(PerformanceManagement, SwitchPorts_CountedAloneAndTogether) {
-    const mad alone = ask(switch1, get, port_counters_extended, 1);
+    const mad alone = ask(switch1, get_method, port_counters_extended, 1);
     EXPECT_EQ(alone.status(), 0);
     EXPECT_NE(alone.get<8>(64 + 32), 0u);
-    EXPECT_EQ(ask(switch1, get, port_counters_extended, 2).get<8>(64 + 32), 0u);
-    EXPECT_GE(ask(switch1, get, port_counters_extended, 255).get<8>(64 + 32),
+    EXPECT_EQ(ask(switch1, get_method, port_counters_extended, 2).get<8>(64 + 32), 0u);
+    EXPECT_GE(ask(switch1, get_method, port_counters_extended, 255).get<8>(64 + 32),
               alone.get<8>(64 + 32));
 }
 
 TEST_P(PerformanceManagement, InvalidRequest_FailsWithMadStatus) {
-    EXPECT_EQ(ask(two.lid(), get, 0x7777).status(), bad_attribute);
-    EXPECT_EQ(ask(two.lid(), get, port_counters, 9).status(), bad_field);
-    mad newer(performance_class, get, port_counters);
+    EXPECT_EQ(ask(two.lid(), get_method, 0x7777).status(), bad_attribute);
+    EXPECT_EQ(ask(two.lid(), get_method, port_counters, 9).status(), bad_field);
+    mad newer(performance_class, get_method, port_counters);
     newer[2] = 7;
     EXPECT_EQ(client.ask(to_lid(two.lid()), newer).data.status(), 0x0004);
     mad_client baseboard(one, agent_of(5));
-    EXPECT_EQ(baseboard.ask(to_lid(two.lid()), mad(5, get, 1)).data.status(), bad_attribute);
+    EXPECT_EQ(baseboard.ask(to_lid(two.lid()), mad(5, get_method, 1)).data.status(), bad_attribute);
 }
 
 TEST_P(PerformanceManagement, RegisteredPerformanceAgent_ReplacesBuiltIn) {
-    mad_client own(two, agent_of(performance_class, {get}));
-    EXPECT_EQ(client.send(to_lid(two.lid()), mad(performance_class, get, port_counters)),
+    mad_client own(two, agent_of(performance_class, {get_method}));
+    EXPECT_EQ(client.send(to_lid(two.lid()), mad(performance_class, get_method, port_counters)),
               STATUS_SUCCESS);
-    EXPECT_EQ(own.receive().data.method(), get);
+    EXPECT_EQ(own.receive().data.method(), get_method);
 }
 
 IRPVERBS_ON_BOTH_MACHINES(PerformanceManagement);
@@ -251,7 +249,7 @@ protected:
     enum : UCHAR { done, to_come, running };
 
     static mad control(ULONG start, ULONG interval, USHORT tag) {
-        mad request(performance_class, set, samples_control);
+        mad request(performance_class, set_method, samples_control);
         request[at + 1] = 1;
         request.put<4>(at + 28, start).put<4>(at + 32, interval).put<2>(at + 36, tag);
         for (std::size_t i = 0; i < 15; ++i)
@@ -259,7 +257,7 @@ protected:
         return request;
     }
     mad set_control(const mad& what) { return client.ask(to_lid(two.lid()), what).data; }
-    mad result() { return ask(two.lid(), get, samples_result, 0); }
+    mad result() { return ask(two.lid(), get_method, samples_result, 0); }
     static void pass(LONGLONG time) {
         LARGE_INTEGER from_now;
         from_now.QuadPart = -time;
@@ -306,9 +304,9 @@ TEST_P(PortSamples, InvalidSamplesControl_FailsWithBadField) {
     other_port[at + 1] = 9;
     EXPECT_EQ(set_control(other_port).status(), bad_field);
     EXPECT_EQ(set_control(control(0, ticks, 1).put<4>(20, 1)).status(), bad_field);
-    EXPECT_EQ(ask(two.lid(), set, samples_result).status(), bad_attribute);
+    EXPECT_EQ(ask(two.lid(), set_method, samples_result).status(), bad_attribute);
     EXPECT_EQ(result()[at + 3], done);
-    const mad initial = ask(two.lid(), get, samples_control);
+    const mad initial = ask(two.lid(), get_method, samples_control);
     EXPECT_EQ(initial.status(), 0);
     EXPECT_EQ(initial[at + 1], 1);
 }
@@ -324,7 +322,7 @@ TEST_P(FabricCapacity, ExcessSmpOrDatagram_DroppedAndCounted) {
     faults.Delay = 3'600'000'000; // an hour
     HcaSoftwareSetFaults(hcas.guid(0), 1, &faults);
     for (unsigned i = 1; i < max_in_flight; ++i)
-        client.send(to_lid(two.lid()), mad(performance_class, get, port_counters));
+        client.send(to_lid(two.lid()), mad(performance_class, get_method, port_counters));
     faults = {};
     faults.DuplicationOnceIn = 1;
     faults.ReorderingOnceIn = 1; // the SMP may overtake the delayed datagrams
@@ -337,9 +335,9 @@ TEST_P(FabricCapacity, ExcessSmpOrDatagram_DroppedAndCounted) {
     faults = {};
     faults.Delay = 3'600'000'000;
     HcaSoftwareSetFaults(hcas.guid(0), 1, &faults);
-    client.send(to_lid(two.lid()), mad(performance_class, get, port_counters));
+    client.send(to_lid(two.lid()), mad(performance_class, get_method, port_counters));
     const ULONGLONG discarded = counters(hcas.guid(0), 1).TransmitDiscards;
-    client.send(to_lid(two.lid()), mad(performance_class, get, port_counters));
+    client.send(to_lid(two.lid()), mad(performance_class, get_method, port_counters));
     EXPECT_EQ(counters(hcas.guid(0), 1).TransmitDiscards - discarded, 1u);
 }
 

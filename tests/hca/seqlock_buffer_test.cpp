@@ -13,37 +13,37 @@ namespace {
 using namespace irpverbs;
 
 constexpr std::size_t size = 256;
-using bytes = std::array<unsigned char, size>;
+using content = std::array<unsigned char, size>;
 using block = hca_software::seqlock_buffer<size>;
 
 void write(block& to, std::uint64_t version) {
-    bytes written;
+    content written;
     written.fill(static_cast<unsigned char>(version));
     to.write(written.data(), size, version);
 }
 
 TEST(SeqlockBuffer, ReadBeforeFirstWrite_ReturnsNothing) {
     const block empty;
-    bytes into;
+    content into;
     EXPECT_EQ(empty.read(1, into.data(), size), 0u);
 }
 
 TEST(SeqlockBuffer, ReadOfOtherVersion_ReturnsNothing) {
     block held;
     write(held, 7);
-    bytes into;
+    content into;
     EXPECT_EQ(held.read(6, into.data(), size), 0u);
     EXPECT_EQ(held.read(8, into.data(), size), 0u);
     EXPECT_EQ(held.read(7, into.data(), size), size);
 }
 
 TEST(SeqlockBuffer, ReadIntoShortBuffer_CopiesItsSize) {
-    bytes written;
+    content written;
     std::iota(written.begin(), written.end(), static_cast<unsigned char>(1));
     block held;
     held.write(written.data(), 100, 1);
     for (std::size_t room = 0; room <= 110; ++room) {
-        bytes into{};
+        content into{};
         EXPECT_EQ(held.read(1, into.data(), room), 100u);
         const std::size_t wanted = std::min<std::size_t>(room, 100);
         EXPECT_TRUE(std::equal(into.begin(), into.begin() + wanted, written.begin()));
@@ -68,7 +68,7 @@ TEST(SeqlockBuffer, ReadDuringWrites_IsNeverTorn) {
     const auto reader = [&](int) {
         for (std::uint64_t i = 0; i < editions; ++i) {
             const std::uint64_t version = newest;
-            bytes into;
+            content into;
             if (version == 0 || held.read(version, into.data(), size) == 0) continue;
             const auto expected = static_cast<unsigned char>(version);
             const bool one =

@@ -9,8 +9,6 @@ namespace irpverbs::testing {
 
 inline constexpr UCHAR subnet_class = 0x01;
 inline constexpr UCHAR directed_class = 0x81;
-inline constexpr UCHAR get_method = 1;
-inline constexpr UCHAR set_method = 2;
 
 enum sm_attribute : USHORT {
     sm_notice = 0x02,

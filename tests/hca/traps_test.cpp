@@ -5,7 +5,6 @@ namespace {
 
 using namespace irpverbs::testing;
 
-constexpr UCHAR trap_method = 5;
 constexpr UCHAR repress_method = 7;
 constexpr USHORT link_integrity = 129;
 constexpr LONGLONG millisecond = 10'000;

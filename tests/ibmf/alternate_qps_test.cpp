@@ -391,14 +391,14 @@ TEST_P(AlternateQps, RedirectToAlternateQp_IsFollowed) {
     EXPECT_EQ(it.stats().st_redirected, 1u);
 }
 
-struct offline_client {
+struct unregistering_client {
     ibmf_handle_t handle = nullptr;
     ibmf_qp_handle_t qp = nullptr;
     KEVENT done;
 
-    offline_client() { KeInitializeEvent(&done, NotificationEvent, FALSE); }
+    unregistering_client() { KeInitializeEvent(&done, NotificationEvent, FALSE); }
     static void call(ibmf_handle_t, void* context, ibmf_async_event_t) {
-        auto& self = *static_cast<offline_client*>(context);
+        auto& self = *static_cast<unregistering_client*>(context);
         EXPECT_EQ(ibmf_unregister(&self.handle, 0), IBMF_BUSY);
         EXPECT_EQ(ibmf_free_qp(self.handle, &self.qp, 0), IBMF_SUCCESS);
         EXPECT_EQ(ibmf_unregister(&self.handle, 0), IBMF_SUCCESS);
@@ -408,12 +408,12 @@ struct offline_client {
 
 // The first client is notified, the second is not: each frees its own queue pair.
 TEST_P(AlternateQps, HcaFails_QpsCanBeFreed) {
-    offline_client offline;
+    unregistering_client offline;
     ibmf_register_info_t info = here.client(0);
     ibmf_impl_caps_t caps{};
     client_scope silent(here.client(0, PERF_MANAGER));
-    ASSERT_EQ(ibmf_register(&info, IBMF_VERSION, 0, offline_client::call, &offline, &offline.handle,
-                            &caps),
+    ASSERT_EQ(ibmf_register(&info, IBMF_VERSION, 0, unregistering_client::call, &offline,
+                            &offline.handle, &caps),
               IBMF_SUCCESS);
     ASSERT_EQ(ibmf_alloc_qp(offline.handle, 0xFFFF, 1, IBMF_ALT_QP_RAW_ONLY, &offline.qp),
               IBMF_SUCCESS);

@@ -23,8 +23,8 @@ class IbmfWrappers : public BothMachines {};
 
 /// A handler's result, which a test can wait for.
 template <class Result>
-struct outcome {
-    outcome() { KeInitializeEvent(&arrived, NotificationEvent, FALSE); }
+struct async_outcome {
+    async_outcome() { KeInitializeEvent(&arrived, NotificationEvent, FALSE); }
     auto handler() {
         return [this](error_code failed, Result what) {
             error = failed;
@@ -44,23 +44,23 @@ struct outcome {
 TEST_P(IbmfWrappers, RegisterSendAndUnregister_Complete) {
     const wire joined;
     const echo_agent agent(1);
-    outcome<ibmf::registered> made;
+    async_outcome<ibmf::registered> made;
     ibmf::register_({wire::guids[0], 1, PERF_MANAGER}, 0, nullptr, nullptr, made.handler());
     ASSERT_EQ(made.get().status, IBMF_SUCCESS);
     const ibmf_handle_t handle = made.get().handle;
     {
         test_message msg(handle, {MAD_MGMT_CLASS_PERF});
-        outcome<int> sent;
+        async_outcome<int> sent;
         ibmf::msg_transport(handle, nullptr, msg.ibmf_msg, {}, IBMF_MSG_TRANS_FLAG_SEQ,
                             sent.handler());
         EXPECT_EQ(sent.get(), IBMF_SUCCESS);
         EXPECT_FALSE(sent.error);
         EXPECT_EQ(msg.received_header().method, MAD_METHOD_GET_RESPONSE);
     }
-    outcome<int> gone;
+    async_outcome<int> gone;
     ibmf::unregister(handle, gone.handler());
     EXPECT_EQ(gone.get(), IBMF_SUCCESS);
-    outcome<int> again;
+    async_outcome<int> again;
     ibmf::unregister(handle, again.handler());
     EXPECT_EQ(again.get(), IBMF_BAD_HANDLE);
     EXPECT_EQ(again.error, make_error_code(STATUS_INVALID_HANDLE));
@@ -68,11 +68,11 @@ TEST_P(IbmfWrappers, RegisterSendAndUnregister_Complete) {
 
 TEST_P(IbmfWrappers, VendorRegistration_Completes) {
     const wire joined;
-    outcome<ibmf::registered> made;
+    async_outcome<ibmf::registered> made;
     ibmf::register_oui({wire::guids[0], 1, VENDOR_30_MANAGER_AGENT}, 0x1405, 0, nullptr, nullptr,
                        made.handler());
     ASSERT_EQ(made.get().status, IBMF_SUCCESS);
-    outcome<int> gone;
+    async_outcome<int> gone;
     ibmf::unregister(made.get().handle, gone.handler());
     EXPECT_EQ(gone.get(), IBMF_SUCCESS);
 }
@@ -82,7 +82,7 @@ TEST_P(IbmfWrappers, InvalidCall_CompletesWithError) {
     const client_scope manager(0, PERF_MANAGER);
     test_message msg(manager.handle, {MAD_MGMT_CLASS_PERF});
     const auto status = [&](ibmf_handle_t handle, ibmf_msg_t* which, uint_t flags) {
-        outcome<int> result;
+        async_outcome<int> result;
         ibmf::msg_transport(handle, nullptr, which, {}, flags, result.handler());
         return result.get();
     };
@@ -90,7 +90,7 @@ TEST_P(IbmfWrappers, InvalidCall_CompletesWithError) {
     EXPECT_EQ(status(manager.handle, msg.ibmf_msg, 4), IBMF_INVALID_ARG);
     EXPECT_EQ(status(nullptr, msg.ibmf_msg, 0), IBMF_BAD_HANDLE);
     EXPECT_EQ(status(manager.handle, msg.ibmf_msg, IBMF_MSG_TRANS_FLAG_RMPP), IBMF_BAD_RMPP_OPT);
-    outcome<ibmf::allocated_qp> qp;
+    async_outcome<ibmf::allocated_qp> qp;
     ibmf::alloc_qp(manager.handle, 0xFFFF, 0, IBMF_ALT_QP_RAW_ONLY, qp.handler());
     EXPECT_EQ(qp.get().status, IBMF_NOT_SUPPORTED);
 }
@@ -101,13 +101,13 @@ TEST_P(IbmfWrappers, DeadlineOrCancellationSlot_EndsTransaction) {
     agent.silent = true;
     const client_scope manager(0, PERF_MANAGER);
     test_message msg(manager.handle, {MAD_MGMT_CLASS_PERF});
-    outcome<int> late;
+    async_outcome<int> late;
     ibmf::msg_transport(manager.handle, nullptr, msg.ibmf_msg, {}, IBMF_MSG_TRANS_FLAG_SEQ,
                         irp::within(std::chrono::milliseconds(5), late.handler()));
     EXPECT_EQ(late.get(), IBMF_TRANS_FAILURE);
     EXPECT_EQ(late.error, make_error_code(STATUS_IO_TIMEOUT));
     boost::asio::cancellation_signal signal;
-    outcome<int> cancelled;
+    async_outcome<int> cancelled;
     ibmf::msg_transport(manager.handle, nullptr, msg.ibmf_msg, {}, IBMF_MSG_TRANS_FLAG_SEQ,
                         boost::asio::bind_cancellation_slot(signal.slot(), cancelled.handler()));
     signal.emit(boost::asio::cancellation_type::all);
@@ -121,7 +121,7 @@ TEST_P(IbmfWrappers, DeadlineOrCancellationSlot_EndsTransaction) {
 TEST_P(IbmfWrappers, DeadlineOrCancellationSlot_EndsQueuedCall) {
     const wire joined;
     const ibmf_register_info_t info{wire::guids[0], 1, PERF_MANAGER};
-    outcome<ibmf::registered> first, late, cancelled;
+    async_outcome<ibmf::registered> first, late, cancelled;
     boost::asio::cancellation_signal signal;
     {
         const ibmf::client_table::lifecycle_lock taken(ibmf::client_table::current());
@@ -138,7 +138,7 @@ TEST_P(IbmfWrappers, DeadlineOrCancellationSlot_EndsQueuedCall) {
         EXPECT_EQ(cancelled.error, make_error_code(STATUS_CANCELLED));
     }
     EXPECT_EQ(first.get().status, IBMF_SUCCESS);
-    outcome<int> ended;
+    async_outcome<int> ended;
     ibmf::unregister(first.get().handle, ended.handler());
     EXPECT_EQ(ended.get(), IBMF_SUCCESS);
 }

@@ -296,7 +296,7 @@ TEST_P(IbmfMalformedInput, AgentAndManagerOfAnyClass_EachReceivesItsRequests) {
         std::uint8_t mgmt_class, method, high, low; // bytes of the modifier
         int received_by;
     };
-    const request requests[] = {
+    const request kinds[] = {
         {boards, MAD_MGMT_CLASS_BM, MAD_METHOD_SEND, 0, 0, 0},
         {boards, MAD_MGMT_CLASS_BM, MAD_METHOD_SEND, 0, 1, 1},
         {boards, MAD_MGMT_CLASS_BM, MAD_METHOD_SEND, 0xFF, 0xFE, 0},
@@ -310,7 +310,7 @@ TEST_P(IbmfMalformedInput, AgentAndManagerOfAnyClass_EachReceivesItsRequests) {
         {performance, MAD_MGMT_CLASS_PERF, MAD_METHOD_GET, 0, 1, 0},
         {performance, MAD_MGMT_CLASS_PERF, MAD_METHOD_SET, 0, 0, 0},
     };
-    for (const request& each : requests) {
+    for (const request& each : kinds) {
         wire joined;
         const client_scope agent(0, each.pair[0]);
         // neither has a callback: the datagram is counted
@@ -432,15 +432,15 @@ bool is_data(const std::array<UCHAR, IB_MAD_SIZE>& bytes) {
 // Arbitrary datagrams in each state: each transaction ends once, and the client continues to work.
 TEST_P(IbmfMalformedInput, RandomDatagramsInAnyState_TransactionEndsOnce) {
     constexpr uint_t sequenced = IBMF_MSG_TRANS_FLAG_SEQ;
-    constexpr uint_t both_ways = IBMF_MSG_TRANS_FLAG_SEQ | IBMF_MSG_TRANS_FLAG_RMPP;
+    constexpr uint_t both_ends = IBMF_MSG_TRANS_FLAG_SEQ | IBMF_MSG_TRANS_FLAG_RMPP;
     constexpr request_of table{MAD_MGMT_CLASS_SUBN_ADM, 0x12, 5};
     constexpr request_of multi{MAD_MGMT_CLASS_SUBN_ADM, 0x14, 5, wire::lids[1], 5000};
     const state_of_one states[]{
         {"waiting", table, sequenced, [](unsigned from, const auto&) { return from == 0; }},
         {"receiving", table, sequenced,
          [](unsigned from, const auto& bytes) { return from == 1 && bytes[31] > 3; }},
-        {"sending", multi, both_ways, [](unsigned from, const auto&) { return from == 1; }},
-        {"turned", multi, both_ways,
+        {"sending", multi, both_ends, [](unsigned from, const auto&) { return from == 1; }},
+        {"turned", multi, both_ends,
          [](unsigned from, const auto& bytes) { return from == 1 && is_data(bytes); }},
         {"over", table, sequenced, [](unsigned, const auto&) { return false; }},
     };

@@ -67,6 +67,8 @@ struct request_of {
     std::size_t data_size = 64;
 };
 
+inline constexpr request_of performance{MAD_MGMT_CLASS_PERF};
+
 /// A message with send buffers of its own. Its callbacks are counted, and a test can wait for them.
 class test_message {
 public:

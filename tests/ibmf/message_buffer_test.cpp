@@ -15,7 +15,7 @@ using octets = std::vector<std::uint8_t>;
 octets copied(mad_bytes from) { return {from.begin(), from.end()}; }
 
 struct MessageBuffer : ::testing::Test {
-    test_message original{200 * 500};
+    rmpp_message original{200 * 500};
     message_buffer buffer;
     std::size_t sent = 0;
     octets got;

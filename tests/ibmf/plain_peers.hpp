@@ -9,7 +9,7 @@ namespace irpverbs::ibmf::rmpp::testing {
 
 class plain_sender {
 public:
-    explicit plain_sender(const test_message& sent, std::uint32_t retries)
+    explicit plain_sender(const rmpp_message& sent, std::uint32_t retries)
         : message_(sent), retries_(retries), left_(retries) {
         const std::size_t each = sent.segment_data();
         total_ = static_cast<std::uint32_t>(
@@ -41,7 +41,7 @@ public:
     bool failed = false;
 
 private:
-    const test_message& message_;
+    const rmpp_message& message_;
     std::uint32_t total_;
     std::uint32_t retries_;
     std::uint32_t left_;

@@ -12,8 +12,6 @@ namespace {
 using namespace irpverbs::testing;
 namespace ibmf = irpverbs::ibmf;
 
-constexpr request_of performance{MAD_MGMT_CLASS_PERF};
-
 /// The redirection target in a ClassPortInfo.
 struct place {
     ib_lid_t lid;

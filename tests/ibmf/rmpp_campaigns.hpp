@@ -11,7 +11,7 @@ namespace irpverbs::ibmf::rmpp::testing {
 // The invariant at the end of a transfer between correct ends: the message arrived unchanged; or
 // each side knows that it did not, because of missing responses and no other reason.
 inline std::optional<std::string> judge(const outcome& sent, const outcome& received,
-                                        const message_buffer& buffer, const test_message& original,
+                                        const message_buffer& buffer, const rmpp_message& original,
                                         bool begun) {
     const auto honest = [](const outcome& result) {
         return result.state == transfer_state::complete ||
@@ -36,11 +36,11 @@ inline std::optional<std::string> judge(const outcome& sent, const outcome& rece
 inline std::optional<std::string> transfer(dispatch::choices& source, std::size_t size,
                                            const settings& chosen, const link_faults& planned,
                                            std::uint8_t mgmt_class = MAD_MGMT_CLASS_SUBN_ADM) {
-    const test_message original(size, mgmt_class);
+    const rmpp_message original(size, mgmt_class);
     message_buffer buffer;
     sender from(chosen, original.as_message());
     receiver to(chosen, buffer);
-    wire between(source, planned);
+    rmpp_link between(source, planned);
     const window_watch watch(between);
     if (!between.run(end_of(from), end_of(to))) return "does not end";
     if (watch.broken()) return watch.broken();
@@ -84,7 +84,7 @@ inline std::optional<std::string> lying_sender(dispatch::sim_machine& machine) {
     settings chosen;
     chosen.window = 4;
     receiver to(chosen, kept);
-    const test_message original(200, MAD_MGMT_CLASS_SUBN_ADM);
+    const rmpp_message original(200, MAD_MGMT_CLASS_SUBN_ADM);
     // Room behind the datagram, so that a read past its end is detected instead of crashing.
     std::array<std::uint8_t, 2 * mad_size> room{};
     std::ranges::copy(original.headers, room.begin());

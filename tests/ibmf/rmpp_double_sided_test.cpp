@@ -65,8 +65,8 @@ struct exchange {
         return end;
     }
 
-    test_message request;
-    test_message response;
+    rmpp_message request;
+    rmpp_message response;
     message_buffer received_response;
     message_buffer received_request;
     requester asking;
@@ -76,7 +76,7 @@ struct exchange {
 TEST(RmppDoubleSided, EndOfRequest_TurnsWithAckOfSegmentZero) {
     exchange both({}, 350, 350);
     dispatch::random_choices source(0);
-    wire between(source, {});
+    rmpp_link between(source, {});
     std::vector<std::string> seen;
     between.on_send = [&](int from, const mad_view& view) {
         const rmpp_header header = view.rmpp();
@@ -106,7 +106,7 @@ TEST(RmppDoubleSided, RandomFaults_CompletesOrBothSidesHaveReason) {
         const settings chosen{.retries = 2, .window = 1 + source.pick(6, "window")};
         exchange both(chosen, 100 * source.pick(20, "request"), 100 * source.pick(30, "response"));
         const std::uint32_t faults = source.pick(30, "faults");
-        wire between(source, {.faults = faults, .one_in = 1 + source.pick(12, "one in")});
+        rmpp_link between(source, {.faults = faults, .one_in = 1 + source.pick(12, "one in")});
         EXPECT_TRUE(between.run(end_of(both.asking), both.responding_end()));
         EXPECT_FALSE(both.asking.result().running());
         // A responder that got no segment of the request still waits for it.

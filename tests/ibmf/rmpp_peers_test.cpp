@@ -28,10 +28,10 @@ link_faults some_faults(dispatch::choices& source) {
 TEST(RmppInterop, ReceiverDropsOutOfOrderSegments_SenderCompletes) {
     irpverbs::testing::expect_explored(many_runs(), [](dispatch::sim_machine& machine) {
         dispatch::choices& source = machine.source();
-        const test_message original(100 * source.pick(60, "size"));
+        const rmpp_message original(100 * source.pick(60, "size"));
         plain_receiver to(1 + source.pick(8, "window"));
         sender from({.retries = 4}, original.as_message());
-        wire between(source, some_faults(source));
+        rmpp_link between(source, some_faults(source));
         const window_watch watch(between);
         EXPECT_TRUE(between.run(end_of(from), end_of(to)));
         EXPECT_FALSE(watch.broken());
@@ -44,11 +44,11 @@ TEST(RmppInterop, ReceiverDropsOutOfOrderSegments_SenderCompletes) {
 TEST(RmppInterop, GoBackNSender_ReceiverCompletes) {
     irpverbs::testing::expect_explored(many_runs(), [](dispatch::sim_machine& machine) {
         dispatch::choices& source = machine.source();
-        const test_message original(100 * source.pick(60, "size"));
+        const rmpp_message original(100 * source.pick(60, "size"));
         message_buffer buffer;
         receiver to({.window = 1 + source.pick(8, "window")}, buffer);
         plain_sender from(original, 4);
-        wire between(source, some_faults(source));
+        rmpp_link between(source, some_faults(source));
         EXPECT_TRUE(between.run(end_of(from), end_of(to)));
         EXPECT_TRUE(from.done() && !from.failed);
         EXPECT_EQ(text_of(to.result()), "complete normal");
@@ -128,7 +128,7 @@ TEST(RmppModel, RandomHeaders_ReceiverMatchesModel) {
     irpverbs::testing::expect_explored(options, [](dispatch::sim_machine& machine) {
         dispatch::choices& source = machine.source();
         const std::uint32_t window = 1 + source.pick(8, "window");
-        const test_message original(200);
+        const rmpp_message original(200);
         message_buffer buffer;
         receiver side({.window = window}, buffer);
         model expected(window);

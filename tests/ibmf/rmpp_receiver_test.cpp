@@ -10,7 +10,7 @@ using namespace irpverbs::ibmf::rmpp;
 using namespace irpverbs::ibmf::rmpp::testing;
 
 struct Receiving : ::testing::Test {
-    test_message original{200 * 9 + 50}; // ten segments
+    rmpp_message original{200 * 9 + 50}; // ten segments
     settings chosen{.window = 4};
     message_buffer buffer;
     receiver side{chosen, buffer};
@@ -208,7 +208,7 @@ TEST_F(RmppReceiver, LastSegmentNotAtAnnouncedEnd_AbortsWithILPL) {
 }
 
 TEST_F(RmppReceiver, SegmentAfterLast_AbortsWithILPL) {
-    const test_message longer(200 * 20);
+    const rmpp_message longer(200 * 20);
     message_buffer other_buffer;
     receiver other(chosen, other_buffer);
     rmpp_header unknown = data_header(longer, 1);
@@ -365,7 +365,7 @@ TEST_F(RmppReceiver, TotalTime_GrowsWithSizeUpToOneHour) {
 
 // The last ACK may be lost: repeated segments are answered for a while, also after a refusal.
 TEST_F(RmppReceiver, RepeatedSegment_AcknowledgedUntilRetirement) {
-    const test_message small(50);
+    const rmpp_message small(50);
     side.receive(view_of(data_packet(small, 1)), now);
     expect_ack(1, 5);
     EXPECT_EQ(side.deadline(), chosen.time_wait);

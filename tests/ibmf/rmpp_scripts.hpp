@@ -10,7 +10,7 @@ namespace irpverbs::ibmf::rmpp::testing {
 inline std::uint8_t code_of(rmpp_status status) { return static_cast<std::uint8_t>(status); }
 
 // A datagram of the transfer of `of` with this RMPP header.
-inline datagram packet(const test_message& of, const rmpp_header& header) {
+inline datagram packet(const rmpp_message& of, const rmpp_header& header) {
     datagram bytes = of.headers;
     store(header_at<rmpp_header::size>(mad_buffer(bytes), mad_header_size), header);
     return bytes;
@@ -24,7 +24,7 @@ inline rmpp_header ack(std::uint32_t segment, std::uint32_t window_last) {
 }
 
 // The header of a DATA segment of `of` as a correct sender writes it.
-inline rmpp_header data_header(const test_message& of, std::uint32_t segment) {
+inline rmpp_header data_header(const rmpp_message& of, std::uint32_t segment) {
     const std::size_t each = of.segment_data();
     const std::size_t segments = std::max<std::size_t>(1, (of.data.size() + each - 1) / each);
     const std::size_t class_header = of.layout.class_header_size;
@@ -42,7 +42,7 @@ inline rmpp_header data_header(const test_message& of, std::uint32_t segment) {
     return header;
 }
 
-inline datagram data_packet(const test_message& of, std::uint32_t segment) {
+inline datagram data_packet(const rmpp_message& of, std::uint32_t segment) {
     datagram bytes = packet(of, data_header(of, segment));
     const std::size_t from = (segment - 1) * of.segment_data();
     const std::size_t size = std::min(of.segment_data(), of.data.size() - from);

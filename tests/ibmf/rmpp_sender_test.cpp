@@ -10,7 +10,7 @@ using namespace irpverbs::ibmf::rmpp::testing;
 using numbers = std::vector<std::uint32_t>;
 
 struct Sending : ::testing::Test {
-    test_message original{200 * 9 + 50}; // ten segments
+    rmpp_message original{200 * 9 + 50}; // ten segments
     settings chosen;
     sender side{chosen, original.as_message()};
     ticks now = 0;
@@ -49,7 +49,7 @@ TEST_F(RmppSender, FirstSegment_AnnouncesBytesWithClassHeaderPerSegment) {
 }
 
 TEST_F(RmppSender, EmptyMessage_IsOneSegment) {
-    const test_message empty(0);
+    const rmpp_message empty(0);
     sender shortest(chosen, empty.as_message());
     const std::vector<rmpp_header> sent = drained(shortest, now);
     ASSERT_EQ(sent.size(), 1u);
@@ -176,7 +176,7 @@ TEST_F(RmppSender, WindowHeldClosed_EndsAtTotalTime) {
 
 // One segment per timer: the transfer proceeds, but too slowly to finish.
 TEST_F(RmppSender, SlowPeer_EndsAtTotalTime) {
-    const test_message many(200 * 99);
+    const rmpp_message many(200 * 99);
     sender slow(chosen, many.as_message());
     for (std::uint32_t segment = 1; slow.result().running() && segment < 99; ++segment) {
         drained(slow, now);

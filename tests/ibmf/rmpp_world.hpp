@@ -32,12 +32,12 @@ inline std::vector<std::uint8_t> pattern(std::size_t size) {
 }
 
 // A message with its own storage: an SA table, or one of another class.
-struct test_message {
+struct rmpp_message {
     datagram headers{};
     std::vector<std::uint8_t> data;
     class_layout layout;
 
-    explicit test_message(std::size_t size, std::uint8_t mgmt_class = MAD_MGMT_CLASS_SUBN_ADM,
+    explicit rmpp_message(std::size_t size, std::uint8_t mgmt_class = MAD_MGMT_CLASS_SUBN_ADM,
                           std::uint8_t method = 0x92)
         : data(pattern(size)), layout(layout_of(mgmt_class)) {
         store(header_at<mad_header::size>(mad_buffer(headers), 0),
@@ -91,9 +91,9 @@ struct link_faults {
     ticks delay = millisecond;
 };
 
-class wire {
+class rmpp_link {
 public:
-    wire(dispatch::choices& source, const link_faults& chosen)
+    rmpp_link(dispatch::choices& source, const link_faults& chosen)
         : source_(source), link_faults_(chosen) {}
 
     // Called for every datagram sent, with its sender (0, 1), delivered or not; and for every one
@@ -187,7 +187,7 @@ private:
 // Checks that the sender is never beyond the window in the ACKs that it received.
 class window_watch {
 public:
-    explicit window_watch(wire& watched, int sending = 0) {
+    explicit window_watch(rmpp_link& watched, int sending = 0) {
         watched.on_send = [this, sending](int from, const mad_view& view) {
             const rmpp_header header = view.rmpp();
             if (from != sending || header.type != rmpp_type::data) return;

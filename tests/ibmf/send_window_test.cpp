@@ -46,7 +46,7 @@ TEST_P(IbmfFlowControl, TwoClientsAtPortLimit_AreServedAlternately) {
         if (from == 0) order.push_back(number_of(bytes));
         return !lost;
     };
-    const echo_agent performance(1);
+    const echo_agent performance_class(1);
     const echo_agent boards(1, BM_AGENT);
     const client_scope many(0, PERF_MANAGER);
     const client_scope few(0, BM_MANAGER);

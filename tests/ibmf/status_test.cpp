@@ -14,8 +14,6 @@ namespace detail = irpverbs::dispatch::detail;
 
 class IbmfStatus : public BothMachines {};
 
-constexpr request_of performance{MAD_MGMT_CLASS_PERF};
-
 /// For the life of the scope every allocation that can fail does.
 class no_memory {
 public:

@@ -9,7 +9,6 @@ namespace {
 using namespace irpverbs::dispatch;
 using namespace irpverbs::testing;
 
-constexpr request_of performance{MAD_MGMT_CLASS_PERF};
 constexpr ibmf_retrans_t one_retry{1, 2'000, 500, 0};
 constexpr wire_faults bad_wire{4, 4, 4'000};
 

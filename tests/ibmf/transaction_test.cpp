@@ -11,7 +11,6 @@ namespace ibmf = irpverbs::ibmf;
 
 class IbmfTransactions : public BothMachines {};
 
-constexpr request_of performance{MAD_MGMT_CLASS_PERF};
 constexpr ibmf_retrans_t quick{0, 20'000, 1'000, 0}; // us
 
 request_of with_id(std::uint64_t tid) {

@@ -36,11 +36,8 @@ namespace asio = boost::asio;
 using namespace irpverbs;
 using namespace std::chrono_literals;
 using irp::pending_irp;
+using irpverbs::testing::ask;
 using irpverbs::testing::test_device;
-
-void ask(IRP* irp) {
-    IoGetNextIrpStackLocation(irp)->MajorFunction = IRP_MJ_INTERNAL_DEVICE_CONTROL;
-}
 
 struct devices {
     irp::cancel_safe_queue queue;

@@ -22,11 +22,8 @@ using boost::system::error_code;
 using namespace irpverbs;
 using namespace std::chrono_literals;
 using irp::pending_irp;
+using irpverbs::testing::ask;
 using irpverbs::testing::test_device;
-
-void ask(IRP* irp) {
-    IoGetNextIrpStackLocation(irp)->MajorFunction = IRP_MJ_INTERNAL_DEVICE_CONTROL;
-}
 
 void sleep_a_millisecond() {
     LARGE_INTEGER millisecond;

@@ -31,12 +31,9 @@ using boost::system::error_code;
 using namespace irpverbs;
 using namespace std::chrono_literals;
 using irp::pending_irp;
+using irpverbs::testing::ask;
 using irpverbs::testing::signal;
 using irpverbs::testing::test_device;
-
-void ask(IRP* irp) {
-    IoGetNextIrpStackLocation(irp)->MajorFunction = IRP_MJ_INTERNAL_DEVICE_CONTROL;
-}
 
 class AsyncCall : public irpverbs::testing::BothMachines {
 protected:

@@ -299,7 +299,7 @@ TEST_P(BuildRequest, IoForwardIrpSynchronously_ReturnsLowerStatus) {
     forwarded seen;
     test_driver filter(forward_and_complete, bottom, &seen);
     outcome result;
-    IRP* irp = request(filter.device, result);
+    IRP* irp = recorded_request(filter.device, result);
     EXPECT_EQ(IoCallDriver(filter.device, irp), STATUS_DEVICE_NOT_READY);
     EXPECT_TRUE(seen.sent);
     EXPECT_EQ(seen.status, STATUS_DEVICE_NOT_READY);
@@ -315,7 +315,7 @@ TEST_P(BuildRequest, ForwardWithoutNextLocation_ReturnsFalse) {
         return complete(irp, STATUS_SUCCESS);
     });
     outcome result;
-    IRP* irp = request(bottom.device, result);
+    IRP* irp = recorded_request(bottom.device, result);
     IoCallDriver(bottom.device, irp);
     IoFreeIrp(irp);
 }
@@ -342,7 +342,7 @@ TEST_P(BuildRequest, LastAssociatedIrpCompletes_MasterIrpCompletes) {
     LONG parts = 1;
     test_driver top(split, bottom, &parts);
     outcome result;
-    IRP* irp = request(top.device, result);
+    IRP* irp = recorded_request(top.device, result);
     EXPECT_EQ(IoCallDriver(top.device, irp), STATUS_PENDING);
     EXPECT_EQ(result.completions, 0);
     complete(pended, STATUS_IO_DEVICE_ERROR);
@@ -359,21 +359,13 @@ TEST_P(BuildRequest, AssociatedIrpsCompleteInline_MasterIrpCompletesOnce) {
     LONG parts = 3;
     test_driver top(split, bottom, &parts);
     outcome result;
-    IRP* irp = request(top.device, result);
+    IRP* irp = recorded_request(top.device, result);
     IoCallDriver(top.device, irp);
     EXPECT_EQ(result.completions, 1);
     IoFreeIrp(irp);
 }
 
 IRPVERBS_ON_BOTH_MACHINES(BuildRequest);
-
-explore_options thorough() {
-    explore_options options;
-    options.random_runs = options.pct_runs = 300;
-    options.exhaustive_runs = 20'000;
-    options.preemption_bound = 2;
-    return options;
-}
 
 // Collects the requests that it receives.
 struct collector {
@@ -395,7 +387,7 @@ TEST(BuildRequestRaces, TwoAssociatedIrpsCompleteConcurrently_MasterCompletesOnc
         LONG parts = 2;
         test_driver top(split, bottom, &parts);
         outcome result;
-        IRP* irp = request(top.device, result);
+        IRP* irp = recorded_request(top.device, result);
         IoCallDriver(top.device, irp);
         int completed = 0;
         for (IRP* part : below.held)
@@ -420,7 +412,7 @@ TEST(BuildRequestRaces, ForwardRacesWithCompletion_CompletesOnce) {
         forwarded seen;
         test_driver filter(forward_and_complete, bottom, &seen);
         outcome result;
-        IRP* irp = request(filter.device, result);
+        IRP* irp = recorded_request(filter.device, result);
         sim.spawn("forward", [&] { IoCallDriver(filter.device, irp); });
         sim.spawn("complete", [&] {
             while (pended == nullptr)

@@ -17,7 +17,7 @@ using irpverbs::irp::pending_irp;
 using irpverbs::testing::numbered_request;
 using irpverbs::testing::test_device;
 
-explore_options thorough(std::vector<std::string_view> probes = {}) {
+explore_options exhausted_with_probes(std::vector<std::string_view> probes = {}) {
     explore_options options;
     options.exhaustive_runs = 100'000;
     options.preemption_bound = 2;
@@ -143,23 +143,26 @@ TEST(CancelSafeQueueRaces, Destructor_AfterTheLastRequest_WaitsForTheOneThatPend
 
 TEST(CancelSafeQueueRaces, InsertCancelAndRemoveRace_CompletesOnce) {
     irpverbs::testing::expect_exhausted(
-        thorough({"queue.cancelled_before_pend", "queue.canceller_waits_to_unlink",
-                  "queue.pend_waits_for_the_lock", "queue.canceller_waits_for_the_lock"}),
+        exhausted_with_probes({"queue.cancelled_before_pend", "queue.canceller_waits_to_unlink",
+                               "queue.pend_waits_for_the_lock",
+                               "queue.canceller_waits_for_the_lock"}),
         pend_cancel_serve);
 }
 TEST(CancelSafeQueueRaces, CancelRacesWithDrainOnSameProcessor_EachIrpCompletesOnce) {
-    irpverbs::testing::expect_exhausted(thorough({"queue.claim_skipped_cancelled"}), drained_here);
+    irpverbs::testing::expect_exhausted(exhausted_with_probes({"queue.claim_skipped_cancelled"}),
+                                        drained_here);
 }
 TEST(CancelSafeQueueRaces, CancelRacesWithDrainOnOtherProcessor_EachIrpCompletesOnce) {
-    irpverbs::testing::expect_exhausted(thorough({"queue.claim_skipped_cancelled"}),
+    irpverbs::testing::expect_exhausted(exhausted_with_probes({"queue.claim_skipped_cancelled"}),
                                         drained_elsewhere);
 }
 TEST(CancelSafeQueueRaces, TwoInsertersAndDrainRace_EachIrpCompletesOnce) {
-    irpverbs::testing::expect_exhausted(thorough(), pend_pend_drain);
+    irpverbs::testing::expect_exhausted(exhausted_with_probes(), pend_pend_drain);
 }
 TEST(CancelSafeQueueRaces, InsertCancelAndCloseRace_EachIrpCompletesOnce) {
     irpverbs::testing::expect_exhausted(
-        thorough({"cancel.found_no_routine", "queue.claim_skipped_cancelled"}), pend_cancel_close);
+        exhausted_with_probes({"cancel.found_no_routine", "queue.claim_skipped_cancelled"}),
+        pend_cancel_close);
 }
 
 } // namespace

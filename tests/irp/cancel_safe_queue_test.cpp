@@ -17,7 +17,7 @@ using irpverbs::testing::numbered_request;
 using irpverbs::testing::report_of;
 using irpverbs::testing::test_device;
 
-void complete_owed(pending_irp owed, void*) { std::move(owed).complete(STATUS_SUCCESS, 42); }
+void complete_with_42(pending_irp owed, void*) { std::move(owed).complete(STATUS_SUCCESS, 42); }
 
 class CancelSafeQueue : public irpverbs::testing::BothMachines {
 protected:
@@ -123,7 +123,7 @@ TEST_P(CancelSafeQueue, SeveralQueuedAtDispatch_DrainDpcCompletesAll) {
 
 // Tests that a queue may be destroyed while its DPC waits for a processor.
 TEST_P(CancelSafeQueue, DestroyedWithDrainDpcQueued_QueuedIrpIsCancelled) {
-    auto drained = std::make_unique<cancel_safe_queue>(complete_owed, nullptr);
+    auto drained = std::make_unique<cancel_safe_queue>(complete_with_42, nullptr);
     const test_device other([&](pending_irp owed) { return drained->pend(std::move(owed)); });
     numbered_request one(other);
     {
@@ -147,7 +147,7 @@ TEST_P(CancelSafeQueue, RemovedIrpsDropped_IsReported) {
 // Tests real contention: threads queue and cancel while the DPC drains; each request completes
 // once.
 TEST_P(CancelSafeQueue, ThreadsInsertAndCancelDuringDrain_EachCompletesOnce) {
-    cancel_safe_queue drained(complete_owed, nullptr);
+    cancel_safe_queue drained(complete_with_42, nullptr);
     const test_device other([&](pending_irp owed) { return drained.pend(std::move(owed)); });
     const int rounds = simulated() ? 20 : 2000;
     const auto worker = [&] {

@@ -13,13 +13,13 @@ struct cancelled {
     KIRQL level = PASSIVE_LEVEL;
     BOOLEAN flag = FALSE;
 };
-cancelled seen; // a cancel routine has no context
+cancelled last_cancel; // a cancel routine has no context
 
 void cancel_and_complete(DEVICE_OBJECT* device, IRP* irp) {
-    ++seen.calls;
-    seen.device = device;
-    seen.level = KeGetCurrentIrql();
-    seen.flag = irp->Cancel;
+    ++last_cancel.calls;
+    last_cancel.device = device;
+    last_cancel.level = KeGetCurrentIrql();
+    last_cancel.flag = irp->Cancel;
     EXPECT_EQ(irp->CancelRoutine, nullptr);
     IoReleaseCancelSpinLock(irp->CancelIrql);
     complete(irp, STATUS_CANCELLED);
@@ -34,13 +34,13 @@ NTSTATUS pend_cancelable(DEVICE_OBJECT* device, IRP* irp) {
 
 class CancelIrp : public BothMachines {
 protected:
-    CancelIrp() { seen = {}; }
+    CancelIrp() { last_cancel = {}; }
     ~CancelIrp() override { IoFreeIrp(irp); }
 
     IRP* pended = nullptr;
     test_driver bottom{pend_cancelable, &pended};
     outcome result;
-    IRP* irp = request(bottom.device, result);
+    IRP* irp = recorded_request(bottom.device, result);
 };
 
 TEST_P(CancelIrp, NoCancelRoutine_ReturnsFalseAndSetsCancel) {
@@ -53,13 +53,13 @@ TEST_P(CancelIrp, NoCancelRoutine_ReturnsFalseAndSetsCancel) {
 TEST_P(CancelIrp, CancelRoutineSet_IsCalledOnceWithLockHeld) {
     EXPECT_EQ(IoCallDriver(bottom.device, irp), STATUS_PENDING);
     EXPECT_TRUE(IoCancelIrp(irp));
-    EXPECT_EQ(seen.calls, 1);
-    EXPECT_EQ(seen.device, bottom.device);
-    EXPECT_EQ(seen.level, DISPATCH_LEVEL);
-    EXPECT_TRUE(seen.flag);
+    EXPECT_EQ(last_cancel.calls, 1);
+    EXPECT_EQ(last_cancel.device, bottom.device);
+    EXPECT_EQ(last_cancel.level, DISPATCH_LEVEL);
+    EXPECT_TRUE(last_cancel.flag);
     EXPECT_EQ(result.status, STATUS_CANCELLED);
     EXPECT_FALSE(IoCancelIrp(irp));
-    EXPECT_EQ(seen.calls, 1);
+    EXPECT_EQ(last_cancel.calls, 1);
     EXPECT_EQ(KeGetCurrentIrql(), PASSIVE_LEVEL);
 }
 
@@ -78,7 +78,7 @@ TEST_P(CancelIrp, CancelRoutineCleared_IsNotCalled) {
     EXPECT_FALSE(IoCancelIrp(irp));
     complete(pended, STATUS_SUCCESS); // an available result wins
     EXPECT_EQ(result.status, STATUS_SUCCESS);
-    EXPECT_EQ(seen.calls, 0);
+    EXPECT_EQ(last_cancel.calls, 0);
 }
 
 TEST_P(CancelIrp, CompleteWithCancelRoutineSet_IsReported) {

@@ -348,18 +348,10 @@ TEST_P(CompletionPort, EachAllocationFails_ReturnsFailureStatus) {
 
 IRPVERBS_ON_BOTH_MACHINES(CompletionPort);
 
-explore_options thorough() {
-    explore_options options;
-    options.random_runs = options.pct_runs = 500;
-    options.exhaustive_runs = 200'000;
-    options.preemption_bound = 2;
-    return options;
-}
-
 // An IRP and a packet are posted, two actors remove: each packet is removed once, and no remover
 // waits for ever.
 TEST(CompletionPortRaces, PostRacesWithRemove_EachPacketIsRemovedOnce) {
-    expect_exhausted(thorough(), [](sim_machine& sim) {
+    expect_exhausted(thorough(200'000), [](sim_machine& sim) {
         test_driver bottom(complete_at_once);
         owned_port port(2);
         IRP* sent = posted_request(bottom.device, port.context(nullptr), name(0));
@@ -382,7 +374,7 @@ TEST(CompletionPortRaces, PostRacesWithRemove_EachPacketIsRemovedOnce) {
 
 // A close strands no waiter, sender or poster; no memory is freed twice.
 TEST(CompletionPortRaces, CloseRacesWithPostAndRemove_NoWaiterHangs) {
-    explore_options options = thorough();
+    explore_options options = thorough(200'000);
     options.required_probes = {"port.packet_after_close"};
     expect_exhausted(options, [](sim_machine& sim) {
         IRP* pended = nullptr;
@@ -413,7 +405,7 @@ TEST(CompletionPortRaces, CloseRacesWithPostAndRemove_NoWaiterHangs) {
 
 // The descriptor is readable whenever a packet is queued.
 TEST(CompletionPortRaces, PostRacesWithRemove_DescriptorReadableWhilePacketQueued) {
-    expect_exhausted(thorough(), [](sim_machine& sim) {
+    expect_exhausted(thorough(200'000), [](sim_machine& sim) {
         owned_port port(2);
         int descriptor = -1;
         sim.spawn("open", [&] { descriptor = IoCompletionEventFd(port.port); });

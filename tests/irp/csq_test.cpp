@@ -43,7 +43,7 @@ TEST(CsqRaces, InsertCancelAndRemoveNextRace_CompletesOnce) {
 
 using irpverbs::testing::outcome;
 using irpverbs::testing::record_outcome;
-using irpverbs::testing::request;
+using irpverbs::testing::recorded_request;
 
 // Selects IRPs by a value in their location; refuses one kind.
 class choosy_queue : public queue_driver {
@@ -108,9 +108,9 @@ protected:
 
     choosy_queue driver;
     std::array<outcome, 3> outcomes;
-    std::array<IRP*, 3> irps{request(driver.device(), outcomes[0]),
-                             request(driver.device(), outcomes[1]),
-                             request(driver.device(), outcomes[2])};
+    std::array<IRP*, 3> irps{recorded_request(driver.device(), outcomes[0]),
+                             recorded_request(driver.device(), outcomes[1]),
+                             recorded_request(driver.device(), outcomes[2])};
 };
 
 TEST_P(Csq, SeveralInserted_RemovedInOrderAndMarkedPending) {
@@ -201,7 +201,7 @@ std::optional<std::string> race_for_key(sim_machine& sim) {
     choosy_queue driver;
     driver.with_key = true;
     outcome result;
-    IRP* irp = request(driver.device(), result);
+    IRP* irp = recorded_request(driver.device(), result);
     sim.spawn("pend", [&] { IoCallDriver(driver.device(), irp); });
     sim.spawn("cancel", [&] { IoCancelIrp(irp); });
     sim.spawn("key", [&] {

@@ -21,7 +21,7 @@ using namespace irpverbs::testing;
 using irp::pnp_device;
 
 constexpr GUID sensors = {0x12345678, 0x9abc, 0xdef0, {1, 2, 3, 4, 5, 6, 7, 8}};
-constexpr GUID others = {0x12345678, 0x9abc, 0xdef0, {1, 2, 3, 4, 5, 6, 7, 9}};
+constexpr GUID other_interface = {0x12345678, 0x9abc, 0xdef0, {1, 2, 3, 4, 5, 6, 7, 9}};
 const std::u16string sensors_text = u"{12345678-9abc-def0-0102-030405060708}";
 
 /// The links, one after the other, each behind a slash.
@@ -115,7 +115,7 @@ TEST_P(DeviceInterfaces, List_HoldsTheEnabledOnesOfTheClass) {
     const pnp_device other;
     registered_interface sensor(device);
     registered_interface further(other);
-    registered_interface unlike(device, u"", others);
+    registered_interface unlike(device, u"", other_interface);
     EXPECT_EQ(list_of(sensors), u"");
     sensor.set(true);
     further.set(true);
@@ -275,7 +275,7 @@ protected:
 
 TEST_P(InterfaceNotifications, ArrivalAndRemoval_AreReceivedInOrder) {
     listener here(driver.get());
-    listener elsewhere(driver.get(), 0, others);
+    listener elsewhere(driver.get(), 0, other_interface);
     sensor.set(true);
     sensor.set(false);
     here.await(2);

@@ -61,7 +61,7 @@ TEST_P(Device, AttachToStack_AttachesAboveTopDevice) {
     EXPECT_EQ(IoGetAttachedDevice(bottom.device), top.device);
     EXPECT_EQ(IoGetAttachedDevice(top.device), top.device);
     outcome result;
-    IRP* irp = request(top.device, result);
+    IRP* irp = recorded_request(top.device, result);
     EXPECT_EQ(IoCallDriver(top.device, irp), STATUS_SUCCESS);
     EXPECT_EQ(result.completions, 1);
     IoFreeIrp(irp);
@@ -98,7 +98,7 @@ TEST_P(Device, ObDereferenceObject_OfIoGetAttachedDeviceReference_ChangesNothing
     ObReferenceObject(top);
     ObDereferenceObject(top);
     outcome result;
-    IRP* irp = request(top, result);
+    IRP* irp = recorded_request(top, result);
     EXPECT_EQ(IoCallDriver(top, irp), STATUS_SUCCESS);
     IoFreeIrp(irp);
 }
@@ -118,7 +118,7 @@ TEST_P(Device, ObDereferenceObject_WithoutAReference_IsABugCheck) {
     EXPECT_EQ(bug_check_of([&] { ObDereferenceObject(&only.driver); }),
               ULONG{REFERENCE_BY_POINTER});
     outcome result;
-    IRP* irp = request(only.device, result);
+    IRP* irp = recorded_request(only.device, result);
     EXPECT_EQ(IoCallDriver(only.device, irp), STATUS_SUCCESS);
     IoFreeIrp(irp);
 }

@@ -38,15 +38,15 @@ void add_twice(void* locked) {
     if (shared.value != 2) irp::explore_fail("an update was lost");
 }
 
-struct outcome {
+struct exploration_result {
     NTSTATUS status;
     IRP_EXPLORE_SUMMARY summary{};
     std::string report = std::string(20'000, '\0');
 };
 
-outcome explored(PIRP_EXPLORE_ROUTINE body, void* context,
-                 const IRP_EXPLORE_OPTIONS& options = irp::explore_initialize()) {
-    outcome found{};
+exploration_result explored(PIRP_EXPLORE_ROUTINE body, void* context,
+                            const IRP_EXPLORE_OPTIONS& options = irp::explore_initialize()) {
+    exploration_result found{};
     found.status = IrpExplore(&options, body, context, &found.summary, found.report.data(),
                               found.report.size());
     found.report.resize(found.report.find('\0'));
@@ -54,7 +54,7 @@ outcome explored(PIRP_EXPLORE_ROUTINE body, void* context,
 }
 
 TEST(IrpExplore, Race_IsFoundWithItsReplayLine) {
-    const outcome found = explored(add_twice, nullptr);
+    const exploration_result found = explored(add_twice, nullptr);
     EXPECT_EQ(found.status, STATUS_UNSUCCESSFUL);
     EXPECT_EQ(found.summary.Failures, 1u);
     EXPECT_NE(found.report.find("an update was lost"), std::string::npos) << found.report;
@@ -66,7 +66,7 @@ TEST(IrpExplore, RightProgram_PassesWithCounts) {
     IRP_EXPLORE_OPTIONS options = irp::explore_initialize();
     options.RandomRuns = options.PctRuns = 100;
     options.ExhaustiveRuns = 10'000;
-    const outcome found = explored(add_twice, &any, options);
+    const exploration_result found = explored(add_twice, &any, options);
     EXPECT_EQ(found.status, STATUS_SUCCESS) << found.report;
     EXPECT_GT(found.summary.Runs, 200u);
     EXPECT_TRUE(found.summary.Exhausted);
@@ -86,7 +86,7 @@ void free_twice(void*) {
 }
 
 TEST(IrpExplore, Verifier_IsOnByItself) {
-    const outcome found = explored(free_twice, nullptr);
+    const exploration_result found = explored(free_twice, nullptr);
     EXPECT_EQ(found.status, STATUS_UNSUCCESSFUL);
     EXPECT_NE(found.report.find("rule: PoolFreedTwice"), std::string::npos) << found.report;
 }
@@ -94,14 +94,14 @@ TEST(IrpExplore, Verifier_IsOnByItself) {
 TEST(IrpExplore, WrongOptions_AreNamed) {
     IRP_EXPLORE_OPTIONS options = irp::explore_initialize();
     options.Verifier = "nonsense";
-    const outcome unknown = explored(add_twice, nullptr, options);
+    const exploration_result unknown = explored(add_twice, nullptr, options);
     EXPECT_EQ(unknown.status, STATUS_INVALID_PARAMETER);
     EXPECT_NE(unknown.report.find("nonsense"), std::string::npos) << unknown.report;
     options = irp::explore_initialize();
     options.Size = 3;
     EXPECT_EQ(explored(add_twice, nullptr, options).status, STATUS_INVALID_PARAMETER);
     setenv("IRPVERBS_STRATEGY", "wishful", 1);
-    const outcome strategy = explored(add_twice, nullptr);
+    const exploration_result strategy = explored(add_twice, nullptr);
     unsetenv("IRPVERBS_STRATEGY");
     EXPECT_EQ(strategy.status, STATUS_INVALID_PARAMETER);
     EXPECT_NE(strategy.report.find("wishful"), std::string::npos) << strategy.report;

@@ -119,7 +119,7 @@ TEST_P(AsyncFiles, Coroutine_AwaitsReadAndWrite) {
 IRPVERBS_ON_BOTH_MACHINES(AsyncFiles);
 
 // Tests that NtCancelIoFileEx, the completion and the slot end an awaited read once.
-void race(dispatch::sim_machine& sim) {
+void race_for_the_result(dispatch::sim_machine& sim) {
     file_driver driver;
     const irp::file file(u"\\Device\\Test");
     std::array<std::byte, 8> buffer{};
@@ -142,7 +142,7 @@ TEST(AsyncFileRaces, CancelAndCompletionRace_HandlerRunsOnce) {
     dispatch::explore_options options;
     options.random_runs = options.pct_runs = 300;
     options.required_probes = {"file.completed_under_cancel"};
-    expect_explored(options, race);
+    expect_explored(options, race_for_the_result);
 }
 
 } // namespace

@@ -13,7 +13,7 @@ using irpverbs::testing::rule_in;
 
 /// The report of one run of the body; "": none.
 template <class Body>
-std::string report_of(const Body& body) {
+std::string report_of_actor(const Body& body) {
     return irpverbs::testing::report_of_one_run([&](sim_machine& sim) {
         sim.spawn("driver", body);
         sim.run();
@@ -22,7 +22,7 @@ std::string report_of(const Body& body) {
 
 // The driver keeps the address of its extension.
 TEST(FreedDevice, EventInTheExtensionOfADeletedDevice_IsFreedMemoryUsed) {
-    const std::string report = report_of([] {
+    const std::string report = report_of_actor([] {
         DRIVER_OBJECT driver{};
         DEVICE_OBJECT* device = nullptr;
         IoCreateDevice(&driver, sizeof(KEVENT), nullptr, FILE_DEVICE_UNKNOWN, 0, FALSE, &device);
@@ -41,7 +41,7 @@ NTSTATUS start_driver(PDRIVER_OBJECT driver, PUNICODE_STRING) {
 
 template <class Use>
 std::string use_after_unload(const Use& use) {
-    return report_of([&] {
+    return report_of_actor([&] {
         PDRIVER_OBJECT driver = nullptr;
         EXPECT_EQ(irpverbs::irp::load_driver(start_driver, u"Gone", driver), STATUS_SUCCESS);
         EXPECT_EQ(IrpUnloadDriver(driver), STATUS_SUCCESS);

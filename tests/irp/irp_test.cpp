@@ -77,7 +77,7 @@ TEST_P(IrpLifetime, IoInitializeIrp_WorksInCallerMemory) {
 TEST_P(IrpLifetime, IoReuseIrp_ReinitializesAndSetsStatus) {
     test_driver bottom(complete_at_once);
     outcome result;
-    IRP* irp = request(bottom.device, result);
+    IRP* irp = recorded_request(bottom.device, result);
     IoCallDriver(bottom.device, irp);
     IoCancelIrp(irp);
     IoReuseIrp(irp, STATUS_UNSUCCESSFUL);
@@ -129,7 +129,7 @@ TEST_P(IrpLifetime, IoCallDriver_PassesDeviceAndLocation) {
         return complete(irp, STATUS_TIMEOUT, 42);
     });
     outcome result;
-    IRP* irp = request(bottom.device, result);
+    IRP* irp = recorded_request(bottom.device, result);
     EXPECT_EQ(IoCallDriver(bottom.device, irp), STATUS_TIMEOUT);
     EXPECT_EQ(result.completions, 1);
     EXPECT_EQ(result.status, STATUS_TIMEOUT);
@@ -145,7 +145,7 @@ TEST_P(IrpLifetime, MissingMajorFunction_CompletesInvalidDeviceRequest) {
     bottom.driver.MajorFunction[IRP_MJ_READ] = nullptr;
     for (const UCHAR major : {UCHAR{IRP_MJ_READ}, UCHAR{IRP_MJ_MAXIMUM_FUNCTION + 1}}) {
         outcome result;
-        IRP* irp = request(bottom.device, result);
+        IRP* irp = recorded_request(bottom.device, result);
         IoGetNextIrpStackLocation(irp)->MajorFunction = major;
         EXPECT_EQ(IoCallDriver(bottom.device, irp), STATUS_INVALID_DEVICE_REQUEST);
         EXPECT_EQ(result.status, STATUS_INVALID_DEVICE_REQUEST);
@@ -221,7 +221,7 @@ struct two_levels {
     test_driver bottom{pend, &pended};
     test_driver top{filter, bottom, &routine};
     outcome result;
-    IRP* irp = request(top.device, result);
+    IRP* irp = recorded_request(top.device, result);
 
     two_levels() = default;
     ~two_levels() { IoFreeIrp(irp); }
@@ -335,7 +335,7 @@ TEST_P(IrpLifetime, IoSetCompletionRoutineEx_ReferencesDevice) {
         test_driver bottom(pend, &pended);
         test_driver other(complete_at_once);
         outcome result;
-        IRP* irp = request(bottom.device, result);
+        IRP* irp = recorded_request(bottom.device, result);
         EXPECT_EQ(IoSetCompletionRoutineEx(other.device, irp, record_outcome, &result, TRUE, FALSE,
                                            FALSE),
                   STATUS_SUCCESS);
@@ -367,7 +367,7 @@ TEST_P(IrpLifetime, IoFreeIrp_WithoutTheVerifier_PoisonsThePacket) {
 TEST_P(IrpLifetime, EachMisuse_BugChecks) {
     test_driver bottom(complete_at_once);
     outcome result;
-    IRP* irp = request(bottom.device, result);
+    IRP* irp = recorded_request(bottom.device, result);
     auto report = report_of([&] { IoCallDriver(nullptr, irp); });
     ASSERT_TRUE(report);
     EXPECT_EQ(report->code, DRIVER_VERIFIER_IOMANAGER_VIOLATION);

@@ -386,7 +386,7 @@ TEST_P(IrpIrqlRules, SendAndCompleteAtDispatchLevel_NothingIsReported) {
     outcome result;
     {
         const at_dispatch_level raised;
-        IRP* irp = request(bottom.device, result);
+        IRP* irp = recorded_request(bottom.device, result);
         IoCancelIrp(irp);
         IoCallDriver(bottom.device, irp);
         IoReuseIrp(irp, STATUS_SUCCESS);

@@ -83,4 +83,9 @@ private:
     ULONG_PTR information_ = 0;
 };
 
+/// Makes the IRP a request that test_device understands.
+inline void ask(IRP* irp) {
+    IoGetNextIrpStackLocation(irp)->MajorFunction = IRP_MJ_INTERNAL_DEVICE_CONTROL;
+}
+
 } // namespace irpverbs::testing

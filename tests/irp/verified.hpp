@@ -2,6 +2,7 @@
 #pragma once
 
 #include <support/findings.hpp>
+#include <support/irp_stack.hpp>
 
 #include <dispatch/machine.hpp>
 #include <dispatch/testing/choices.hpp>
@@ -71,12 +72,6 @@ private:
     routine dispatch_;
 };
 
-inline NTSTATUS complete(IRP* irp, NTSTATUS status) {
-    irp->IoStatus.Status = status;
-    irp->IoStatus.Information = 0;
-    IoCompleteRequest(irp, IO_NO_INCREMENT);
-    return status;
-}
 inline NTSTATUS succeed_at_once(DEVICE_OBJECT*, IRP* irp) { return complete(irp, STATUS_SUCCESS); }
 
 /// A dispatch routine that stores its IRP in `place` and pends it.

@@ -9,9 +9,6 @@ using namespace irpverbs::testing;
 using irpverbs::dispatch::explore_options;
 using irpverbs::dispatch::sim_machine;
 
-constexpr ULONG io = DRIVER_VERIFIER_IOMANAGER_VIOLATION;
-constexpr ULONG detected = DRIVER_VERIFIER_DETECTED_VIOLATION;
-
 void finish_cancelled(DEVICE_OBJECT*, IRP* irp) {
     IoReleaseCancelSpinLock(irp->CancelIrql);
     complete(irp, STATUS_CANCELLED);
@@ -96,13 +93,13 @@ TEST(CancelAgainstFree, IrpFreedDuringIoCancelIrp_IsUseAfterFree) {
 }
 
 TEST(CancelRoutineIrql, Broken_IsReported) {
-    EXPECT_TRUE(is(cancel_one(stay_at_dispatch), "CancelRoutineIrql", detected, 0x49521009));
+    EXPECT_TRUE(is(cancel_one(stay_at_dispatch), "CancelRoutineIrql", violation, 0x49521009));
 }
 TEST(CancelRoutineIrql, Kept_IsNotReported) { EXPECT_TRUE(nothing(cancel_one(finish_cancelled))); }
 
 TEST(SpinLockSafe, Broken_IsReported) {
     const auto found = cancel_one(finish_under_lock);
-    EXPECT_TRUE(is(found, "SpinLockSafe", detected, 0x4952100D));
+    EXPECT_TRUE(is(found, "SpinLockSafe", violation, 0x4952100D));
     EXPECT_NE(found.at(0).history.find("cancel routine called"), std::string::npos);
 }
 TEST(SpinLockSafe, Kept_IsNotReported) { EXPECT_TRUE(nothing(cancel_one(finish_cancelled))); }
@@ -128,7 +125,7 @@ TEST(SpinLockSafe, CompleteUnderLock_ReportHasAcquireStack) {
         EXPECT_TRUE(found[0].has_stack("lock acquired at")) << found[0].report;
     }
     const auto found = complete_in_lock(true);
-    ASSERT_TRUE(is(found, "SpinLockSafe", detected, 0x4952100D));
+    ASSERT_TRUE(is(found, "SpinLockSafe", violation, 0x4952100D));
     EXPECT_TRUE(found[0].has_stack("lock acquired at"));
     EXPECT_TRUE(nothing(complete_in_lock(false)));
 }
@@ -149,7 +146,7 @@ std::vector<reported_finding> return_with_lock(bool held) {
     });
 }
 TEST(SpinLockReturn, Broken_IsReported) {
-    EXPECT_TRUE(is(return_with_lock(true), "SpinLockReturn", detected, 0x00040009));
+    EXPECT_TRUE(is(return_with_lock(true), "SpinLockReturn", violation, 0x00040009));
 }
 TEST(SpinLockReturn, Kept_IsNotReported) { EXPECT_TRUE(nothing(return_with_lock(false))); }
 
@@ -158,7 +155,7 @@ TEST(CancelSpinlockRelease, Broken_IsReported) {
         const KIRQL old = KeRaiseIrqlToDpcLevel();
         IoReleaseCancelSpinLock(old);
     });
-    EXPECT_TRUE(is(found, "CancelSpinlockRelease", detected, 0x49521008));
+    EXPECT_TRUE(is(found, "CancelSpinlockRelease", violation, 0x49521008));
 }
 TEST(CancelSpinlockRelease, Kept_IsNotReported) {
     EXPECT_TRUE(nothing(found_in([](sim_machine&) {
@@ -190,7 +187,7 @@ std::vector<reported_finding> arm_one(bool locked) {
                       [locked](sim_machine&) { send_and_cancel(lambda_driver(arm(locked))); });
 }
 TEST(CancelLockRequired, Broken_IsReported) {
-    EXPECT_TRUE(is(arm_one(false), "CancelLockRequired", detected, 0x49521016));
+    EXPECT_TRUE(is(arm_one(false), "CancelLockRequired", violation, 0x49521016));
 }
 TEST(CancelLockRequired, Kept_IsNotReported) { EXPECT_TRUE(nothing(arm_one(true))); }
 
@@ -205,7 +202,7 @@ std::vector<reported_finding> arm_one_of_two(bool at_declared, BOOLEAN required)
     });
 }
 TEST(CancelLockRequirement, RequiredForOneDevice_OnlyThatDeviceIsReported) {
-    EXPECT_TRUE(is(arm_one_of_two(true, TRUE), "CancelLockRequired", detected, 0x49521016));
+    EXPECT_TRUE(is(arm_one_of_two(true, TRUE), "CancelLockRequired", violation, 0x49521016));
     EXPECT_EQ(arm_one_of_two(true, TRUE).size(), 1u);
     EXPECT_TRUE(nothing(arm_one_of_two(false, TRUE)));
     EXPECT_TRUE(nothing(arm_one_of_two(true, FALSE)));
@@ -222,7 +219,7 @@ std::vector<reported_finding> complete_armed(bool withdrawn) {
 }
 TEST(CompletedWithCancelRoutine, Broken_IsReported) {
     const auto found = complete_armed(false);
-    EXPECT_TRUE(is(found, "CompletedWithCancelRoutine", io, 0x07));
+    EXPECT_TRUE(is(found, "CompletedWithCancelRoutine", io_violation, 0x07));
     EXPECT_TRUE(found.at(0).has_stack("cancel routine set at"));
 }
 TEST(CompletedWithCancelRoutine, Kept_IsNotReported) { EXPECT_TRUE(nothing(complete_armed(true))); }
@@ -242,7 +239,7 @@ std::vector<reported_finding> send_armed(bool withdrawn) {
     });
 }
 TEST(ForwardedWithCancelRoutine, Broken_IsReported) {
-    EXPECT_TRUE(is(send_armed(false), "ForwardedWithCancelRoutine", io, 0x203));
+    EXPECT_TRUE(is(send_armed(false), "ForwardedWithCancelRoutine", io_violation, 0x203));
 }
 TEST(ForwardedWithCancelRoutine, Kept_IsNotReported) { EXPECT_TRUE(nothing(send_armed(true))); }
 
@@ -270,7 +267,7 @@ std::vector<reported_finding> arm_around_sending(bool after) {
     });
 }
 TEST(CancelRoutineBelow, Broken_IsReported) {
-    EXPECT_TRUE(is(arm_around_sending(true), "CancelRoutineBelow", io, 0x229));
+    EXPECT_TRUE(is(arm_around_sending(true), "CancelRoutineBelow", io_violation, 0x229));
 }
 TEST(CancelRoutineBelow, Kept_IsNotReported) { EXPECT_TRUE(nothing(arm_around_sending(false))); }
 
@@ -295,7 +292,7 @@ std::vector<reported_finding> cancel_then_send(bool looks) {
 }
 TEST(IrpCancelField, Broken_IsReported) {
     const auto found = cancel_then_send(false);
-    EXPECT_TRUE(is(found, "IrpCancelField", detected, 0x4952100B));
+    EXPECT_TRUE(is(found, "IrpCancelField", violation, 0x4952100B));
     EXPECT_TRUE(found.at(0).has_stack("cancelled at"));
 }
 TEST(IrpCancelField, Kept_IsNotReported) { EXPECT_TRUE(nothing(cancel_then_send(true))); }
@@ -339,7 +336,7 @@ std::vector<reported_finding> cancel_and_wait(ULONG milliseconds) {
     });
 }
 TEST(CancelLatency, Broken_IsReported) {
-    EXPECT_TRUE(is(cancel_and_wait(1001), "CancelLatency", detected, 0x135));
+    EXPECT_TRUE(is(cancel_and_wait(1001), "CancelLatency", violation, 0x135));
 }
 TEST(CancelLatency, Kept_IsNotReported) { EXPECT_TRUE(nothing(cancel_and_wait(999))); }
 
@@ -383,7 +380,7 @@ std::vector<reported_finding> cancel_first_of_two(bool careful) {
     });
 }
 TEST(WrongIrpCancelled, Broken_IsReported) {
-    EXPECT_TRUE(is(cancel_first_of_two(false), "WrongIrpCancelled", detected, 0x4952100C));
+    EXPECT_TRUE(is(cancel_first_of_two(false), "WrongIrpCancelled", violation, 0x4952100C));
 }
 TEST(WrongIrpCancelled, Kept_IsNotReported) { EXPECT_TRUE(nothing(cancel_first_of_two(true))); }
 

@@ -14,8 +14,6 @@ using namespace irpverbs::testing;
 using irpverbs::dispatch::sim_machine;
 namespace dispatch = irpverbs::dispatch;
 
-constexpr ULONG io = DRIVER_VERIFIER_IOMANAGER_VIOLATION;
-constexpr ULONG detected = DRIVER_VERIFIER_DETECTED_VIOLATION;
 constexpr ULONG lock_tag = 0x6B636F4C;
 
 TEST(LostIrp, Broken_IsReported) {
@@ -27,7 +25,7 @@ TEST(LostIrp, Broken_IsReported) {
         EXPECT_EQ(VerifierCheckQuiescence(), 1u);
         complete(pended, STATUS_SUCCESS);
     });
-    EXPECT_TRUE(is(found, "LostIrp", io, 0x49521011));
+    EXPECT_TRUE(is(found, "LostIrp", io_violation, 0x49521011));
     EXPECT_TRUE(found.at(0).has_stack("sent at"));
     EXPECT_NE(found[0].history.find("sent, location 1, device#1"), std::string::npos);
 }
@@ -43,7 +41,7 @@ TEST(LostIrp, Kept_IsNotReported) {
 TEST(IrpLeak, Broken_IsReported) {
     IRP* leaked = nullptr;
     const auto found = found_in([&](sim_machine&) { leaked = IoAllocateIrp(1, FALSE); });
-    EXPECT_TRUE(is(found, "IrpLeak", detected, 0x62));
+    EXPECT_TRUE(is(found, "IrpLeak", violation, 0x62));
     EXPECT_TRUE(found.at(0).has_stack("allocated at"));
     IoFreeIrp(leaked);
 }
@@ -61,7 +59,7 @@ TEST(DeleteDevice, Broken_IsReported) {
         ObDereferenceObject(driver.device());
         driver.forget_device();
     });
-    EXPECT_TRUE(is(found, "DeleteDevice", io, 0x04));
+    EXPECT_TRUE(is(found, "DeleteDevice", io_violation, 0x04));
     EXPECT_TRUE(found.at(0).has_stack("deleted at"));
 }
 TEST(DeleteDevice, Kept_IsNotReported) {
@@ -155,7 +153,7 @@ std::vector<reported_finding> reports_of_reference(bool release_first) {
 }
 TEST(DanglingDeviceObjectReference, Broken_IsReported) {
     EXPECT_TRUE(
-        is(reports_of_reference(false), "DanglingDeviceObjectReference", detected, 0x49521012));
+        is(reports_of_reference(false), "DanglingDeviceObjectReference", violation, 0x49521012));
 }
 TEST(DanglingDeviceObjectReference, Kept_IsNotReported) {
     EXPECT_TRUE(nothing(reports_of_reference(true)));
@@ -174,7 +172,7 @@ int second_tag;
 
 TEST(RemoveLock, Broken_IsReported) {
     EXPECT_TRUE(is(with_lock([](IO_REMOVE_LOCK* lock) { IoAcquireRemoveLock(lock, &first_tag); }),
-                   "RemoveLock", detected, 0x49521013));
+                   "RemoveLock", violation, 0x49521013));
 }
 void in_and_out(IO_REMOVE_LOCK* lock) {
     IoAcquireRemoveLock(lock, &first_tag);
@@ -189,14 +187,14 @@ TEST(RemoveLockRelease, Broken_IsReported) {
         IoAcquireRemoveLock(lock, &first_tag);
         IoReleaseRemoveLock(lock, &second_tag);
     });
-    EXPECT_TRUE(is(found, "RemoveLockRelease", detected, 0xD5));
+    EXPECT_TRUE(is(found, "RemoveLockRelease", violation, 0xD5));
     EXPECT_TRUE(found.at(0).has_stack("held since"));
     const auto twice = with_lock([](IO_REMOVE_LOCK* lock) {
         IoAcquireRemoveLock(lock, &first_tag);
         IoReleaseRemoveLock(lock, &first_tag);
         IoReleaseRemoveLock(lock, &first_tag);
     });
-    EXPECT_TRUE(is(twice, "RemoveLockRelease", detected, 0xD5));
+    EXPECT_TRUE(is(twice, "RemoveLockRelease", violation, 0xD5));
     EXPECT_TRUE(twice.at(0).has_stack("released before at"));
 }
 TEST(RemoveLockRelease, Kept_IsNotReported) { EXPECT_TRUE(nothing(with_lock(in_and_out))); }
@@ -206,7 +204,7 @@ TEST(RemoveLockReleaseAndWait, Broken_IsReported) {
                        IoAcquireRemoveLock(lock, &first_tag);
                        IoReleaseRemoveLockAndWait(lock, &second_tag);
                    }),
-                   "RemoveLockReleaseAndWait", detected, 0xD6));
+                   "RemoveLockReleaseAndWait", violation, 0xD6));
 }
 TEST(RemoveLockReleaseAndWait, Kept_IsNotReported) { EXPECT_TRUE(nothing(with_lock(in_and_out))); }
 
@@ -215,7 +213,7 @@ TEST(RemoveLockInitialize, Broken_IsReported) {
                        IoAcquireRemoveLock(lock, &first_tag);
                        IoInitializeRemoveLock(lock, lock_tag, 0, 0);
                    }),
-                   "RemoveLockInitialize", detected, 0xD7));
+                   "RemoveLockInitialize", violation, 0xD7));
 }
 TEST(RemoveLockInitialize, Kept_IsNotReported) {
     EXPECT_TRUE(nothing(with_lock([](IO_REMOVE_LOCK* lock) {
@@ -259,7 +257,7 @@ TEST(RemoveLockRelease2, Broken_IsReported) {
         EXPECT_TRUE(is(ask_locked([](IO_REMOVE_LOCK* one,
                                      IO_REMOVE_LOCK*) { IoAcquireRemoveLock(one, &first_tag); },
                                   major),
-                       "RemoveLockRelease2", detected, 0x49521014))
+                       "RemoveLockRelease2", violation, 0x49521014))
             << int{major};
 }
 TEST(RemoveLockRelease2, Kept_IsNotReported) {
@@ -298,7 +296,7 @@ void both(IO_REMOVE_LOCK* one, IO_REMOVE_LOCK* two) {
 }
 TEST(MultRemoveLock, Broken_IsReported) {
     const auto found = ask_locked(both, IRP_MJ_READ, "default,two_remove_locks=fail");
-    EXPECT_TRUE(is(found, "MultRemoveLock", detected, 0x49521015));
+    EXPECT_TRUE(is(found, "MultRemoveLock", violation, 0x49521015));
     EXPECT_TRUE(found.at(0).has_stack("other one acquired at"));
 }
 TEST(MultRemoveLock, Kept_IsNotReported) {
@@ -330,7 +328,7 @@ std::vector<reported_finding> waits_in_hand(UCHAR major, bool for_own_lock = tru
 }
 TEST(IoReleaseRemoveLockAndWaitOutsideRemoveDevice, Broken_IsReported) {
     EXPECT_TRUE(is(waits_in_hand(IRP_MJ_READ), "IoReleaseRemoveLockAndWaitOutsideRemoveDevice",
-                   detected, 0x49521021));
+                   violation, 0x49521021));
 }
 TEST(IoReleaseRemoveLockAndWaitOutsideRemoveDevice, Kept_IsNotReported) {
     EXPECT_TRUE(nothing(waits_in_hand(IRP_MJ_PNP)));
@@ -390,7 +388,7 @@ TEST(RemoveLockForward, Broken_IsReported) {
     for (const UCHAR major : majors)
         for (const bool first_is_below : {false, true}) {
             const auto found = forwards(major, holds::nothing, first_is_below);
-            EXPECT_TRUE(is(found, "RemoveLockForward", detected, 0x49521020)) << int{major};
+            EXPECT_TRUE(is(found, "RemoveLockForward", violation, 0x49521020)) << int{major};
         }
 }
 TEST(RemoveLockForward, Kept_IsNotReported) {
@@ -494,7 +492,7 @@ TEST(RemoveLockForwardRule, HoldUnderTagOfOtherRequest_IsReported) {
         complete(of_first, STATUS_SUCCESS);
         IoReleaseRemoveLockAndWait(lock, of_first);
     });
-    EXPECT_TRUE(is(found, "RemoveLockForward", detected, 0x49521020));
+    EXPECT_TRUE(is(found, "RemoveLockForward", violation, 0x49521020));
     EXPECT_TRUE(found.at(0).has_stack("remove lock released last at"));
 }
 
@@ -550,7 +548,7 @@ std::vector<reported_finding> deleted(bool early) {
 }
 TEST(RemoveLockCheck, Broken_IsReported) {
     const auto found = deleted(true);
-    EXPECT_TRUE(is(found, "RemoveLockCheck", detected, 0x4952101F));
+    EXPECT_TRUE(is(found, "RemoveLockCheck", violation, 0x4952101F));
     EXPECT_TRUE(found.at(0).has_stack("acquired at"));
 }
 TEST(RemoveLockCheck, Kept_IsNotReported) { EXPECT_TRUE(nothing(deleted(false))); }
@@ -590,7 +588,7 @@ std::vector<reported_finding> short_of_memory(bool checks_status) {
     return seen.all();
 }
 TEST(IoSetCompletionExCompleteIrp, Broken_IsReported) {
-    EXPECT_TRUE(is(short_of_memory(false), "IoSetCompletionExCompleteIrp", detected, 0x0004100F));
+    EXPECT_TRUE(is(short_of_memory(false), "IoSetCompletionExCompleteIrp", violation, 0x0004100F));
 }
 TEST(IoSetCompletionExCompleteIrp, Kept_IsNotReported) {
     EXPECT_TRUE(nothing(short_of_memory(true)));

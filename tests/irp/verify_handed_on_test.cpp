@@ -18,8 +18,6 @@ namespace {
 using namespace irpverbs::testing;
 using irpverbs::dispatch::sim_machine;
 
-constexpr ULONG io = DRIVER_VERIFIER_IOMANAGER_VIOLATION;
-
 using use = void (*)(DEVICE_OBJECT*, IRP*);
 
 NTSTATUS go_on_up(DEVICE_OBJECT*, IRP* irp, void*) {
@@ -163,7 +161,7 @@ std::vector<reported_finding> written_while_below(bool by_filter) {
 
 TEST(WriteAfterSend, Broken_IsReported) {
     const auto all = written_while_below(true);
-    EXPECT_TRUE(is(all, "WriteAfterSend", io, 0x49521024));
+    EXPECT_TRUE(is(all, "WriteAfterSend", io_violation, 0x49521024));
     EXPECT_TRUE(all.at(0).has_stack("sent last at"));
 }
 TEST(WriteAfterSend, Kept_IsNotReported) {
@@ -222,7 +220,7 @@ TEST(SentIrpAccess, ClearCancelRoutineOfLowerDriver_IsReported) {
         stack.asked.send(stack.upper);
         stack.finish_lower();
     });
-    EXPECT_TRUE(is(all, "CancelRoutineBelow", io, 0x229));
+    EXPECT_TRUE(is(all, "CancelRoutineBelow", io_violation, 0x229));
 }
 
 } // namespace

@@ -8,8 +8,6 @@ namespace {
 using namespace irpverbs::testing;
 using irpverbs::dispatch::sim_machine;
 
-constexpr ULONG violation = DRIVER_VERIFIER_DETECTED_VIOLATION;
-
 template <class Call>
 void at(KIRQL level, const Call& call) {
     KIRQL before = PASSIVE_LEVEL;

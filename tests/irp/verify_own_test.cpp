@@ -14,8 +14,6 @@ namespace {
 using namespace irpverbs::testing;
 using irpverbs::dispatch::sim_machine;
 
-constexpr ULONG io = DRIVER_VERIFIER_IOMANAGER_VIOLATION;
-
 /// The findings when `use` gets a new IRP, which it frees or passes on.
 std::vector<reported_finding> own(const std::function<void(IRP*, const lambda_driver&)>& use) {
     return found_in([&](sim_machine&) {
@@ -39,19 +37,19 @@ TEST(IoAllocateComplete, Broken_IsReported) {
                        complete(irp, STATUS_SUCCESS);
                        IoFreeIrp(irp);
                    }),
-                   "IoAllocateComplete", io, 0x4952100E));
+                   "IoAllocateComplete", io_violation, 0x4952100E));
 }
 TEST(IoAllocateComplete, Kept_IsNotReported) { EXPECT_TRUE(nothing(own(send_and_free))); }
 
 TEST(IoAllocateForward, Broken_IsReported) {
     EXPECT_TRUE(
         is(own([](IRP* irp, const lambda_driver& driver) { IoCallDriver(driver.device(), irp); }),
-           "IoAllocateForward", io, 0x4952100F));
+           "IoAllocateForward", io_violation, 0x4952100F));
     EXPECT_TRUE(is(own([](IRP* irp, const lambda_driver& driver) {
                        IoSetCompletionRoutine(irp, leave, nullptr, TRUE, TRUE, TRUE);
                        IoCallDriver(driver.device(), irp);
                    }),
-                   "IoAllocateForward", io, 0x4952100F));
+                   "IoAllocateForward", io_violation, 0x4952100F));
 }
 TEST(IoAllocateForward, Kept_IsNotReported) { EXPECT_TRUE(nothing(own(send_and_free))); }
 
@@ -66,12 +64,12 @@ struct own_memory {
 
 TEST(IoAllocateFree, Broken_IsReported) {
     EXPECT_TRUE(is(found_in([](sim_machine&) { IoFreeIrp(own_memory().irp); }), "IoAllocateFree",
-                   io, 0x01));
+                   io_violation, 0x01));
     EXPECT_TRUE(is(own([](IRP* irp, const lambda_driver&) {
                        IoFreeIrp(irp);
                        IoFreeIrp(irp);
                    }),
-                   "IoAllocateFree", io, 0x01));
+                   "IoAllocateFree", io_violation, 0x01));
 }
 TEST(IoAllocateFree, Kept_IsNotReported) { EXPECT_TRUE(nothing(own(send_and_free))); }
 
@@ -111,13 +109,13 @@ std::vector<reported_finding> complete_initialized(bool sent) {
     });
 }
 TEST(CompletedNeverSent, Broken_IsReported) {
-    EXPECT_TRUE(is(complete_initialized(false), "CompletedNeverSent", io, 0x239));
+    EXPECT_TRUE(is(complete_initialized(false), "CompletedNeverSent", io_violation, 0x239));
 }
 TEST(CompletedNeverSent, Kept_IsNotReported) { EXPECT_TRUE(nothing(complete_initialized(true))); }
 
 TEST(IoReuseIrp, Broken_IsReported) {
     EXPECT_TRUE(is(found_in([](sim_machine&) { IoReuseIrp(own_memory().irp, STATUS_SUCCESS); }),
-                   "IoReuseIrp", io, 0x311));
+                   "IoReuseIrp", io_violation, 0x311));
 }
 TEST(IoReuseIrp, Kept_IsNotReported) {
     EXPECT_TRUE(nothing(own([](IRP* irp, const lambda_driver& driver) {
@@ -138,7 +136,7 @@ std::vector<reported_finding> while_pended(const std::function<void(IRP*)>& misu
     });
 }
 TEST(FreedInUse, Broken_IsReported) {
-    EXPECT_TRUE(is(while_pended(IoFreeIrp), "FreedInUse", io, 0x20A));
+    EXPECT_TRUE(is(while_pended(IoFreeIrp), "FreedInUse", io_violation, 0x20A));
 }
 TEST(FreedInUse, Kept_IsNotReported) {
     EXPECT_TRUE(nothing(while_pended([](IRP*) {})));
@@ -153,7 +151,7 @@ TEST(FreedInUse, Kept_IsNotReported) {
 }
 TEST(InitializedInUse, Broken_IsReported) {
     EXPECT_TRUE(is(while_pended([](IRP* irp) { IoReuseIrp(irp, STATUS_SUCCESS); }),
-                   "InitializedInUse", io, 0x310));
+                   "InitializedInUse", io_violation, 0x310));
 }
 TEST(InitializedInUse, Kept_IsNotReported) {
     EXPECT_TRUE(nothing(while_pended([](IRP*) {})));
@@ -164,7 +162,7 @@ TEST(InitializedAllocated, Broken_IsReported) {
                        keep_lost(irp);
                        IoInitializeIrp(irp, IoSizeOfIrp(1), 1);
                    }),
-                   "InitializedAllocated", io, 0x20D));
+                   "InitializedAllocated", io_violation, 0x20D));
 }
 TEST(InitializedAllocated, Kept_IsNotReported) {
     EXPECT_TRUE(nothing(found_in([](sim_machine&) {
@@ -182,17 +180,17 @@ TEST(UseAfterFree, Broken_IsReported) {
     };
     const auto sent =
         use([](IRP* irp, const lambda_driver& driver) { IoCallDriver(driver.device(), irp); });
-    EXPECT_TRUE(is(sent, "UseAfterFree", io, 0x03));
+    EXPECT_TRUE(is(sent, "UseAfterFree", io_violation, 0x03));
     EXPECT_TRUE(sent.at(0).has_stack("freed at"));
     EXPECT_NE(sent[0].history.find("freed"), std::string::npos);
     EXPECT_TRUE(is(use([](IRP* irp, const lambda_driver&) { IoCompleteRequest(irp, 0); }),
-                   "UseAfterFree", io, 0x03));
+                   "UseAfterFree", io_violation, 0x03));
     EXPECT_TRUE(is(use([](IRP* irp, const lambda_driver&) { IoCancelIrp(irp); }), "UseAfterFree",
-                   io, 0x03));
+                   io_violation, 0x03));
     EXPECT_TRUE(is(use([](IRP* irp, const lambda_driver&) { IoSetCancelRoutine(irp, nullptr); }),
-                   "UseAfterFree", io, 0x03));
+                   "UseAfterFree", io_violation, 0x03));
     EXPECT_TRUE(is(use([](IRP* irp, const lambda_driver&) { IoReuseIrp(irp, STATUS_SUCCESS); }),
-                   "UseAfterFree", io, 0x03));
+                   "UseAfterFree", io_violation, 0x03));
 }
 TEST(UseAfterFree, Kept_IsNotReported) { EXPECT_TRUE(nothing(own(send_and_free))); }
 
@@ -211,7 +209,7 @@ TEST(WriteAfterFree, Broken_IsReported) {
                        IoFreeIrp(irp);
                        irp->IoStatus.Information = 1;
                    }),
-                   "WriteAfterFree", io, 0x49521010));
+                   "WriteAfterFree", io_violation, 0x49521010));
 }
 #endif
 TEST(WriteAfterFree, Kept_IsNotReported) {
@@ -236,7 +234,7 @@ TEST(IoBuildFsdFree, Broken_IsReported) {
                        send_and_free(irp, driver);
                        IoFreeIrp(irp);
                    }),
-                   "IoBuildFsdFree", io, 0x01));
+                   "IoBuildFsdFree", io_violation, 0x01));
 }
 TEST(IoBuildFsdFree, Kept_IsNotReported) { EXPECT_TRUE(nothing(built(send_and_free))); }
 
@@ -245,13 +243,13 @@ TEST(IoBuildFsdComplete, Broken_IsReported) {
                        complete(irp, STATUS_SUCCESS);
                        IoFreeIrp(irp);
                    }),
-                   "IoBuildFsdComplete", io, 0x49521017));
+                   "IoBuildFsdComplete", io_violation, 0x49521017));
 }
 TEST(IoBuildFsdComplete, Kept_IsNotReported) { EXPECT_TRUE(nothing(built(send_and_free))); }
 TEST(IoBuildFsdForward, Broken_IsReported) {
     EXPECT_TRUE(
         is(built([](IRP* irp, const lambda_driver& driver) { IoCallDriver(driver.device(), irp); }),
-           "IoBuildFsdForward", io, 0x49521018));
+           "IoBuildFsdForward", io_violation, 0x49521018));
 }
 TEST(IoBuildFsdForward, Kept_IsNotReported) { EXPECT_TRUE(nothing(built(send_and_free))); }
 
@@ -288,29 +286,31 @@ std::vector<reported_finding> bound(bool control, PIO_COMPLETION_ROUTINE routine
     });
 }
 TEST(IoBuildDeviceControlNoFree, Broken_IsReported) {
-    EXPECT_TRUE(is(bound(true, free_it), "IoBuildDeviceControlNoFree", io, 0x02));
+    EXPECT_TRUE(is(bound(true, free_it), "IoBuildDeviceControlNoFree", io_violation, 0x02));
 }
 TEST(IoBuildDeviceControlNoFree, Kept_IsNotReported) { EXPECT_TRUE(nothing(bound(true, nullptr))); }
 TEST(IoBuildSynchronousFsdRequestNoFree, Broken_IsReported) {
-    EXPECT_TRUE(is(bound(false, free_it), "IoBuildSynchronousFsdRequestNoFree", io, 0x02));
+    EXPECT_TRUE(
+        is(bound(false, free_it), "IoBuildSynchronousFsdRequestNoFree", io_violation, 0x02));
 }
 TEST(IoBuildSynchronousFsdRequestNoFree, Kept_IsNotReported) {
     EXPECT_TRUE(nothing(bound(false, nullptr)));
 }
 TEST(IoBuildDeviceIoControlSetEvent, Broken_IsReported) {
-    EXPECT_TRUE(is(bound(true, set_event), "IoBuildDeviceIoControlSetEvent", io, 0x307));
+    EXPECT_TRUE(is(bound(true, set_event), "IoBuildDeviceIoControlSetEvent", io_violation, 0x307));
 }
 TEST(IoBuildDeviceIoControlSetEvent, Kept_IsNotReported) {
     EXPECT_TRUE(nothing(bound(true, leave)));
 }
 TEST(ThreadBoundIrql, Broken_IsReported) {
-    EXPECT_TRUE(is(bound(true, nullptr, APC_LEVEL), "ThreadBoundIrql", io, 0x302));
+    EXPECT_TRUE(is(bound(true, nullptr, APC_LEVEL), "ThreadBoundIrql", io_violation, 0x302));
 }
 TEST(ThreadBoundIrql, Kept_IsNotReported) {
     EXPECT_TRUE(nothing(bound(true, nullptr, PASSIVE_LEVEL)));
 }
 TEST(ForwardedAtBadIrqlFsdSync, Broken_IsReported) {
-    EXPECT_TRUE(is(bound(false, nullptr, DISPATCH_LEVEL), "ForwardedAtBadIrqlFsdSync", io, 0x23A));
+    EXPECT_TRUE(is(bound(false, nullptr, DISPATCH_LEVEL), "ForwardedAtBadIrqlFsdSync", io_violation,
+                   0x23A));
 }
 TEST(ForwardedAtBadIrqlFsdSync, Kept_IsNotReported) { EXPECT_TRUE(nothing(bound(false, nullptr))); }
 
@@ -326,7 +326,7 @@ std::vector<reported_finding> flush_at(KIRQL level) {
     });
 }
 TEST(ForwardedAtBadIrqlFsdAsync, Broken_IsReported) {
-    EXPECT_TRUE(is(flush_at(DISPATCH_LEVEL), "ForwardedAtBadIrqlFsdAsync", io, 0x23A));
+    EXPECT_TRUE(is(flush_at(DISPATCH_LEVEL), "ForwardedAtBadIrqlFsdAsync", io_violation, 0x23A));
 }
 TEST(ForwardedAtBadIrqlFsdAsync, Kept_IsNotReported) { EXPECT_TRUE(nothing(flush_at(APC_LEVEL))); }
 

@@ -12,8 +12,6 @@ using namespace irpverbs::testing;
 using irpverbs::dispatch::explore_options;
 using irpverbs::dispatch::sim_machine;
 
-constexpr ULONG io = DRIVER_VERIFIER_IOMANAGER_VIOLATION;
-
 NTSTATUS forward(DEVICE_OBJECT*, IRP* irp, const lambda_driver& below) {
     IoCopyCurrentIrpStackLocationToNext(irp);
     return IoCallDriver(below.device(), irp);
@@ -28,7 +26,7 @@ TEST(MarkIrpPending, Broken_IsReported) {
         });
         request(1).send(driver);
     });
-    EXPECT_TRUE(is(found, "MarkIrpPending", io, 0x23E));
+    EXPECT_TRUE(is(found, "MarkIrpPending", io_violation, 0x23E));
 }
 
 TEST(MarkIrpPending, Kept_IsNotReported) {
@@ -53,7 +51,7 @@ TEST(MarkIrpPending2, Broken_IsReported) {
         asked.send(driver);
         complete(pended, STATUS_SUCCESS);
     });
-    EXPECT_TRUE(is(found, "MarkIrpPending2", io, 0x23D));
+    EXPECT_TRUE(is(found, "MarkIrpPending2", io_violation, 0x23D));
 }
 
 TEST(MarkIrpPending2, Kept_IsNotReported) {
@@ -93,7 +91,7 @@ std::vector<reported_finding> queue_one(bool locked) {
 }
 
 TEST(MarkingQueuedIrps, Broken_IsReported) {
-    EXPECT_TRUE(is(queue_one(false), "MarkingQueuedIrps", io, 0x49521001));
+    EXPECT_TRUE(is(queue_one(false), "MarkingQueuedIrps", io_violation, 0x49521001));
 }
 TEST(MarkingQueuedIrps, Kept_IsNotReported) { EXPECT_TRUE(nothing(queue_one(true))); }
 
@@ -174,8 +172,8 @@ TEST(MarkIrpPending, MarkAfterCompletion_StaysInTheIrpsMemory) {
 }
 
 TEST(PendedCompletedRequest, Broken_IsReported) {
-    EXPECT_TRUE(is(complete_and_pend("default,pended_completed=fail"), "PendedCompletedRequest", io,
-                   0x49521002));
+    EXPECT_TRUE(is(complete_and_pend("default,pended_completed=fail"), "PendedCompletedRequest",
+                   io_violation, 0x49521002));
 }
 TEST(PendedCompletedRequest, Kept_IsNotReported) {
     EXPECT_TRUE(nothing(complete_and_pend("default"))); // a warning, as WDK texts differ
@@ -281,7 +279,7 @@ TEST(PendedCompletedRequest2, Broken_IsReported) {
         asked.send(filter);
         complete(pended, STATUS_SUCCESS);
     });
-    EXPECT_TRUE(is(found, "PendedCompletedRequest2", io, 0x209));
+    EXPECT_TRUE(is(found, "PendedCompletedRequest2", io_violation, 0x209));
 }
 
 NTSTATUS wake(DEVICE_OBJECT*, IRP*, void* event) {
@@ -337,7 +335,7 @@ std::vector<reported_finding> filter_with(PIO_COMPLETION_ROUTINE routine) {
 }
 
 TEST(PendingPropagated, Broken_IsReported) {
-    EXPECT_TRUE(is(filter_with(forget_mark), "PendingPropagated", io, 0x228));
+    EXPECT_TRUE(is(filter_with(forget_mark), "PendingPropagated", io_violation, 0x228));
 }
 TEST(PendingPropagated, Kept_IsNotReported) { EXPECT_TRUE(nothing(filter_with(pass_mark))); }
 

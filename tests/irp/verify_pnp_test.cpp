@@ -9,9 +9,6 @@ namespace {
 using namespace irpverbs::testing;
 using irpverbs::dispatch::sim_machine;
 
-constexpr ULONG io = DRIVER_VERIFIER_IOMANAGER_VIOLATION;
-constexpr ULONG detected = DRIVER_VERIFIER_DETECTED_VIOLATION;
-
 std::string_view broken;
 
 std::vector<reported_finding> findings_with(std::string_view rule, bool surprise = true) {
@@ -32,39 +29,41 @@ void expect_nothing() {
 }
 
 TEST(PnpIrpCompletion, Broken_IsReported) {
-    EXPECT_TRUE(has(findings_with("PnpIrpCompletion"), "PnpIrpCompletion", io, 0x22E));
-    EXPECT_TRUE(has(findings_with("PnpIrpCompletion2"), "PnpIrpCompletion", io, 0x22F));
+    EXPECT_TRUE(has(findings_with("PnpIrpCompletion"), "PnpIrpCompletion", io_violation, 0x22E));
+    EXPECT_TRUE(has(findings_with("PnpIrpCompletion2"), "PnpIrpCompletion", io_violation, 0x22F));
 }
 TEST(PnpIrpCompletion, Kept_IsNotReported) { expect_nothing(); }
 
 TEST(PnpRemove, Broken_IsReported) {
-    EXPECT_TRUE(has(findings_with("PnpRemove"), "PnpRemove", detected, 0x00043006));
+    EXPECT_TRUE(has(findings_with("PnpRemove"), "PnpRemove", violation, 0x00043006));
 }
 TEST(PnpRemove, Kept_IsNotReported) { expect_nothing(); }
 
 TEST(PnpSurpriseRemove, Broken_IsReported) {
-    EXPECT_TRUE(has(findings_with("PnpSurpriseRemove"), "PnpSurpriseRemove", io, 0x241));
+    EXPECT_TRUE(has(findings_with("PnpSurpriseRemove"), "PnpSurpriseRemove", io_violation, 0x241));
 }
 TEST(PnpSurpriseRemove, Kept_IsNotReported) { expect_nothing(); }
 
 TEST(PnpFailedIrpForwarded, Broken_IsReported) {
-    EXPECT_TRUE(
-        has(findings_with("PnpFailedIrpForwarded", false), "PnpFailedIrpForwarded", io, 0x215));
+    EXPECT_TRUE(has(findings_with("PnpFailedIrpForwarded", false), "PnpFailedIrpForwarded",
+                    io_violation, 0x215));
 }
 TEST(PnpFailedIrpForwarded, Kept_IsNotReported) { expect_nothing(); }
 
 TEST(PnpStatusChanged, Broken_IsReported) {
-    EXPECT_TRUE(has(findings_with("PnpStatusChanged"), "PnpStatusChanged", io, 0x213));
+    EXPECT_TRUE(has(findings_with("PnpStatusChanged"), "PnpStatusChanged", io_violation, 0x213));
 }
 TEST(PnpStatusChanged, Kept_IsNotReported) { expect_nothing(); }
 
 TEST(DeviceInitializing, Broken_IsReported) {
-    EXPECT_TRUE(has(findings_with("DeviceInitializing"), "DeviceInitializing", io, 0x243));
+    EXPECT_TRUE(
+        has(findings_with("DeviceInitializing"), "DeviceInitializing", io_violation, 0x243));
 }
 TEST(DeviceInitializing, Kept_IsNotReported) { expect_nothing(); }
 
 TEST(RemovedDeviceDeleted, Broken_IsReported) {
-    EXPECT_TRUE(has(findings_with("RemovedDeviceDeleted"), "RemovedDeviceDeleted", io, 0x21E));
+    EXPECT_TRUE(
+        has(findings_with("RemovedDeviceDeleted"), "RemovedDeviceDeleted", io_violation, 0x21E));
 }
 TEST(RemovedDeviceDeleted, Kept_IsNotReported) { expect_nothing(); }
 

@@ -7,9 +7,6 @@ namespace {
 using namespace irpverbs::testing;
 using irpverbs::dispatch::sim_machine;
 
-constexpr ULONG io = DRIVER_VERIFIER_IOMANAGER_VIOLATION;
-constexpr ULONG detected = DRIVER_VERIFIER_DETECTED_VIOLATION;
-
 /// The findings when one request goes to a driver with that dispatch routine.
 std::vector<reported_finding> ask(lambda_driver::routine dispatch) {
     return found_in([&](sim_machine&) {
@@ -44,7 +41,7 @@ NTSTATUS go_on(DEVICE_OBJECT*, IRP* irp, void*) {
     if (irp->PendingReturned) IoMarkIrpPending(irp);
     return STATUS_CONTINUE_COMPLETION;
 }
-NTSTATUS take(DEVICE_OBJECT*, IRP*, void*) { return STATUS_MORE_PROCESSING_REQUIRED; }
+NTSTATUS keep_irp(DEVICE_OBJECT*, IRP*, void*) { return STATUS_MORE_PROCESSING_REQUIRED; }
 
 TEST(DoubleCompletion, Broken_IsReported) {
     const auto found = ask([](DEVICE_OBJECT*, IRP* irp) {
@@ -81,7 +78,7 @@ TEST(CompleteRequestStatusCheck, Broken_IsReported) {
                        complete(irp, STATUS_SUCCESS);
                        return STATUS_UNSUCCESSFUL;
                    }),
-                   "CompleteRequestStatusCheck", io, 0x224));
+                   "CompleteRequestStatusCheck", io_violation, 0x224));
 }
 TEST(CompleteRequestStatusCheck, Kept_IsNotReported) {
     EXPECT_TRUE(
@@ -93,7 +90,7 @@ TEST(CompletedWithPending, Broken_IsReported) {
                        complete(irp, STATUS_PENDING);
                        return complete(irp, STATUS_SUCCESS);
                    }),
-                   "CompletedWithPending", io, 0x06));
+                   "CompletedWithPending", io_violation, 0x06));
 }
 TEST(CompletedWithPending, Kept_IsNotReported) { EXPECT_TRUE(nothing(ask(succeed_at_once))); }
 
@@ -103,7 +100,7 @@ TEST(CompletionRoutineRegistered, Broken_IsReported) {
                        keep_lost(IoGetNextIrpStackLocation(irp)->Context);
                        return complete(irp, STATUS_SUCCESS);
                    }),
-                   "CompletionRoutineRegistered", io, 0x49521004));
+                   "CompletionRoutineRegistered", io_violation, 0x49521004));
 }
 NTSTATUS set_ex_and_send(DEVICE_OBJECT* device, DEVICE_OBJECT* lower, IRP* irp) {
     IoCopyCurrentIrpStackLocationToNext(irp);
@@ -118,7 +115,7 @@ TEST(IoSetCompletionRoutineExCheckDeviceObject, Broken_IsReported) {
     EXPECT_TRUE(is(ask_filter([](DEVICE_OBJECT*, DEVICE_OBJECT* lower, IRP* irp) {
                        return set_ex_and_send(lower, lower, irp);
                    }),
-                   "IoSetCompletionRoutineExCheckDeviceObject", io, 0x49521005));
+                   "IoSetCompletionRoutineExCheckDeviceObject", io_violation, 0x49521005));
 }
 TEST(IoSetCompletionRoutineExCheckDeviceObject, Kept_IsNotReported) {
     EXPECT_TRUE(nothing(ask_filter(set_ex_and_send)));
@@ -138,7 +135,7 @@ TEST(InformationSize, Broken_IsReported) {
         IoGetNextIrpStackLocation(asked.irp())->Parameters.DeviceIoControl.OutputBufferLength = 8;
         asked.send(driver);
     });
-    EXPECT_TRUE(is(found, "InformationSize", io, 0x312));
+    EXPECT_TRUE(is(found, "InformationSize", io_violation, 0x312));
 }
 TEST(InformationSize, Kept_IsNotReported) {
     static ULONG buffer[2];
@@ -190,7 +187,7 @@ TEST(IrpProcessingComplete, Broken_IsReported) {
         asked.send(driver);
         complete(forgotten, STATUS_SUCCESS);
     });
-    EXPECT_TRUE(is(found, "IrpProcessingComplete", io, 0x226));
+    EXPECT_TRUE(is(found, "IrpProcessingComplete", io_violation, 0x226));
 }
 TEST(IrpProcessingComplete, Kept_IsNotReported) { EXPECT_TRUE(nothing(ask(succeed_at_once))); }
 
@@ -209,13 +206,13 @@ std::vector<reported_finding> ask_pending_below(NTSTATUS (*judge)(NTSTATUS)) {
 }
 TEST(LowerDriverReturn, Broken_IsReported) {
     EXPECT_TRUE(is(ask_pending_below([](NTSTATUS) -> NTSTATUS { return STATUS_SUCCESS; }),
-                   "LowerDriverReturn", io, 0x49521006));
+                   "LowerDriverReturn", io_violation, 0x49521006));
     EXPECT_TRUE(is(ask_filter([](DEVICE_OBJECT*, DEVICE_OBJECT* lower, IRP* irp) {
                        IoSkipCurrentIrpStackLocation(irp);
                        IoCallDriver(lower, irp);
                        return STATUS_UNSUCCESSFUL;
                    }),
-                   "LowerDriverReturn", io, 0x49521006));
+                   "LowerDriverReturn", io_violation, 0x49521006));
 }
 TEST(LowerDriverReturn, Kept_IsNotReported) {
     EXPECT_TRUE(nothing(ask_pending_below([](NTSTATUS below) { return below; })));
@@ -227,7 +224,7 @@ TEST(IrqlReturn, Broken_IsReported) {
                        KeRaiseIrqlToDpcLevel();
                        return STATUS_SUCCESS;
                    }),
-                   "IrqlReturn", io, 0x05));
+                   "IrqlReturn", io_violation, 0x05));
 }
 TEST(IrqlReturn, Kept_IsNotReported) {
     EXPECT_TRUE(nothing(ask([](DEVICE_OBJECT*, IRP* irp) {
@@ -243,7 +240,7 @@ TEST(ApcStateReturn, Broken_IsReported) {
                        KeEnterCriticalRegion();
                        return complete(irp, STATUS_SUCCESS);
                    }),
-                   "ApcStateReturn", detected, 0xC5));
+                   "ApcStateReturn", violation, 0xC5));
 }
 TEST(ApcStateReturn, Kept_IsNotReported) {
     EXPECT_TRUE(nothing(ask([](DEVICE_OBJECT*, IRP* irp) {
@@ -263,11 +260,11 @@ NTSTATUS stay_in_region(DEVICE_OBJECT*, IRP*, void*) {
     return STATUS_CONTINUE_COMPLETION;
 }
 TEST(CompletionRoutineIrql, Broken_IsReported) {
-    EXPECT_TRUE(is(ask_with(stay_raised), "CompletionRoutineIrql", detected, 0xFA));
+    EXPECT_TRUE(is(ask_with(stay_raised), "CompletionRoutineIrql", violation, 0xFA));
 }
 TEST(CompletionRoutineIrql, Kept_IsNotReported) { EXPECT_TRUE(nothing(ask_with(go_on))); }
 TEST(CompletionRoutineApcs, Broken_IsReported) {
-    EXPECT_TRUE(is(ask_with(stay_in_region), "CompletionRoutineApcs", detected, 0xFB));
+    EXPECT_TRUE(is(ask_with(stay_in_region), "CompletionRoutineApcs", violation, 0xFB));
 }
 TEST(CompletionRoutineApcs, Kept_IsNotReported) { EXPECT_TRUE(nothing(ask_with(go_on))); }
 
@@ -279,7 +276,7 @@ TEST(IoCompleteRequestIrql, Broken_IsReported) {
                        KeLowerIrql(old);
                        return STATUS_SUCCESS;
                    }),
-                   "IoCompleteRequestIrql", io, 0x0E));
+                   "IoCompleteRequestIrql", io_violation, 0x0E));
 }
 TEST(IoCompleteRequestIrql, Kept_IsNotReported) { EXPECT_TRUE(nothing(ask(succeed_at_once))); }
 
@@ -295,14 +292,14 @@ std::vector<reported_finding> send_at(KIRQL level, UCHAR major) {
     });
 }
 TEST(IoCallDriverIrql, Broken_IsReported) {
-    EXPECT_TRUE(is(send_at(HIGH_LEVEL, IRP_MJ_READ), "IoCallDriverIrql", io, 0x10));
+    EXPECT_TRUE(is(send_at(HIGH_LEVEL, IRP_MJ_READ), "IoCallDriverIrql", io_violation, 0x10));
 }
 TEST(IoCallDriverIrql, Kept_IsNotReported) {
     EXPECT_TRUE(nothing(send_at(DISPATCH_LEVEL, IRP_MJ_READ)));
 }
 TEST(ForwardedAtBadIrqlAllocate, Broken_IsReported) {
-    EXPECT_TRUE(
-        is(send_at(DISPATCH_LEVEL, IRP_MJ_CREATE), "ForwardedAtBadIrqlAllocate", io, 0x23A));
+    EXPECT_TRUE(is(send_at(DISPATCH_LEVEL, IRP_MJ_CREATE), "ForwardedAtBadIrqlAllocate",
+                   io_violation, 0x23A));
 }
 TEST(ForwardedAtBadIrqlAllocate, Kept_IsNotReported) {
     EXPECT_TRUE(nothing(send_at(APC_LEVEL, IRP_MJ_CREATE)));
@@ -324,7 +321,7 @@ std::vector<reported_finding> forward_at(KIRQL level) {
     });
 }
 TEST(ForwardedAtBadIrql, Broken_IsReported) {
-    EXPECT_TRUE(is(forward_at(DISPATCH_LEVEL), "ForwardedAtBadIrql", io, 0x23A));
+    EXPECT_TRUE(is(forward_at(DISPATCH_LEVEL), "ForwardedAtBadIrql", io_violation, 0x23A));
 }
 TEST(ForwardedAtBadIrql, Kept_IsNotReported) { EXPECT_TRUE(nothing(forward_at(PASSIVE_LEVEL))); }
 
@@ -335,7 +332,7 @@ TEST(ControlNotZeroed, Broken_IsReported) {
                        IoCallDriver(lower, irp);
                        return STATUS_PENDING;
                    }),
-                   "ControlNotZeroed", io, 0x206));
+                   "ControlNotZeroed", io_violation, 0x206));
 }
 TEST(ControlNotZeroed, Kept_IsNotReported) {
     EXPECT_TRUE(nothing(ask_filter([](DEVICE_OBJECT*, DEVICE_OBJECT* lower, IRP* irp) {
@@ -352,7 +349,7 @@ TEST(CopiedCompletionRoutine, Broken_IsReported) {
         *IoGetNextIrpStackLocation(irp) = *IoGetCurrentIrpStackLocation(irp);
         return IoCallDriver(lower, irp);
     });
-    EXPECT_TRUE(is(found, "CopiedCompletionRoutine", io, 0x207));
+    EXPECT_TRUE(is(found, "CopiedCompletionRoutine", io_violation, 0x207));
 }
 TEST(CopiedCompletionRoutine, Kept_IsNotReported) { EXPECT_TRUE(nothing(ask_with(go_on))); }
 
@@ -362,13 +359,13 @@ TEST(ForwardedTwice, Broken_IsReported) {
                        IoCallDriver(lower, irp);
                        return status;
                    }),
-                   "ForwardedTwice", io, 0x205));
+                   "ForwardedTwice", io_violation, 0x205));
 }
 // The filter sends an IRP again after its completion routine has reclaimed it.
 TEST(ForwardedTwice, Kept_IsNotReported) {
     EXPECT_TRUE(nothing(ask_filter([](DEVICE_OBJECT*, DEVICE_OBJECT* lower, IRP* irp) {
         IoCopyCurrentIrpStackLocationToNext(irp);
-        IoSetCompletionRoutine(irp, take, nullptr, TRUE, TRUE, TRUE);
+        IoSetCompletionRoutine(irp, keep_irp, nullptr, TRUE, TRUE, TRUE);
         IoCallDriver(lower, irp);
         IoCopyCurrentIrpStackLocationToNext(irp);
         return IoCallDriver(lower, irp);
@@ -392,11 +389,11 @@ std::vector<reported_finding> ask_three(CCHAR depth, bool skips) {
 }
 // Enough locations for drivers that skip theirs, but not for the stack.
 TEST(IrpStackLocations, Broken_IsReported) {
-    EXPECT_TRUE(is(ask_three(1, false), "IrpStackLocations", io, 0x208));
+    EXPECT_TRUE(is(ask_three(1, false), "IrpStackLocations", io_violation, 0x208));
 }
 TEST(IrpStackLocations, Kept_IsNotReported) { EXPECT_TRUE(nothing(ask_three(3, false))); }
 TEST(SkippedDevice, Broken_IsReported) {
-    EXPECT_TRUE(is(ask_three(3, true), "SkippedDevice", io, 0x211));
+    EXPECT_TRUE(is(ask_three(3, true), "SkippedDevice", io_violation, 0x211));
 }
 TEST(SkippedDevice, Kept_IsNotReported) { EXPECT_TRUE(nothing(ask_three(3, false))); }
 
@@ -411,7 +408,7 @@ std::vector<reported_finding> complete_after(void (*use)(IO_STACK_LOCATION*)) {
 }
 TEST(TrashedLocation, Broken_IsReported) {
     EXPECT_TRUE(is(complete_after([](IO_STACK_LOCATION* location) { *location = {}; }),
-                   "TrashedLocation", io, 0x212));
+                   "TrashedLocation", io_violation, 0x212));
 }
 TEST(TrashedLocation, Kept_IsNotReported) {
     EXPECT_TRUE(nothing(complete_after(

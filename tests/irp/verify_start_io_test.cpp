@@ -6,8 +6,6 @@ namespace {
 using namespace irpverbs::testing;
 using irpverbs::dispatch::sim_machine;
 
-constexpr ULONG detected = DRIVER_VERIFIER_DETECTED_VIOLATION;
-
 void cancel_waiting(DEVICE_OBJECT* device, IRP* irp) {
     KeRemoveEntryDeviceQueue(&device->DeviceQueue, &irp->Tail.Overlay.DeviceQueueEntry);
     IoReleaseCancelSpinLock(irp->CancelIrql);
@@ -67,7 +65,7 @@ std::vector<reported_finding> started(const std::function<void(start_io_driver&)
 }
 
 TEST(StartIoRecursion, Broken_IsReported) {
-    EXPECT_TRUE(is(started([](start_io_driver&) {}), "StartIoRecursion", detected, 0x4952101E));
+    EXPECT_TRUE(is(started([](start_io_driver&) {}), "StartIoRecursion", violation, 0x4952101E));
 }
 TEST(StartIoRecursion, Kept_IsNotReported) {
     EXPECT_TRUE(nothing(started(
@@ -78,7 +76,7 @@ TEST(StartIoCancel, Broken_IsReported) {
     EXPECT_TRUE(is(started([](start_io_driver& driver) {
                        IoSetStartIoAttributes(driver.device(), TRUE, FALSE);
                    }),
-                   "StartIoCancel", detected, 0x4952101D));
+                   "StartIoCancel", violation, 0x4952101D));
 }
 TEST(StartIoCancel, Kept_IsNotReported) {
     EXPECT_TRUE(nothing(started([](start_io_driver& driver) {
@@ -106,7 +104,7 @@ std::vector<reported_finding> take_at(KIRQL level, const std::string& options) {
 }
 TEST(DeviceQueueIrql, BelowDispatchLevel_IsReportedUnlessLax) {
     EXPECT_TRUE(nothing(take_at(DISPATCH_LEVEL, "default")));
-    EXPECT_TRUE(is(take_at(APC_LEVEL, "default"), "IrqlDispatch", detected, 0x00020003));
+    EXPECT_TRUE(is(take_at(APC_LEVEL, "default"), "IrqlDispatch", violation, 0x00020003));
     EXPECT_TRUE(nothing(take_at(APC_LEVEL, "default,lax_device_queue_irql")));
     EXPECT_TRUE(nothing(take_at(DISPATCH_LEVEL, "default,lax_device_queue_irql")));
 }

@@ -112,12 +112,12 @@ IRP* build(DEVICE_OBJECT* device) {
                                          nullptr);
 }
 
-NTSTATUS free_it(DEVICE_OBJECT*, IRP* irp, void*) {
+NTSTATUS free_and_keep(DEVICE_OBJECT*, IRP* irp, void*) {
     IoFreeIrp(irp);
     return STATUS_MORE_PROCESSING_REQUIRED;
 }
 NTSTATUS free_and_wake(DEVICE_OBJECT* device, IRP* irp, void* event) {
-    free_it(device, irp, event);
+    free_and_keep(device, irp, event);
     return keep_and_wake(device, irp, event);
 }
 
@@ -146,7 +146,7 @@ std::string waiting_originator(IRP* (*make)(DEVICE_OBJECT*), PIO_COMPLETION_ROUT
 }
 TEST(IoAllocateIrpSignalEventInCompletion, Broken_IsReported) {
     EXPECT_EQ(waiting_originator(allocate, keep), "IoAllocateIrpSignalEventInCompletion");
-    EXPECT_EQ(waiting_originator(allocate, free_it), "IoAllocateIrpSignalEventInCompletion");
+    EXPECT_EQ(waiting_originator(allocate, free_and_keep), "IoAllocateIrpSignalEventInCompletion");
 }
 TEST(IoAllocateIrpSignalEventInCompletion, Kept_IsNotReported) {
     EXPECT_EQ(waiting_originator(allocate, keep_and_wake), "");
@@ -154,7 +154,7 @@ TEST(IoAllocateIrpSignalEventInCompletion, Kept_IsNotReported) {
 }
 TEST(IoBuildFsdIrpSignalEventInCompletion, Broken_IsReported) {
     EXPECT_EQ(waiting_originator(build, keep), "IoBuildFsdIrpSignalEventInCompletion");
-    EXPECT_EQ(waiting_originator(build, free_it), "IoBuildFsdIrpSignalEventInCompletion");
+    EXPECT_EQ(waiting_originator(build, free_and_keep), "IoBuildFsdIrpSignalEventInCompletion");
 }
 TEST(IoBuildFsdIrpSignalEventInCompletion, Kept_IsNotReported) {
     EXPECT_EQ(waiting_originator(build, keep_and_wake), "");

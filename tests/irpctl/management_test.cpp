@@ -79,10 +79,11 @@ TEST(IrpctlMad, KnownAttribute_IsDecoded) {
 // From one host's GID to another's: SGIDCount 1, DGIDCount 1, which the mask selects.
 TEST(IrpctlMad, GetMultiRequest_ReturnsRecords) {
     const std::string header = std::string(30, '0') + "0101" + std::string(14, '0');
-    const std::string prefix = "fe80000000000000";
+    const std::string default_prefix = "fe80000000000000";
     const json::value paths = response_to(
         {"--class", "sa", "--method", "GetMulti", "--attribute", "MultiPathRecord", "--mask",
-         "0x180000", "--data", header + prefix + "0200000000000101" + prefix + "0200000000000201"});
+         "0x180000", "--data",
+         header + default_prefix + "0200000000000101" + default_prefix + "0200000000000201"});
     EXPECT_EQ(paths.at("method"), "GetMultiResp");
     EXPECT_GE(paths.at("records").as_array().size(), 1u);
 }

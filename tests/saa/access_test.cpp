@@ -15,9 +15,7 @@ namespace saa = irpverbs::saa;
 
 class SaAccess : public BothMachines {};
 
-constexpr std::uint64_t path_ends = SA_PR_COMPMASK_SGID | SA_PR_COMPMASK_DGID;
-
-sa_path_record_t path_to(std::uint64_t guid, ib_lid_t lid) {
+sa_path_record_t path_from_here(std::uint64_t guid, ib_lid_t lid) {
     sa_path_record_t path{};
     path.SGID = gid_of(wire::guids[0]);
     path.DGID = gid_of(guid);
@@ -27,7 +25,7 @@ sa_path_record_t path_to(std::uint64_t guid, ib_lid_t lid) {
 
 struct path_access : test_access<sa_path_record_t> {
     explicit path_access(std::uint64_t guid = 0x99)
-        : test_access(SA_PATHRECORD_ATTRID, path_to(guid, 0), path_ends) {}
+        : test_access(SA_PATHRECORD_ATTRID, path_from_here(guid, 0), path_ends) {}
 };
 
 // A host-endian template is packed and sent to the SM with its mask; the records of the response
@@ -37,7 +35,8 @@ TEST_P(SaAccess, Retrieve_SendsTemplateAndUnpacksTable) {
     sa_request seen{};
     scripted_sa sa([&](const sa_request& request) {
         seen = request;
-        return table_of<sa_path_record_t>({path_to(0x99, 7), path_to(0x99, 8), path_to(0x99, 9)});
+        return table_of<sa_path_record_t>(
+            {path_from_here(0x99, 7), path_from_here(0x99, 8), path_from_here(0x99, 9)});
     });
     const session_scope session;
     path_access access;
@@ -57,11 +56,11 @@ TEST_P(SaAccess, SinglePathBetweenTwoPorts_UsesGetMethod) {
     std::uint8_t method = 0;
     scripted_sa sa([&](const sa_request& request) {
         method = request.header.method;
-        return table_of<sa_path_record_t>({path_to(0x99, 7)});
+        return table_of<sa_path_record_t>({path_from_here(0x99, 7)});
     });
     const session_scope session;
     const auto method_for = [&](std::uint64_t components, std::uint8_t most) {
-        sa_path_record_t wanted = path_to(0x99, 7);
+        sa_path_record_t wanted = path_from_here(0x99, 7);
         wanted.SLID = 1;
         wanted.NumbPath = most;
         test_access access(SA_PATHRECORD_ATTRID, wanted, components);
@@ -95,7 +94,7 @@ TEST_P(SaAccess, TableOfManyDatagrams_ReceivedWhole) {
     const wire joined;
     std::vector<sa_path_record_t> all;
     for (ib_lid_t lid = 1; lid <= 3000; ++lid)
-        all.push_back(path_to(lid, lid));
+        all.push_back(path_from_here(lid, lid));
     scripted_sa sa([&](const sa_request&) { return table_of(all); });
     const session_scope session;
     path_access access;
@@ -160,7 +159,7 @@ TEST_P(SaAccess, UnannouncedAttribute_IsRequestedAnyway) {
 TEST_P(SaAccess, MultiPathQuery_SentAsRmppTransfer) {
     const wire joined;
     std::vector<ib_gid_t> seen(40);
-    sa_reply reply = table_of<sa_path_record_t>({path_to(0x99, 7)});
+    sa_reply reply = table_of<sa_path_record_t>({path_from_here(0x99, 7)});
     scripted_sa sa([&](const sa_request& request) {
         sa_multipath_record_t record{};
         EXPECT_EQ(saa::unpack_multipath(request.data, record, seen), 40u);
@@ -226,7 +225,8 @@ sa_reply with(sa_reply reply, const std::function<void(sa_reply&)>& change) {
 // No byte past the end is read, and the client gets an error.
 TEST_P(SaAccess, MalformedResponse_ReturnsTransFailure) {
     const wire joined;
-    const sa_reply good = table_of<sa_path_record_t>({path_to(0x99, 7), path_to(0x99, 8)});
+    const sa_reply good =
+        table_of<sa_path_record_t>({path_from_here(0x99, 7), path_from_here(0x99, 8)});
     const std::vector<std::function<void(sa_reply&)>> changes{
         [](sa_reply& reply) { reply.attribute_offset = 0; },
         [](sa_reply& reply) { reply.attribute_offset = 7; }, // 56 bytes: less than a record
@@ -254,7 +254,8 @@ TEST_P(SaAccess, EmptyTable_ReturnsNoRecords) {
 TEST_P(SaAccess, ShortLastRecordAndWideStride_AreAccepted) {
     const wire joined;
     scripted_sa sa([](const sa_request&) {
-        sa_reply reply = table_of<sa_path_record_t>({path_to(0x99, 7), path_to(0x99, 8)});
+        sa_reply reply =
+            table_of<sa_path_record_t>({path_from_here(0x99, 7), path_from_here(0x99, 8)});
         reply.data.insert(reply.data.begin() + 64, 16, 0xEE);
         reply.attribute_offset = 10;
         return reply;
@@ -332,10 +333,10 @@ TEST_P(SaAccess, TemplateLengthOfAKnownAttribute_Ignored) {
     const wire joined;
     scripted_sa sa([](const sa_request& request) {
         EXPECT_EQ(request.record<sa_path_record_t>().DLID, 9);
-        return table_of<sa_path_record_t>({path_to(9, 9)});
+        return table_of<sa_path_record_t>({path_from_here(9, 9)});
     });
     const session_scope session;
-    sa_path_record_t wanted = path_to(9, 9);
+    sa_path_record_t wanted = path_from_here(9, 9);
     for (const std::size_t size :
          {std::size_t{0}, std::size_t{1}, std::size_t{64}, sizeof wanted, std::size_t{1} << 40}) {
         ibmf_saa_access_args_t args{SA_PATHRECORD_ATTRID,
@@ -354,7 +355,8 @@ TEST_P(SaAccess, TemplateLengthOfAKnownAttribute_Ignored) {
 
 TEST_P(SaAccess, TemplateLengthOfAMultiPathRecord_IgnoredWithItsGids) {
     const wire joined;
-    scripted_sa sa([](const sa_request&) { return table_of<sa_path_record_t>({path_to(9, 9)}); });
+    scripted_sa sa(
+        [](const sa_request&) { return table_of<sa_path_record_t>({path_from_here(9, 9)}); });
     const session_scope session;
     struct {
         sa_multipath_record_t record{};
@@ -391,7 +393,7 @@ TEST_P(SaAccess, AccessTypeBeyondTheEnumeration_RefusedAndNotLoaded) {
 // response_bounds_test.cpp tests the memory of such a response.
 TEST_P(SaAccess, AnnouncedLengthExceedsData_ReturnsTransFailure) {
     wire joined;
-    const std::vector<sa_path_record_t> all(100, path_to(9, 9));
+    const std::vector<sa_path_record_t> all(100, path_from_here(9, 9));
     scripted_sa sa([&](const sa_request&) { return table_of(all); });
     const session_scope session;
     bool lies = true;
@@ -408,7 +410,8 @@ TEST_P(SaAccess, AnnouncedLengthExceedsData_ReturnsTransFailure) {
 
 TEST_P(SaAccess, CallbackAccessAtDispatchLevel_Succeeds) {
     const wire joined;
-    scripted_sa sa([](const sa_request&) { return table_of<sa_path_record_t>({path_to(9, 9)}); });
+    scripted_sa sa(
+        [](const sa_request&) { return table_of<sa_path_record_t>({path_from_here(9, 9)}); });
     const session_scope session;
     path_access access;
     {
@@ -433,7 +436,8 @@ TEST_P(SaAccess, PortDown_ReturnsBadPortStateAtOnce) {
 // One request serves all; each access has records of its own.
 TEST_P(SaAccess, EqualQueries_ShareOneRequest) {
     const wire joined;
-    scripted_sa sa([](const sa_request&) { return table_of<sa_path_record_t>({path_to(9, 9)}); });
+    scripted_sa sa(
+        [](const sa_request&) { return table_of<sa_path_record_t>({path_from_here(9, 9)}); });
     const session_scope session;
     const session_scope other;
     path_access first;
@@ -482,7 +486,7 @@ TEST_P(SaAccess, RequestsBeyondLimit_WaitAndBulkRunsLast) {
     std::vector<std::uint64_t> order;
     scripted_sa sa([&](const sa_request& request) {
         order.push_back(request.record<sa_path_record_t>().DGID.gid_guid);
-        return table_of<sa_path_record_t>({path_to(9, 9)});
+        return table_of<sa_path_record_t>({path_from_here(9, 9)});
     });
     const session_scope session;
     EXPECT_EQ(ibmf_saa_limit_port(session.handle, 0), IBMF_INVALID_ARG);
@@ -555,7 +559,8 @@ TEST(SaAccessRetries, SmMovedWithoutResponse_RequestResentToNewSm) {
     wire joined;
     bool moved = false;
     joined.move_sm(77); // no port has that LID
-    scripted_sa sa([&](const sa_request&) { return table_of<sa_path_record_t>({path_to(9, 9)}); });
+    scripted_sa sa(
+        [&](const sa_request&) { return table_of<sa_path_record_t>({path_from_here(9, 9)}); });
     const session_scope session;
     joined.tap = [&](unsigned from, const auto&) {
         if (from == 0 && !std::exchange(moved, true)) joined.move_sm(wire::lids[1]);

@@ -24,19 +24,6 @@ using paths_found = saa::found<sa_path_record_t>;
 
 class SaAsync : public BothMachines {};
 
-sa_path_record_t path_to(std::uint64_t guid, ib_lid_t lid) {
-    sa_path_record_t path{};
-    path.DGID = gid_of(guid);
-    path.DLID = lid;
-    return path;
-}
-
-sa_service_record_t service_42() {
-    sa_service_record_t record{};
-    record.ServiceID = 42;
-    return record;
-}
-
 sa_reply one_path(const sa_request&) { return table_of<sa_path_record_t>({path_to(7, 1)}); }
 
 const saa::path_criteria criteria{.sgid = gid_of(0x10), .dgid = gid_of(0x20), .max_paths = 1};

@@ -18,19 +18,18 @@ using irpverbs::dispatch::explore_options;
 using irpverbs::dispatch::explore_summary;
 using irpverbs::dispatch::sim_machine;
 
-constexpr std::uint64_t ends = SA_PR_COMPMASK_SGID | SA_PR_COMPMASK_DGID;
 constexpr ULONGLONG ticks_a_second = 10'000'000;
 
-sa_path_record_t path_to(std::uint64_t guid) {
+sa_path_record_t path_from_1_to(std::uint64_t guid) {
     sa_path_record_t record{};
     record.SGID = gid_of(1);
     record.DGID = gid_of(guid);
     return record;
 }
 
-struct path_access : test_access<sa_path_record_t> {
-    explicit path_access(std::uint64_t to = 2, std::uint64_t components = ends)
-        : test_access(SA_PATHRECORD_ATTRID, path_to(to), components) {}
+struct cached_path_access : test_access<sa_path_record_t> {
+    explicit cached_path_access(std::uint64_t to = 2, std::uint64_t components = path_ends)
+        : test_access(SA_PATHRECORD_ATTRID, path_from_1_to(to), components) {}
 };
 
 /// A subnet whose paths have a version each: its SA returns the current one (in ServiceID) and
@@ -71,12 +70,12 @@ struct remembering_session : session_scope {
     /// Returns when responses are cached: the SA has accepted the subscriptions.
     void await_hearing() const {
         while (cached().pc_subscribed == 0) {
-            path_access another(2, SA_PR_COMPMASK_DGID);
+            cached_path_access another(2, SA_PR_COMPMASK_DGID);
             EXPECT_EQ(another.ask(*this), IBMF_SUCCESS);
         }
     }
     std::uint64_t version_of(std::uint64_t guid = 2) const {
-        path_access access(guid);
+        cached_path_access access(guid);
         EXPECT_EQ(access.ask(*this), IBMF_SUCCESS);
         return access.records().at(0).ServiceID;
     }
@@ -111,7 +110,7 @@ void let_pass(ULONGLONG ticks) {
 TEST_P(CachedPaths, RepeatedQuery_ServedFromCache) {
     EXPECT_EQ(session.version_of(), 1u);
     EXPECT_EQ(session.version_of(), 1u);
-    path_access with_callback;
+    cached_path_access with_callback;
     EXPECT_EQ(with_callback.begin(session), IBMF_SUCCESS);
     EXPECT_EQ(with_callback.status(), IBMF_SUCCESS);
     EXPECT_EQ(with_callback.records().at(0).DGID.gid_guid, 2u);
@@ -127,7 +126,7 @@ TEST_P(CachedPaths, NoOffloadCacheHits_CallbacksDoNotNest) {
     const session_scope direct(nullptr,
                                IBMF_SAA_SESSION_CACHED_PATHS | IBMF_SAA_SESSION_NO_OFFLOAD);
     session.version_of();
-    std::vector<path_access> all(200);
+    std::vector<cached_path_access> all(200);
     KSPIN_LOCK lock = 0;
     std::map<const void*, int> depth;
     const auto enter = [&](int by) {
@@ -143,7 +142,7 @@ TEST_P(CachedPaths, NoOffloadCacheHits_CallbacksDoNotNest) {
             enter(-1);
         };
     EXPECT_EQ(all.front().begin(direct), IBMF_SUCCESS);
-    for (path_access& each : all)
+    for (cached_path_access& each : all)
         EXPECT_EQ(each.status(), IBMF_SUCCESS);
     EXPECT_EQ(sa.asked, 1);
 }
@@ -151,11 +150,11 @@ TEST_P(CachedPaths, NoOffloadCacheHits_CallbacksDoNotNest) {
 // A lookup without an access returns at once, also at DISPATCH_LEVEL.
 TEST_P(CachedPaths, LookupCachedPaths_SucceedsAtDispatchLevel) {
     const session_scope forgetful;
-    const sa_path_record_t wanted = path_to(2);
+    const sa_path_record_t wanted = path_from_1_to(2);
     sa_path_record_t path{};
     const auto recall = [&](const session_scope& by, const sa_path_record_t& of, uint_t places) {
         const at_dispatch_level up;
-        const int status = ibmf_saa_lookup_cached_paths(by.handle, &of, ends, &places, &path);
+        const int status = ibmf_saa_lookup_cached_paths(by.handle, &of, path_ends, &places, &path);
         EXPECT_EQ(places, status == IBMF_SUCCESS ? 1u : 0u);
         return status;
     };
@@ -166,15 +165,16 @@ TEST_P(CachedPaths, LookupCachedPaths_SucceedsAtDispatchLevel) {
     EXPECT_EQ(recall(session, wanted, 1), IBMF_SUCCESS);
     EXPECT_EQ(path.DGID.gid_guid, 2u);
     EXPECT_EQ(sa.asked, 1);
-    path_access none(3);
+    cached_path_access none(3);
     EXPECT_EQ(none.ask(session), IBMF_NO_RECORDS);
-    EXPECT_EQ(recall(session, path_to(3), 1), IBMF_NO_RECORDS);
+    EXPECT_EQ(recall(session, path_from_1_to(3), 1), IBMF_NO_RECORDS);
     EXPECT_EQ(recall(forgetful, wanted, 1), IBMF_NOT_SUPPORTED);
     uint_t places = 1;
-    EXPECT_EQ(ibmf_saa_lookup_cached_paths(session.handle, nullptr, ends, &places, &path),
+    EXPECT_EQ(ibmf_saa_lookup_cached_paths(session.handle, nullptr, path_ends, &places, &path),
               IBMF_INVALID_ARG);
-    EXPECT_EQ(irpverbs::saa::lookup_cached_paths(session.handle, {wanted, ends}, {&path, 1}).count,
-              1u);
+    EXPECT_EQ(
+        irpverbs::saa::lookup_cached_paths(session.handle, {wanted, path_ends}, {&path, 1}).count,
+        1u);
     EXPECT_EQ(sa.report_change(), IBMF_SUCCESS);
     EXPECT_EQ(recall(session, wanted, 1), IBMF_FAILURE);
 }
@@ -182,7 +182,7 @@ TEST_P(CachedPaths, LookupCachedPaths_SucceedsAtDispatchLevel) {
 TEST_P(CachedPaths, SessionWithoutCachedPaths_QueriesSa) {
     const session_scope other;
     session.version_of();
-    path_access access;
+    cached_path_access access;
     EXPECT_EQ(access.ask(other), IBMF_SUCCESS);
     EXPECT_EQ(sa.asked, 2);
     EXPECT_EQ(ibmf_saa_query_path_cache(other.handle, nullptr), IBMF_INVALID_ARG);
@@ -191,7 +191,7 @@ TEST_P(CachedPaths, SessionWithoutCachedPaths_QueriesSa) {
 // No event reports a change of paths by LID, so these requests are not cached.
 TEST_P(CachedPaths, QueryWithoutBothGids_SentToSa) {
     for (int i = 0; i < 2; ++i) {
-        path_access access(2, SA_PR_COMPMASK_DGID);
+        cached_path_access access(2, SA_PR_COMPMASK_DGID);
         EXPECT_EQ(access.ask(session), IBMF_SUCCESS);
     }
     EXPECT_EQ(session.cached().pc_misses, 0u);
@@ -222,7 +222,7 @@ TEST_P(CachedPaths, PortEvent_InvalidatesAllPaths) {
 // A negative entry lasts for a short time, or until its port appears.
 TEST_F(CachedPathExpiry, EntryLifetimeExpired_QueriedAgain) {
     const auto ask_for_none = [&] {
-        path_access none(3);
+        cached_path_access none(3);
         EXPECT_EQ(none.ask(session), IBMF_NO_RECORDS);
     };
     ask_for_none();
@@ -247,12 +247,12 @@ TEST_F(CachedPathExpiry, EntryLifetimeExpired_QueriedAgain) {
 // not share a response, and the older response must not be cached.
 TEST_F(CachedPathExpiry, QueryAfterEvent_NotMergedWithEarlierQuery) {
     sa.silent = 1; // the first retry gets the response
-    path_access before;
+    cached_path_access before;
     EXPECT_EQ(before.begin(session), IBMF_SUCCESS);
     while (sa.asked == 0)
         let_pass(1000);
     EXPECT_EQ(sa.report_change(), IBMF_SUCCESS);
-    path_access after;
+    cached_path_access after;
     EXPECT_EQ(after.begin(session), IBMF_SUCCESS);
     EXPECT_EQ(after.status(), IBMF_SUCCESS);
     EXPECT_EQ(session.stats().ss_merged, 0u);
@@ -260,7 +260,7 @@ TEST_F(CachedPathExpiry, QueryAfterEvent_NotMergedWithEarlierQuery) {
     EXPECT_EQ(session.cached().pc_late_responses, 1u);
 }
 
-explore_options campaign() {
+explore_options racing_runs() {
     explore_options options;
     options.random_runs = 300;
     options.pct_runs = 150;
@@ -271,7 +271,7 @@ explore_options campaign() {
 // else is outstanding, late, lost or duplicated.
 TEST(CachedPathRaces, PathInvalidatedByEvent_NeverReturned) {
     std::uint64_t hits = 0;
-    const explore_summary seen = expect_explored(campaign(), [&](sim_machine& sim) {
+    const explore_summary seen = expect_explored(racing_runs(), [&](sim_machine& sim) {
         remembering_world world;
         versioned_sa& sa = world.sa;
         const remembering_session& session = world.session;
@@ -280,7 +280,7 @@ TEST(CachedPathRaces, PathInvalidatedByEvent_NeverReturned) {
         const auto ask = [&] {
             for (int i = 0; i < 5; ++i) {
                 const std::uint64_t known = reported;
-                path_access access;
+                cached_path_access access;
                 if (access.ask(session) == IBMF_SUCCESS) {
                     EXPECT_GE(access.records().at(0).ServiceID, known);
                 }
@@ -302,7 +302,7 @@ TEST(CachedPathRaces, PathInvalidatedByEvent_NeverReturned) {
 
 // A cache hit races with the end of its session.
 TEST(CachedPathRaces, SessionClosedDuringHit_NoCallbackAfterClose) {
-    expect_explored(campaign(), [](sim_machine& sim) {
+    expect_explored(racing_runs(), [](sim_machine& sim) {
         const wire joined;
         versioned_sa sa;
         remembering_session session;
@@ -310,7 +310,7 @@ TEST(CachedPathRaces, SessionClosedDuringHit_NoCallbackAfterClose) {
         session.version_of();
         bool closed = false;
         int begun = IBMF_FAILURE;
-        path_access asked;
+        cached_path_access asked;
         asked.inside = [&] { EXPECT_FALSE(closed); };
         sim.spawn("asks", [&] { begun = asked.begin(session); });
         sim.spawn("closes", [&] {

@@ -19,7 +19,6 @@ using namespace irpverbs::testing;
 using irpverbs::dispatch::sim_machine;
 
 constexpr std::uint64_t changes = 8; // each of another port
-constexpr std::uint64_t ends = SA_PR_COMPMASK_SGID | SA_PR_COMPMASK_DGID;
 
 std::uint64_t guid_of(std::uint64_t change) { return 0x100 + change; }
 
@@ -198,7 +197,7 @@ struct troubled_world {
             sa_path_record_t wanted{};
             wanted.SGID = gid_of(1);
             wanted.DGID = gid_of(guid_of(which));
-            test_access<sa_path_record_t> access(SA_PATHRECORD_ATTRID, wanted, ends);
+            test_access<sa_path_record_t> access(SA_PATHRECORD_ATTRID, wanted, path_ends);
             const std::uint64_t known = net.known[which];
             if (access.begin(session) != IBMF_SUCCESS) continue;
             if (access.status() == IBMF_SUCCESS) {

@@ -22,20 +22,7 @@ protected:
     const session_scope session;
 };
 
-sa_path_record_t path_to(std::uint64_t guid, ib_lid_t lid) {
-    sa_path_record_t path{};
-    path.DGID = gid_of(guid);
-    path.DLID = lid;
-    return path;
-}
-
-sa_service_record_t service_42() {
-    sa_service_record_t record{};
-    record.ServiceID = 42;
-    return record;
-}
-
-struct paths_found {
+struct helper_result {
     int status = IBMF_FAILURE;
     unsigned count = 0;
     std::vector<sa_path_record_t> records;
@@ -47,10 +34,10 @@ struct paths_found {
     }
 };
 
-paths_found paths_between(const session_scope& session, std::uint8_t most,
-                          ib_mtu_t mtu = IBMF_SAA_MTU_WC, ib_pkey_t p_key = IBMF_SAA_PKEY_WC,
-                          boolean_t reversible = B_FALSE) {
-    paths_found found;
+helper_result paths_between(const session_scope& session, std::uint8_t most,
+                            ib_mtu_t mtu = IBMF_SAA_MTU_WC, ib_pkey_t p_key = IBMF_SAA_PKEY_WC,
+                            boolean_t reversible = B_FALSE) {
+    helper_result found;
     std::size_t length = 0;
     sa_path_record_t* result = nullptr;
     std::uint8_t count = most;
@@ -64,7 +51,7 @@ paths_found paths_between(const session_scope& session, std::uint8_t most,
 
 TEST_P(SaHelpers, GidToPathRecords_SendsComponentsAndBoundsCount) {
     reply = table_of<sa_path_record_t>({path_to(0x99, 1), path_to(0x99, 2), path_to(0x99, 3)});
-    const paths_found found = paths_between(session, 2, IB_MTU_2048, 0x8001, B_TRUE);
+    const helper_result found = paths_between(session, 2, IB_MTU_2048, 0x8001, B_TRUE);
     EXPECT_EQ(found.status, IBMF_SUCCESS);
     EXPECT_EQ(found.count, 2u); // no more than requested, however many arrive
     EXPECT_EQ(found.records[1].DLID, 2);
@@ -96,7 +83,7 @@ TEST_P(SaHelpers, PathCountAtLimits_RefusedOrClampedToNumbPath) {
     EXPECT_EQ(seen.record<sa_path_record_t>().NumbPath, 127);
     EXPECT_EQ(seen.record<sa_path_record_t>().Reversible, 0);
     reply.data.clear();
-    const paths_found none = paths_between(session, 3);
+    const helper_result none = paths_between(session, 3);
     EXPECT_EQ(none.status, IBMF_NO_RECORDS);
     EXPECT_EQ(none.count, 0u);
 }
@@ -153,7 +140,7 @@ static_assert(noexcept(irpverbs::saa::one_path_per_port({})), "a C function call
 TEST_P(SaHelpers, PathsFromGid_ReturnsOnePathPerPort) {
     reply = table_of<sa_path_record_t>(
         {path_to(7, 1), path_to(8, 2), path_to(7, 3), path_to(9, 4), path_to(8, 5)});
-    paths_found found;
+    helper_result found;
     std::size_t length = 0;
     sa_path_record_t* result = nullptr;
     found.status = ibmf_saa_paths_from_gid(session.handle, gid_of(0x10), 0, B_TRUE, 0, &found.count,

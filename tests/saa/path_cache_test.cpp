@@ -1,3 +1,5 @@
+#include "scripted_sa.hpp"
+
 #include <path_cache/path_cache.hpp>
 
 #include <dispatch/testing/choices.hpp>
@@ -11,7 +13,7 @@
 namespace irpverbs::saa {
 namespace {
 
-constexpr std::uint64_t ends = SA_PR_COMPMASK_SGID | SA_PR_COMPMASK_DGID;
+using irpverbs::testing::path_ends;
 constexpr machine_time second = 10'000'000;
 
 sa_path_record_t between(std::uint64_t source, std::uint64_t destination) {
@@ -22,7 +24,7 @@ sa_path_record_t between(std::uint64_t source, std::uint64_t destination) {
 }
 
 path_key key_of(std::uint64_t source, std::uint64_t destination) {
-    return *path_key::of(between(source, destination), ends);
+    return *path_key::of(between(source, destination), path_ends);
 }
 
 struct cache_with_one : ::testing::Test {
@@ -43,9 +45,9 @@ TEST(PathKey, FieldsOutsideMask_AreIgnored) {
     sa_path_record_t b = between(1, 2);
     b.P_Key = 7;
     b.Mtu = 4;
-    EXPECT_EQ(path_key::of(a, ends), path_key::of(b, ends));
-    EXPECT_NE(path_key::of(a, ends | SA_PR_COMPMASK_PKEY),
-              path_key::of(b, ends | SA_PR_COMPMASK_PKEY));
+    EXPECT_EQ(path_key::of(a, path_ends), path_key::of(b, path_ends));
+    EXPECT_NE(path_key::of(a, path_ends | SA_PR_COMPMASK_PKEY),
+              path_key::of(b, path_ends | SA_PR_COMPMASK_PKEY));
 }
 
 // Each component that distinguishes requests distinguishes keys.
@@ -60,18 +62,18 @@ TEST(PathKey, EachCacheableComponent_DistinguishesKeys) {
           SA_PR_COMPMASK_TCLASS, SA_PR_COMPMASK_MTUSELECTOR, SA_PR_COMPMASK_MTU,
           SA_PR_COMPMASK_RATESELECTOR, SA_PR_COMPMASK_RATE, SA_PR_COMPMASK_PKTLTSELECTOR,
           SA_PR_COMPMASK_PKTLT, SA_PR_COMPMASK_REVERSIBLE, SA_PR_COMPMASK_NUMBPATH}) {
-        const auto a = path_key::of(plain, ends | component);
-        const auto b = path_key::of(full, ends | component);
+        const auto a = path_key::of(plain, path_ends | component);
+        const auto b = path_key::of(full, path_ends | component);
         ASSERT_TRUE(a && b);
         EXPECT_NE(*a, *b) << component;
         EXPECT_NE(a->hash(), b->hash()) << component;
-        EXPECT_NE(*a, *path_key::of(plain, ends)) << component;
+        EXPECT_NE(*a, *path_key::of(plain, path_ends)) << component;
     }
 }
 
 TEST(PathKey, QueryWithoutBothGidsOrByLid_HasNoKey) {
     EXPECT_FALSE(path_key::of(between(1, 2), SA_PR_COMPMASK_SGID));
-    EXPECT_FALSE(path_key::of(between(1, 2), ends | SA_PR_COMPMASK_DLID));
+    EXPECT_FALSE(path_key::of(between(1, 2), path_ends | SA_PR_COMPMASK_DLID));
 }
 
 TEST_F(PathCache, MorePathsThanNumbPathCounts_AreNotStored) {

@@ -88,7 +88,7 @@ TEST(Records, UnpackThenPack_YieldsSameBytes) {
     for (const record_type& type : record_types())
         for (int round = 0; round < 200; ++round) {
             const bytes wire = drawn(source, type.wire_size);
-            bytes host(type.host_size), second(type.host_size), again(type.wire_size);
+            bytes host(type.host_size), other(type.host_size), again(type.wire_size);
             ASSERT_TRUE(unpack(type, wire, host.data()));
             ASSERT_EQ(pack(type, host.data(), again), type.wire_size);
             for (const field& f : type.fields)
@@ -99,8 +99,8 @@ TEST(Records, UnpackThenPack_YieldsSameBytes) {
                         ASSERT_EQ(again[byte], wire[byte]) << type.name << "." << f.name;
                     }
                 }
-            ASSERT_TRUE(unpack(type, again, second.data()));
-            ASSERT_EQ(host, second) << type.name;
+            ASSERT_TRUE(unpack(type, again, other.data()));
+            ASSERT_EQ(host, other) << type.name;
         }
 }
 

@@ -261,4 +261,19 @@ private:
 
 inline ib_gid_t gid_of(std::uint64_t guid) { return {IB_DEFAULT_GID_PREFIX, guid}; }
 
+inline sa_path_record_t path_to(std::uint64_t guid, ib_lid_t lid) {
+    sa_path_record_t path{};
+    path.DGID = gid_of(guid);
+    path.DLID = lid;
+    return path;
+}
+
+inline sa_service_record_t service_42() {
+    sa_service_record_t record{};
+    record.ServiceID = 42;
+    return record;
+}
+
+inline constexpr std::uint64_t path_ends = SA_PR_COMPMASK_SGID | SA_PR_COMPMASK_DGID;
+
 } // namespace irpverbs::testing

@@ -163,7 +163,7 @@ TEST_P(SaSessions, FatalEvent_PendingAccessFails) {
 
 IRPVERBS_ON_BOTH_MACHINES(SaSessions);
 
-explore_options campaign() {
+explore_options session_campaign() {
     explore_options options;
     options.random_runs = 400;
     options.pct_runs = 200;
@@ -173,7 +173,7 @@ explore_options campaign() {
 // The response, the close and the other session's request race: each access ends once, and a
 // session's callbacks end with its close.
 TEST(SaSessionRaces, SessionClosedDuringResponses_OtherSessionCompletes) {
-    expect_explored(campaign(), [](sim_machine& sim) {
+    expect_explored(session_campaign(), [](sim_machine& sim) {
         const wire joined({0, 0, 200});
         scripted_sa sa(one_node);
         session_scope kept;
@@ -203,7 +203,7 @@ TEST(SaSessionRaces, SessionClosedDuringResponses_OtherSessionCompletes) {
 }
 
 TEST(SaSessionRaces, LossAndClose_EachAccessCompletesOnce) {
-    expect_explored(campaign(), [](sim_machine& sim) {
+    expect_explored(session_campaign(), [](sim_machine& sim) {
         const wire joined({6, 6, 3'000});
         scripted_sa sa(one_node);
         session_scope session;
@@ -224,7 +224,7 @@ TEST(SaSessionRaces, LossAndClose_EachAccessCompletesOnce) {
 }
 
 TEST(SaSessionRaces, ConcurrentCloses_ExactlyOneSucceeds) {
-    expect_explored(campaign(), [](sim_machine& sim) {
+    expect_explored(session_campaign(), [](sim_machine& sim) {
         const wire joined;
         scripted_sa sa(silence);
         session_scope session;
@@ -246,7 +246,7 @@ TEST(SaSessionRaces, ConcurrentCloses_ExactlyOneSucceeds) {
 }
 
 TEST(SaSessionRaces, HcaFailsDuringUse_EachAccessCompletesOnce) {
-    expect_explored(campaign(), [](sim_machine& sim) {
+    expect_explored(session_campaign(), [](sim_machine& sim) {
         const wire joined;
         scripted_sa sa(one_node);
         session_scope session;

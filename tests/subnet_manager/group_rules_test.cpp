@@ -1,5 +1,6 @@
 // Multicast groups that partitions define, and the rules of joining and leaving.
 #include "administered_subnet.hpp"
+#include "multicast_components.hpp"
 
 #include <map>
 
@@ -7,11 +8,6 @@ namespace {
 
 using namespace irpverbs::testing;
 
-constexpr std::uint64_t to_join =
-    SA_MC_COMPMASK_MGID | SA_MC_COMPMASK_PORTGID | SA_MC_COMPMASK_JOINSTATE;
-constexpr std::uint64_t to_create = to_join | SA_MC_COMPMASK_QKEY | SA_MC_COMPMASK_TCLASS |
-                                    SA_MC_COMPMASK_PKEY | SA_MC_COMPMASK_FLOWLABEL |
-                                    SA_MC_COMPMASK_SL;
 constexpr ib_gid_t broadcast{0xff12401bffff0000, 0xffffffff};
 constexpr std::uint8_t send_only = SA_MC_JOIN_SEND_ONLY_NON;
 

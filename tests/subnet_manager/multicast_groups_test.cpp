@@ -1,3 +1,5 @@
+#include "multicast_components.hpp"
+
 #include <model/multicast_groups.hpp>
 
 #include <dispatch/testing/choices.hpp>
@@ -11,11 +13,8 @@
 namespace irpverbs::subnet_manager {
 namespace {
 
-constexpr std::uint64_t to_join =
-    SA_MC_COMPMASK_MGID | SA_MC_COMPMASK_PORTGID | SA_MC_COMPMASK_JOINSTATE;
-constexpr std::uint64_t to_create = to_join | SA_MC_COMPMASK_QKEY | SA_MC_COMPMASK_TCLASS |
-                                    SA_MC_COMPMASK_PKEY | SA_MC_COMPMASK_FLOWLABEL |
-                                    SA_MC_COMPMASK_SL;
+using irpverbs::testing::to_create;
+using irpverbs::testing::to_join;
 constexpr std::uint64_t mtu_components = SA_MC_COMPMASK_MTUSELECTOR | SA_MC_COMPMASK_MTU;
 constexpr ib_sn_prefix_t prefix = 0xfe80000000000000;
 const ib_gid_t ipoib{0xff12401bffff0000, 0xffffffff};

@@ -2,6 +2,7 @@
 // written, whatever is lost, reordered or changed during the update. In virtual time.
 #include "../hca/subnet_client.hpp"
 #include "managed_fabric.hpp"
+#include "multicast_components.hpp"
 #include "sa_client.hpp"
 
 #include <hca/software.h>
@@ -15,11 +16,6 @@ namespace {
 using namespace irpverbs::testing;
 using irpverbs::dispatch::sim_machine;
 
-constexpr std::uint64_t to_join =
-    SA_MC_COMPMASK_MGID | SA_MC_COMPMASK_PORTGID | SA_MC_COMPMASK_JOINSTATE;
-constexpr std::uint64_t to_create = to_join | SA_MC_COMPMASK_QKEY | SA_MC_COMPMASK_TCLASS |
-                                    SA_MC_COMPMASK_PKEY | SA_MC_COMPMASK_FLOWLABEL |
-                                    SA_MC_COMPMASK_SL;
 constexpr UCHAR cables[] = {7, 8}; // between the two switches
 
 void wait_ms(LONGLONG time) {

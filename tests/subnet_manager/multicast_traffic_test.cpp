@@ -2,6 +2,7 @@
 // administration: the switches forward by the tables that the subnet manager programmed.
 #include "../hca/datagram_end.hpp"
 #include "managed_fabric.hpp"
+#include "multicast_components.hpp"
 #include "sa_client.hpp"
 
 #include <hca/software.h>
@@ -17,11 +18,6 @@ using namespace irpverbs;
 using namespace irpverbs::testing;
 
 constexpr ib_qpn_t all_of_group = 0xFFFFFF;
-constexpr std::uint64_t to_join =
-    SA_MC_COMPMASK_MGID | SA_MC_COMPMASK_PORTGID | SA_MC_COMPMASK_JOINSTATE;
-constexpr std::uint64_t to_create = to_join | SA_MC_COMPMASK_QKEY | SA_MC_COMPMASK_TCLASS |
-                                    SA_MC_COMPMASK_PKEY | SA_MC_COMPMASK_FLOWLABEL |
-                                    SA_MC_COMPMASK_SL;
 
 /// The attachment of an end to a group.
 class attachment {

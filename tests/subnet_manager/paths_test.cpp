@@ -9,7 +9,7 @@ namespace {
 
 using namespace testing;
 
-constexpr std::uint64_t mtu_components = SA_PR_COMPMASK_MTUSELECTOR | SA_PR_COMPMASK_MTU;
+constexpr std::uint64_t path_mtu_components = SA_PR_COMPMASK_MTUSELECTOR | SA_PR_COMPMASK_MTU;
 constexpr std::uint64_t rate_components = SA_PR_COMPMASK_RATESELECTOR | SA_PR_COMPMASK_RATE;
 
 // Two leaves under one spine; the uplink of the first leaf is slow and narrow.
@@ -76,7 +76,7 @@ TEST_F(PathRecords, MtuAndRateSelectors_MatchOpensm) {
     const auto mtu = [&](std::uint8_t selector, std::uint8_t value) {
         wanted.MtuSelector = selector;
         wanted.Mtu = value;
-        const auto found = ask(hosts[0], hosts[3], wanted, mtu_components);
+        const auto found = ask(hosts[0], hosts[3], wanted, path_mtu_components);
         return found.empty() ? 0 : int{found[0].Mtu};
     };
     EXPECT_EQ(mtu(SA_PR_MTU_SEL_GREATER, 3), 4);

@@ -21,8 +21,8 @@ using path_access = test_access<sa_path_record_t>;
 
 constexpr unsigned leaves = 10;
 constexpr unsigned hosts_per_leaf = 10;
-constexpr unsigned hosts = leaves * hosts_per_leaf;
-constexpr unsigned queries = hosts * hosts;
+constexpr unsigned host_count = leaves * hosts_per_leaf;
+constexpr unsigned queries = host_count * host_count;
 
 ULONGLONG packets_sent(ib_guid_t hca) {
     HCA_SOFTWARE_COUNTERS counters{};
@@ -58,7 +58,7 @@ TEST(SaQueryLoad, TenThousandDistinctQueries_NoneFailsOrRepeats) {
     running_manager manager({.hca = hcas.guid(0)});
     ASSERT_EQ(manager.wait_until_up(), STATUS_SUCCESS);
     const std::vector<ib_gid_t> gids = gids_of(hcas);
-    ASSERT_EQ(gids.size(), hosts);
+    ASSERT_EQ(gids.size(), host_count);
     const session_scope session(nullptr, 0, gids[7].gid_guid);
     const ULONGLONG sent_before = packets_sent(hcas.guid(7));
     std::vector<std::unique_ptr<path_access>> all;

@@ -22,7 +22,16 @@ inline std::string this_test() {
            '.' + info->name();
 }
 
-namespace detail {
+/// Enough for the races of three actors.
+inline dispatch::explore_options thorough(std::uint64_t exhaustive_runs = 20'000) {
+    dispatch::explore_options options;
+    options.random_runs = options.pct_runs = 500;
+    options.exhaustive_runs = exhaustive_runs;
+    options.preemption_bound = 2;
+    return options;
+}
+
+namespace exploration {
 
 /// The EXPECT_* and ASSERT_* failures of the bodies of one campaign.
 class expectations {
@@ -42,13 +51,13 @@ private:
     int seen_ = 0;
 };
 
-} // namespace detail
+} // namespace exploration
 
 /// dispatch::explore with a body that may use EXPECT_*. Does not itself fail the test.
 template <class Body>
 dispatch::explore_summary run_exploration(dispatch::explore_options options, const Body& body) {
     if (options.run_command.empty()) options.run_command = this_test();
-    detail::expectations expectations;
+    exploration::expectations expectations;
     return dispatch::explore(
         options, [&](dispatch::sim_machine& machine) -> std::optional<std::string> {
             expectations.newly_failed(); // drops failures of an earlier run that was abandoned

@@ -15,6 +15,9 @@
 
 namespace irpverbs::testing {
 
+inline constexpr ULONG violation = DRIVER_VERIFIER_DETECTED_VIOLATION;
+inline constexpr ULONG io_violation = DRIVER_VERIFIER_IOMANAGER_VIOLATION;
+
 /// Enables exactly the given checks for the life of the scope.
 class checks_scope {
 public:

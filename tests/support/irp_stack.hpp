@@ -90,7 +90,7 @@ inline NTSTATUS record_outcome(DEVICE_OBJECT* device, IRP* irp, void* context) {
 }
 
 /// An IRP ready to be sent; its completion routine keeps it for the originator, which frees it.
-inline IRP* request(DEVICE_OBJECT* device, outcome& result) {
+inline IRP* recorded_request(DEVICE_OBJECT* device, outcome& result) {
     IRP* irp = IoAllocateIrp(device->StackSize, FALSE);
     IoGetNextIrpStackLocation(irp)->MajorFunction = IRP_MJ_INTERNAL_DEVICE_CONTROL;
     IoSetCompletionRoutine(irp, record_outcome, &result, TRUE, TRUE, TRUE);

@@ -26,7 +26,7 @@ struct trace_contents {
     bool has(const std::string& name) const { return names.contains(name); }
 };
 
-namespace detail {
+namespace trace_parts {
 
 class trace_reader {
 public:
@@ -133,11 +133,11 @@ private:
     double time_ = 0;
 };
 
-} // namespace detail
+} // namespace trace_parts
 
 /// Expects a trace that viewers accept, in which each begin event has its end event.
 inline trace_contents expect_trace(std::string_view text) {
-    return detail::trace_reader().read(text);
+    return trace_parts::trace_reader().read(text);
 }
 
 } // namespace irpverbs::testing

@@ -20,7 +20,7 @@ namespace drop_in = irpverbs::drop_in;
 
 constexpr std::uint8_t vendor_class = 0x32;
 constexpr std::uint8_t get_method = 1;
-constexpr std::uint8_t response_bit = 0x80;
+constexpr std::uint8_t method_response = 0x80;
 constexpr std::uint32_t oui = 0x123456;
 
 umad_reg_attr vendor_agent(bool serves, std::uint8_t rmpp_version = 0) {
@@ -100,7 +100,7 @@ protected:
     inbox::message respond(std::size_t size) {
         inbox::message asked = next(server);
         asked.resize(header_size + size);
-        content_of(asked)[3] |= response_bit;
+        content_of(asked)[3] |= method_response;
         if (size > mad_size) {
             content_of(asked)[24] = 1;
             content_of(asked)[25] = rmpp::data;

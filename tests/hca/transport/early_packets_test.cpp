@@ -11,8 +11,8 @@ namespace {
 using namespace irpverbs::testing;
 using irpverbs::hca_software::microsecond;
 
-constexpr ULONG packets = 40;
-constexpr ULONG size = packets * 256;
+constexpr ULONG sent_packets = 40;
+constexpr ULONG message_size = sent_packets * 256;
 
 class EarlyPackets : public ::testing::Test {
 protected:
@@ -34,7 +34,7 @@ protected:
         pair.inject(to, delayed, to.attr.primary_av.dlid);
     }
     void post(ib_wr_type_t type) {
-        ib_local_ds_t segment = segment_of(local, size);
+        ib_local_ds_t segment = segment_of(local, message_size);
         EXPECT_EQ(one.send(remote_request(type, segment, remote)), STATUS_SUCCESS);
     }
     /// The peer receives all packets of a write but the fourth, and nothing that is sent then.
@@ -43,7 +43,7 @@ protected:
         delay(operation::write, 3);
         post(WR_RDMA_WRITE);
         pair.drop = [](const packet&) { return true; };
-        pair.run(packets);
+        pair.run(sent_packets);
     }
     void count_packets() {
         pair.on_transmit = [this](const packet& each) { ++counts[each.row().what]; };
@@ -57,8 +57,8 @@ protected:
     simulated_pair pair;
     simulated_end& one = pair.one();
     simulated_end& two = pair.two();
-    region& local = one.memory.add(size);
-    region& remote = two.memory.add(size);
+    region& local = one.memory.add(message_size);
+    region& remote = two.memory.add(message_size);
     std::vector<UCHAR> delayed;
     std::map<operation, unsigned> counts;
 };
@@ -88,7 +88,7 @@ TEST_F(EarlyPackets, ThoseBehindTheMissingRequestAreExecuted_TheLastIsAcknowledg
     };
     post(WR_RDMA_WRITE);
     pair.drop = [](const packet&) { return true; };
-    pair.run(packets / 2);
+    pair.run(sent_packets / 2);
     std::optional<psn> acknowledged;
     pair.on_transmit = [&](const packet& each) {
         if (each.row().what == operation::acknowledge) acknowledged = each.number;
@@ -107,7 +107,7 @@ TEST_F(EarlyPackets, TheyComeInReverseOrder_AllAreExecuted) {
         return true;
     };
     post(WR_RDMA_WRITE);
-    ASSERT_EQ(sent.size(), packets);
+    ASSERT_EQ(sent.size(), sent_packets);
     std::ranges::reverse(sent);
     for (const std::vector<UCHAR>& each : sent)
         pair.inject(two, each, two.attr.primary_av.dlid);
@@ -116,19 +116,19 @@ TEST_F(EarlyPackets, TheyComeInReverseOrder_AllAreExecuted) {
 
 TEST_F(EarlyPackets, EachComesTwice_OneIsKept) {
     pair.faults.duplication = 1;
-    pair.keep_early_packets(packets);
+    pair.keep_early_packets(sent_packets);
     pair.connect();
     std::ranges::fill(remote.bytes, UCHAR{0});
     delay(operation::write, 3);
     post(WR_RDMA_WRITE);
     pair.drop = [](const packet&) { return true; };
-    pair.run(2 * packets);
+    pair.run(2 * sent_packets);
     release(two);
     EXPECT_EQ(local.bytes, remote.bytes);
 }
 
 TEST_F(EarlyPackets, RoomOfThoseThatWereExecuted_IsFree) {
-    pair.keep_early_packets(packets);
+    pair.keep_early_packets(sent_packets);
     pair.connect();
     for (unsigned i = 0; i < 3; ++i) {
         write_with_one_delayed();
@@ -167,7 +167,7 @@ TEST_F(EarlyPackets, TwoAreMissing_TheSecondIsRequestedWhenTheFirstHasCome) {
         return each.number == begin + 3 || each.number == begin + 7;
     };
     post(WR_RDMA_WRITE);
-    pair.run(packets);
+    pair.run(sent_packets);
     release(two);
     ASSERT_EQ(requested.size(), 2u);
     EXPECT_EQ(requested[0], begin + 3);
@@ -185,13 +185,13 @@ TEST_F(EarlyPackets, MissingResponseComesInTime_NothingIsRequestedAgain) {
     delay(operation::read_response, 5);
     count_packets();
     post(WR_RDMA_READ);
-    pair.run(packets);
+    pair.run(sent_packets);
     EXPECT_TRUE(one.sent.empty());
     release(one);
     pair.run();
     expect_success();
     EXPECT_EQ(counts[operation::read], 1u);
-    EXPECT_EQ(counts[operation::read_response], packets);
+    EXPECT_EQ(counts[operation::read_response], sent_packets);
 }
 
 // 67 ms would pass until the time-out.
@@ -215,11 +215,11 @@ TEST_F(EarlyPackets, AcknowledgementOvertakesAResponse_BothSucceedInOrder) {
     one.attr.local_ack_timeout = 14;
     pair.keep_early_packets();
     pair.connect();
-    delay(operation::read_response, packets - 1);
+    delay(operation::read_response, sent_packets - 1);
     count_packets();
     post(WR_RDMA_READ);
     post(WR_RDMA_WRITE);
-    pair.run(2 * packets + acknowledgements);
+    pair.run(2 * sent_packets + acknowledgements);
     EXPECT_TRUE(one.sent.empty());
     release(one);
     ASSERT_EQ(one.sent.size(), 2u);
@@ -234,7 +234,7 @@ TEST_F(EarlyPackets, QueuePairIsReset_NoneOfThemIsExecuted) {
     delay(operation::write, 0);
     post(WR_RDMA_WRITE);
     pair.drop = [](const packet&) { return true; };
-    pair.run(packets);
+    pair.run(sent_packets);
     two.engine->enter(IB_QPS_RESET);
     two.engine->enter(IB_QPS_INIT);
     two.engine->enter(IB_QPS_RTR);

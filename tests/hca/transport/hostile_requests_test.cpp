@@ -12,8 +12,8 @@ namespace {
 using namespace irpverbs::testing;
 using irpverbs::dispatch::choices;
 
-constexpr std::uint64_t seeds = 200;
-constexpr unsigned packets = 500;
+constexpr std::uint64_t hostile_seeds = 200;
+constexpr unsigned packets_of_a_seed = 500;
 
 class hostile_peer {
 public:
@@ -46,7 +46,7 @@ public:
     }
 
     void attack() {
-        for (unsigned i = 0; i < packets; ++i) {
+        for (unsigned i = 0; i < packets_of_a_seed; ++i) {
             if (self().engine->state() == IB_QPS_ERROR) self().connect();
             memory_.begin();
             if (chance().fires("receive", 4)) receive(i);
@@ -162,7 +162,8 @@ private:
 class HostilePackets : public testing::TestWithParam<ib_qp_type_t> {};
 
 TEST_P(HostilePackets, OfEachProgram_TouchGrantedMemoryOnly) {
-    expect_campaign(seeds, [](std::uint64_t seed) { hostile_peer(seed, GetParam()).attack(); });
+    expect_campaign(hostile_seeds,
+                    [](std::uint64_t seed) { hostile_peer(seed, GetParam()).attack(); });
 }
 
 INSTANTIATE_TEST_SUITE_P(On, HostilePackets,

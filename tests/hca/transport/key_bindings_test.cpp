@@ -5,9 +5,9 @@
 
 #include <gtest/gtest.h>
 
+namespace irpverbs::hca_software {
 namespace {
 
-using namespace irpverbs::hca_software;
 using irpverbs::testing::BothMachines;
 
 constexpr ib_access_t both = IB_AC_RDMA_READ | IB_AC_RDMA_WRITE;
@@ -230,3 +230,4 @@ TEST_P(KeyBindings, RemovedWindow_GivesNoAccess) {
 IRPVERBS_ON_BOTH_MACHINES(KeyBindings);
 
 } // namespace
+} // namespace irpverbs::hca_software

@@ -9,9 +9,9 @@
 #include <array>
 #include <cstring>
 
+namespace irpverbs::hca_software {
 namespace {
 
-using namespace irpverbs::hca_software;
 using irpverbs::testing::BothMachines;
 using transport::page_registration;
 
@@ -222,3 +222,4 @@ TEST_P(KeyPages, OtherHolders_HaveNoPages) {
 IRPVERBS_ON_BOTH_MACHINES(KeyPages);
 
 } // namespace
+} // namespace irpverbs::hca_software

@@ -8,13 +8,13 @@ namespace {
 
 using namespace irpverbs::testing;
 
-constexpr ULONG size = 3000;
+constexpr ULONG mapped_size = 3000;
 constexpr ULONG page = 600;
 
 class Pages : public ::testing::TestWithParam<std::uint32_t> {
 protected:
     Pages() {
-        for (ULONG i = 0; i < size; ++i) {
+        for (ULONG i = 0; i < mapped_size; ++i) {
             local.bytes[local.place_of(i)] = static_cast<UCHAR>(i * 7);
             remote.bytes[remote.place_of(i)] = static_cast<UCHAR>(i * 11 + 3);
         }
@@ -27,7 +27,7 @@ protected:
     static UCHAR byte(const region& of, ULONG offset) { return of.bytes[of.place_of(offset)]; }
     /// Executes an operation on all but the first and the last 100 bytes.
     void execute(ib_wr_type_t type) {
-        segment = segment_of(local, size - 200, 100);
+        segment = segment_of(local, mapped_size - 200, 100);
         ib_send_wr_t what = remote_request(type, segment, remote, 100);
         EXPECT_EQ(one.send(what), STATUS_SUCCESS);
         pair.run();
@@ -35,8 +35,8 @@ protected:
         EXPECT_EQ(one.sent[0].Status, ULONG{IB_WC_SUCCESS});
     }
     void expect_equal_bytes() {
-        for (ULONG i = 0; i < size; ++i) {
-            const bool inside = i >= 100 && i < size - 100;
+        for (ULONG i = 0; i < mapped_size; ++i) {
+            const bool inside = i >= 100 && i < mapped_size - 100;
             ASSERT_EQ(byte(local, i) == byte(remote, i), inside) << i; // 7i is never 11i + 3
         }
         EXPECT_EQ(one.memory.outside + two.memory.outside, 0u);
@@ -53,8 +53,8 @@ protected:
     simulated_pair pair;
     simulated_end& one = pair.one();
     simulated_end& two = pair.two();
-    region& local = one.memory.add_paged(size, page);
-    region& remote = two.memory.add_paged(size, page);
+    region& local = one.memory.add_paged(mapped_size, page);
+    region& remote = two.memory.add_paged(mapped_size, page);
     ib_local_ds_t segment{};
     std::array<ULONGLONG, 2> list{0x1000, 0x2000};
 };
@@ -73,7 +73,7 @@ TEST_P(Pages, Read_ReachesEachPage) {
 
 TEST_P(Pages, Send_FillsTheReceive) {
     connect();
-    ib_local_ds_t into = segment_of(remote, size - 200, 100);
+    ib_local_ds_t into = segment_of(remote, mapped_size - 200, 100);
     ib_recv_wr_t receive{nullptr, 9, &into, 1};
     ib_recv_wr_t* failed = nullptr;
     EXPECT_EQ(two.engine->post_receive(&receive, &failed), STATUS_SUCCESS);
@@ -103,7 +103,7 @@ TEST_P(Pages, Atomic_ReachesItsBytes) {
 TEST_P(Pages, RangeBeyondThePages_IsRefused) {
     connect();
     segment = segment_of(local, 100);
-    one.send(remote_request(WR_RDMA_WRITE, segment, remote, size - 99));
+    one.send(remote_request(WR_RDMA_WRITE, segment, remote, mapped_size - 99));
     pair.run();
     ASSERT_EQ(one.sent.size(), 1u);
     EXPECT_EQ(one.sent[0].Status, ULONG{IB_WC_REMOTE_ACCESS_ERROR});

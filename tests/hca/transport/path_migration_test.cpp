@@ -14,7 +14,7 @@ using namespace irpverbs::testing;
 
 constexpr ib_lid_t first_path = 11;
 constexpr ib_lid_t second_path = 22;
-constexpr ULONG length = 3000; // 12 packets
+constexpr ULONG three_thousand = 3000; // 12 packets
 
 class PathMigration : public ::testing::Test {
 protected:
@@ -49,7 +49,7 @@ protected:
         EXPECT_EQ(two.attr.apm_state, IB_APM_ARMED);
     }
     void post_write() {
-        ib_local_ds_t segment = segment_of(local, length);
+        ib_local_ds_t segment = segment_of(local, three_thousand);
         EXPECT_EQ(one.send(remote_request(WR_RDMA_WRITE, segment, remote)), STATUS_SUCCESS);
     }
     /// Executes a write, and returns the status of its completion.
@@ -62,7 +62,8 @@ protected:
         return one.sent.empty() ? ~0u : one.sent.back().Status;
     }
     bool has_arrived() const {
-        return std::equal(local.bytes.begin(), local.bytes.begin() + length, remote.bytes.begin());
+        return std::equal(local.bytes.begin(), local.bytes.begin() + three_thousand,
+                          remote.bytes.begin());
     }
     static long count(const simulated_end& of, IB_ASYNC_EVENT event) {
         return std::ranges::count(of.events, event);
@@ -85,8 +86,8 @@ protected:
     simulated_pair pair;
     simulated_end& one = pair.one();
     simulated_end& two = pair.two();
-    region& local = one.memory.add(length);
-    region& remote = two.memory.add(length);
+    region& local = one.memory.add(three_thousand);
+    region& remote = two.memory.add(three_thousand);
 };
 
 class PathMigrationOfUnreliable : public PathMigration {
@@ -176,7 +177,7 @@ TEST_F(PathMigration, LostPathUnderARead_BringsEachByteOnce) {
         if (responses == 5) pair.broken = {first_path};
         return false;
     };
-    ib_local_ds_t segment = segment_of(local, length);
+    ib_local_ds_t segment = segment_of(local, three_thousand);
     EXPECT_EQ(one.send(remote_request(WR_RDMA_READ, segment, remote)), STATUS_SUCCESS);
     pair.run();
     EXPECT_EQ(one.sent.back().Status, ULONG{IB_WC_SUCCESS});
@@ -317,9 +318,9 @@ TEST_F(PathMigrationOfUnreliable, RequestOfTheConsumer_TakesThePeerAlong) {
 
 // ---- any order of losses and requests
 
-constexpr std::uint64_t seeds = 150;
+constexpr std::uint64_t migration_seeds = 150;
 constexpr unsigned writes = 12;
-constexpr ULONG size = 1000; // bytes of each
+constexpr ULONG write_size = 1000; // bytes of each
 
 /// Two ends that write while a path breaks, perhaps with a request of a consumer at the same time.
 void run_seed(std::uint64_t seed) {
@@ -335,16 +336,16 @@ void run_seed(std::uint64_t seed) {
     region* from[2];
     region* to[2];
     for (unsigned i = 0; i < 2; ++i) {
-        from[i] = &pair.ends[i]->memory.add(writes * size);
-        to[1 - i] = &pair.ends[1 - i]->memory.add(writes * size);
+        from[i] = &pair.ends[i]->memory.add(writes * write_size);
+        to[1 - i] = &pair.ends[1 - i]->memory.add(writes * write_size);
         for (UCHAR& each : from[i]->bytes)
             each = static_cast<UCHAR>(chance.pick(256, "data"));
         pair.ends[i]->engine->enter_migration(IB_APM_REARM);
     }
     const auto post = [&](unsigned end, unsigned number) {
-        ib_local_ds_t segment = segment_of(*from[end], size, ULONGLONG{number} * size);
+        ib_local_ds_t segment = segment_of(*from[end], write_size, ULONGLONG{number} * write_size);
         EXPECT_EQ(pair.ends[end]->send(remote_request(WR_RDMA_WRITE, segment, *to[1 - end],
-                                                      ULONGLONG{number} * size, number)),
+                                                      ULONGLONG{number} * write_size, number)),
                   STATUS_SUCCESS);
     };
     post(0, 0);
@@ -371,7 +372,7 @@ void run_seed(std::uint64_t seed) {
             ASSERT_EQ(end.sent[each].WrId, each);
             ASSERT_EQ(end.sent[each].Status, ULONG{IB_WC_SUCCESS});
         }
-        const auto total = static_cast<std::ptrdiff_t>(end.sent.size() * size);
+        const auto total = static_cast<std::ptrdiff_t>(end.sent.size() * write_size);
         EXPECT_TRUE(std::equal(from[i]->bytes.begin(), from[i]->bytes.begin() + total,
                                to[1 - i]->bytes.begin()));
         EXPECT_EQ(end.attr.apm_state, IB_APM_MIGRATED);
@@ -383,7 +384,7 @@ void run_seed(std::uint64_t seed) {
 }
 
 TEST(PathMigrationWithFaults, EachByteArrives_AndEachEndMigratesOnce) {
-    expect_campaign(seeds, run_seed);
+    expect_campaign(migration_seeds, run_seed);
 }
 
 } // namespace

@@ -12,9 +12,9 @@ using namespace irpverbs::testing;
 using irpverbs::dispatch::choices;
 
 constexpr std::uint64_t seeds = 1000;
-constexpr unsigned requests = 24; // of each end
-constexpr ULONG most = 3000;      // bytes of a message
-constexpr std::size_t arena = std::size_t{requests} * most;
+constexpr unsigned requests_of_an_end = 24; // of each end
+constexpr ULONG most = 3000;                // bytes of a message
+constexpr std::size_t arena = std::size_t{requests_of_an_end} * most;
 
 /// The work requests of one end, and the memory that they use at both.
 class workload {
@@ -28,11 +28,11 @@ public:
         for (UCHAR& each : remote.bytes)
             each = static_cast<UCHAR>(chance_.pick(256, "data"));
         initial_ = remote.bytes;
-        for (unsigned i = 0; i < requests; ++i)
+        for (unsigned i = 0; i < requests_of_an_end; ++i)
             plan_.push_back(make(i));
     }
 
-    bool done() const { return posted_ == requests; }
+    bool done() const { return posted_ == requests_of_an_end; }
     void post_some() {
         for (unsigned i = chance_.pick(4, "burst"); i != 0 && !done(); --i)
             post(posted_++);
@@ -45,15 +45,15 @@ public:
     }
 
     void check() {
-        ASSERT_EQ(self.sent.size(), requests);
-        for (unsigned i = 0; i < requests; ++i) {
+        ASSERT_EQ(self.sent.size(), requests_of_an_end);
+        for (unsigned i = 0; i < requests_of_an_end; ++i) {
             EXPECT_EQ(self.sent[i].WrId, i);
             ASSERT_EQ(self.sent[i].Status, ULONG{IB_WC_SUCCESS}) << i;
         }
         ASSERT_EQ(other.received.size(), receives_);
         unsigned receive = 0;
         ULONGLONG added = 0;
-        for (unsigned i = 0; i < requests; ++i)
+        for (unsigned i = 0; i < requests_of_an_end; ++i)
             check(i, receive, added);
         ULONGLONG sum = 0;
         std::memcpy(&sum, counter.bytes.data(), sizeof(sum));
@@ -67,7 +67,7 @@ private:
     // The newest of the atomic writes, which execute once and in their order.
     ULONGLONG last_written() const {
         ULONGLONG last = 0;
-        for (unsigned i = 0; i < requests; ++i)
+        for (unsigned i = 0; i < requests_of_an_end; ++i)
             if (plan_[i].type == WR_ATOMIC_WRITE) last = i + 1;
         return last;
     }

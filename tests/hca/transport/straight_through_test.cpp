@@ -11,9 +11,9 @@ namespace {
 using namespace irpverbs::testing;
 using irpverbs::dispatch::random_choices;
 
-constexpr std::uint64_t seeds = 2000;
-constexpr unsigned requests = 20;
-constexpr ULONG arena = 3000; // bytes
+constexpr std::uint64_t drawn_seeds = 2000;
+constexpr unsigned drawn_requests = 20;
+constexpr ULONG arena_size = 3000; // bytes
 
 /// The arguments of a work request, drawn once for both connections.
 struct drawn_request {
@@ -37,7 +37,7 @@ drawn_request draw(random_choices& chance, bool is_reliable) {
     const bool atomic =
         made.type == WR_FETCH_ADD || made.type == WR_COMPARE_SWAP || made.type == WR_ATOMIC_WRITE;
     made.length = atomic ? 8 : chance.pick(chance.fires("short", 2) ? 20 : 1500, "length");
-    made.offset = 8 * chance.pick((arena - made.length) / 8, "offset");
+    made.offset = 8 * chance.pick((arena_size - made.length) / 8, "offset");
     made.one_part = chance.fires("one part", 2);
     made.cut = made.one_part ? made.length : made.length / (1 + chance.pick(3, "cut"));
     if (chance.fires("signaled", 2)) made.options |= IB_SEND_OPT_SIGNALED;
@@ -63,7 +63,7 @@ public:
             each->attr.access_ctrl = rights;
             each->attr.retry_cnt = each->attr.rnr_retry_cnt = 1;
             if (shares) each->share_receives();
-            regions_[each->index] = &each->memory.add(arena);
+            regions_[each->index] = &each->memory.add(arena_size);
             std::iota(regions_[each->index]->bytes.begin(), regions_[each->index]->bytes.end(),
                       static_cast<UCHAR>(77 * each->index));
         }
@@ -139,14 +139,14 @@ class StraightThrough : public ::testing::TestWithParam<ib_qp_type_t> {};
 
 TEST_P(StraightThrough, RandomProgram_HasTheResultsOfPackets) {
     std::uint64_t passed = 0;
-    expect_campaign(seeds, [&](std::uint64_t seed) {
+    expect_campaign(drawn_seeds, [&](std::uint64_t seed) {
         random_choices chance(seed);
         const ib_access_t rights =
             chance.fires("fewer rights", 4) ? chance.pick(IB_AC_REMOTE, "rights") : IB_AC_REMOTE;
         const bool shares = chance.fires("shared receives", 3);
         half by_packets(GetParam(), 0, rights, shares);
         half straight(GetParam(), chance.fires("mixed", 2) ? 2 : 1, rights, shares);
-        for (unsigned i = 0; i < requests && by_packets.works() && !HasFailure(); ++i) {
+        for (unsigned i = 0; i < drawn_requests && by_packets.works() && !HasFailure(); ++i) {
             SCOPED_TRACE(i);
             const drawn_request what = draw(chance, GetParam() == IB_QPT_RELIABLE_CONN);
             const unsigned sender = chance.pick(2, "sender");
@@ -156,7 +156,7 @@ TEST_P(StraightThrough, RandomProgram_HasTheResultsOfPackets) {
         }
         passed += straight.end(0).traffic.requests;
     });
-    EXPECT_GT(passed, seeds);
+    EXPECT_GT(passed, drawn_seeds);
 }
 
 TEST(StraightAtomicWrite, PeerRemembersNothing_PacketsReportIt) {
