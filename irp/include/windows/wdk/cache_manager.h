@@ -136,8 +136,8 @@ NT_API BOOLEAN CcCopyWrite(PFILE_OBJECT FileObject, PLARGE_INTEGER FileOffset, U
 NT_API BOOLEAN CcCopyWriteEx(PFILE_OBJECT FileObject, PLARGE_INTEGER FileOffset, ULONG Length,
                              BOOLEAN Wait, PVOID Buffer, PETHREAD IoIssuerThread);
 NT_API void CcFastCopyWrite(PFILE_OBJECT FileObject, ULONG FileOffset, ULONG Length, PVOID Buffer);
-NT_API NTSTATUS CcCopyWriteWontFlush(PFILE_OBJECT FileObject, PLARGE_INTEGER FileOffset,
-                                     ULONG Length);
+NT_API BOOLEAN CcCopyWriteWontFlush(PFILE_OBJECT FileObject, PLARGE_INTEGER FileOffset,
+                                    ULONG Length);
 NT_API void CcMdlRead(PFILE_OBJECT FileObject, PLARGE_INTEGER FileOffset, ULONG Length,
                       PMDL* MdlChain, PIO_STATUS_BLOCK IoStatus);
 NT_API void CcMdlReadComplete(PFILE_OBJECT FileObject, PMDL MdlChain);

@@ -260,14 +260,6 @@ NT_API void ExReInitializeRundownProtectionCacheAware(PEX_RUNDOWN_REF_CACHE_AWAR
 /* Kernel mode is the only mode that asks. IRQL: any. Source: WDK ExGetPreviousMode. */
 NT_API KPROCESSOR_MODE ExGetPreviousMode(void);
 NT_API BOOLEAN ExIsProcessorFeaturePresent(ULONG ProcessorFeature);
-NT_API BOOLEAN ExVerifySuite(ULONG SuiteType);
-NT_API NTSTATUS ExUuidCreate(GUID* Uuid);
-NT_API NTSTATUS ExGetFirmwareEnvironmentVariable(PUNICODE_STRING VariableName, GUID* VendorGuid,
-                                                 PVOID Value, PULONG ValueLength,
-                                                 PULONG Attributes);
-NT_API BOOLEAN ExIsSoftBoot(void);
-#define EX_CARR_ALLOCATE_PAGED_POOL 1
-#define EX_CARR_ALLOCATE_NONPAGED_POOL 0
 typedef enum _SUITE_TYPE {
     SmallBusiness,
     Enterprise,
@@ -278,6 +270,14 @@ typedef enum _SUITE_TYPE {
     EmbeddedNT,
     DataCenter
 } SUITE_TYPE;
+NT_API BOOLEAN ExVerifySuite(SUITE_TYPE SuiteType);
+NT_API NTSTATUS ExUuidCreate(GUID* Uuid);
+NT_API NTSTATUS ExGetFirmwareEnvironmentVariable(PUNICODE_STRING VariableName, GUID* VendorGuid,
+                                                 PVOID Value, PULONG ValueLength,
+                                                 PULONG Attributes);
+NT_API BOOLEAN ExIsSoftBoot(void);
+#define EX_CARR_ALLOCATE_PAGED_POOL 1
+#define EX_CARR_ALLOCATE_NONPAGED_POOL 0
 #define PF_XMMI_INSTRUCTIONS_AVAILABLE 6
 #define PF_XMMI64_INSTRUCTIONS_AVAILABLE 10
 

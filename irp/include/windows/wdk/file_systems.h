@@ -126,7 +126,12 @@ NT_API NTSTATUS IoCheckShareAccessEx(ACCESS_MASK DesiredAccess, ULONG DesiredSha
                                      BOOLEAN Update, PBOOLEAN WritePermission);
 NT_API NTSTATUS IoGetDiskDeviceObject(PDEVICE_OBJECT FileSystemDeviceObject,
                                       PDEVICE_OBJECT* DiskDeviceObject);
-NT_API PVOID IoGetTransactionParameterBlock(PFILE_OBJECT FileObject);
+typedef struct _TXN_PARAMETER_BLOCK {
+    USHORT Length;
+    USHORT TxFsContext;
+    PVOID TransactionObject;
+} TXN_PARAMETER_BLOCK, *PTXN_PARAMETER_BLOCK;
+NT_API PTXN_PARAMETER_BLOCK IoGetTransactionParameterBlock(PFILE_OBJECT FileObject);
 NT_API NTSTATUS IoSynchronousPageWrite(PFILE_OBJECT FileObject, PMDL Mdl, PLARGE_INTEGER Offset,
                                        PKEVENT Event, PIO_STATUS_BLOCK IoStatusBlock);
 NT_API NTSTATUS IoPageRead(PFILE_OBJECT FileObject, PMDL Mdl, PLARGE_INTEGER Offset, PKEVENT Event,
@@ -215,8 +220,23 @@ NT_API PSID_IDENTIFIER_AUTHORITY RtlIdentifierAuthoritySid(PSID Sid);
 NT_API void RtlCopyLuid(PLUID DestinationLuid, PLUID SourceLuid);
 NT_API PVOID RtlAllocateHeap(PVOID HeapHandle, ULONG Flags, SIZE_T Size);
 NT_API ULONG RtlFreeHeap(PVOID HeapHandle, ULONG Flags, PVOID BaseAddress);
+typedef NTSTATUS RTL_HEAP_COMMIT_ROUTINE(PVOID Base, PVOID* CommitAddress, PSIZE_T CommitSize);
+typedef RTL_HEAP_COMMIT_ROUTINE* PRTL_HEAP_COMMIT_ROUTINE;
+typedef struct _RTL_HEAP_PARAMETERS {
+    ULONG Length;
+    SIZE_T SegmentReserve;
+    SIZE_T SegmentCommit;
+    SIZE_T DeCommitFreeBlockThreshold;
+    SIZE_T DeCommitTotalFreeThreshold;
+    SIZE_T MaximumAllocationSize;
+    SIZE_T VirtualMemoryThreshold;
+    SIZE_T InitialCommit;
+    SIZE_T InitialReserve;
+    PRTL_HEAP_COMMIT_ROUTINE CommitRoutine;
+    SIZE_T Reserved[2];
+} RTL_HEAP_PARAMETERS, *PRTL_HEAP_PARAMETERS;
 NT_API PVOID RtlCreateHeap(ULONG Flags, PVOID HeapBase, SIZE_T ReserveSize, SIZE_T CommitSize,
-                           PVOID Lock, PVOID Parameters);
+                           PVOID Lock, PRTL_HEAP_PARAMETERS Parameters);
 NT_API PVOID RtlDestroyHeap(PVOID HeapHandle);
 NT_API NTSTATUS SeFilterToken(PACCESS_TOKEN ExistingToken, ULONG Flags, PTOKEN_GROUPS SidsToDisable,
                               PTOKEN_PRIVILEGES PrivilegesToDelete, PTOKEN_GROUPS RestrictedSids,
@@ -225,7 +245,7 @@ NT_API NTSTATUS FsRtlBalanceReads(PDEVICE_OBJECT TargetDevice);
 NT_API NTSTATUS FsRtlVolumeDeviceToCorrelationId(PDEVICE_OBJECT VolumeDeviceObject, GUID* Guid);
 NT_API NTSTATUS IoVolumeDeviceToGuid(PVOID VolumeDeviceObject, GUID* Guid);
 NT_API NTSTATUS IoVolumeDeviceToGuidPath(PVOID VolumeDeviceObject, PUNICODE_STRING GuidPath);
-NT_API NTSTATUS SeImpersonateClient(PSECURITY_CLIENT_CONTEXT ClientContext, PETHREAD ServerThread);
+NT_API void SeImpersonateClient(PSECURITY_CLIENT_CONTEXT ClientContext, PETHREAD ServerThread);
 NT_API NTSTATUS SeCreateClientSecurityFromSubjectContext(PSECURITY_SUBJECT_CONTEXT SubjectContext,
                                                          PSECURITY_QUALITY_OF_SERVICE ClientQos,
                                                          BOOLEAN ServerIsRemote,
@@ -239,8 +259,14 @@ NT_API NTSTATUS SeMarkLogonSessionForTerminationNotification(PLUID LogonId);
 NT_API PACCESS_TOKEN PsGetCurrentToken(void);
 NT_API NTSTATUS PsImpersonateClient(PETHREAD Thread, PACCESS_TOKEN Token, BOOLEAN CopyOnOpen,
                                     BOOLEAN EffectiveOnly, SECURITY_IMPERSONATION_LEVEL Level);
-NT_API BOOLEAN PsDisableImpersonation(PETHREAD Thread, PVOID ImpersonationState);
-NT_API void PsRestoreImpersonation(PETHREAD Thread, PVOID ImpersonationState);
+typedef struct _SE_IMPERSONATION_STATE {
+    PACCESS_TOKEN Token;
+    BOOLEAN CopyOnOpen;
+    BOOLEAN EffectiveOnly;
+    SECURITY_IMPERSONATION_LEVEL Level;
+} SE_IMPERSONATION_STATE, *PSE_IMPERSONATION_STATE;
+NT_API BOOLEAN PsDisableImpersonation(PETHREAD Thread, PSE_IMPERSONATION_STATE ImpersonationState);
+NT_API void PsRestoreImpersonation(PETHREAD Thread, PSE_IMPERSONATION_STATE ImpersonationState);
 NT_API NTSTATUS PoQueueShutdownWorkItem(PWORK_QUEUE_ITEM WorkItem);
 NT_API void ExDisableResourceBoost(PERESOURCE Resource);
 NT_API SIZE_T ExQueryPoolBlockSize(PVOID PoolBlock, PBOOLEAN QuotaCharged);

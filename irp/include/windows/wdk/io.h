@@ -107,7 +107,13 @@ NT_API NTSTATUS IoApplyPriorityInfoThread(PIO_PRIORITY_INFO InputPriorityInfo,
     ((info)->Size = sizeof(IO_PRIORITY_INFO), (info)->ThreadPriority = 0xffff,                     \
      (info)->PagePriority = 0, (info)->IoPriority = IoPriorityNormal)
 NT_API NTSTATUS IoSetSystemPartition(PUNICODE_STRING VolumeNameString);
-NT_API NTSTATUS IoGetBootDiskInformation(PVOID BootDiskInformation, ULONG Size);
+typedef struct _BOOTDISK_INFORMATION {
+    LONGLONG BootPartitionOffset;
+    LONGLONG SystemPartitionOffset;
+    ULONG BootDeviceSignature;
+    ULONG SystemDeviceSignature;
+} BOOTDISK_INFORMATION, *PBOOTDISK_INFORMATION;
+NT_API NTSTATUS IoGetBootDiskInformation(PBOOTDISK_INFORMATION BootDiskInformation, ULONG Size);
 NT_API BOOLEAN IoSetThreadHardErrorMode(BOOLEAN EnableHardErrors);
 NT_API void IoRaiseHardError(PIRP Irp, PVPB Vpb, PDEVICE_OBJECT RealDeviceObject);
 NT_API BOOLEAN IoRaiseInformationalHardError(NTSTATUS ErrorStatus, PUNICODE_STRING String,
@@ -127,7 +133,8 @@ NT_API void IoSetHardErrorOrVerifyDevice(PIRP Irp, PDEVICE_OBJECT DeviceObject);
 NT_API PDEVICE_OBJECT IoGetDeviceToVerify(PKTHREAD Thread);
 NT_API void IoSetDeviceToVerify(PKTHREAD Thread, PDEVICE_OBJECT DeviceObject);
 NT_API NTSTATUS IoVerifyVolume(PDEVICE_OBJECT DeviceObject, BOOLEAN AllowRawMount);
-NT_API BOOLEAN IoIsValidNameGraftingBuffer(PIRP Irp, PVOID ReparseBuffer);
+struct _REPARSE_DATA_BUFFER;
+NT_API BOOLEAN IoIsValidNameGraftingBuffer(PIRP Irp, struct _REPARSE_DATA_BUFFER* ReparseBuffer);
 /* A value of the calling thread for file systems. IRQL: <= APC_LEVEL. Source: WDK IoGetTopLevelIrp.
  */
 NT_API PIRP IoGetTopLevelIrp(void);

@@ -169,13 +169,30 @@ typedef void EXPAND_STACK_CALLOUT(PVOID Parameter);
 typedef EXPAND_STACK_CALLOUT* PEXPAND_STACK_CALLOUT;
 NT_API ULONG_PTR IoGetRemainingStackSize(void);
 NT_API void IoGetStackLimits(PULONG_PTR LowLimit, PULONG_PTR HighLimit);
-NT_API BOOLEAN IoWithinStackLimits(ULONG_PTR RegionStart, SIZE_T RegionSize);
-NT_API NTSTATUS KeQueryLogicalProcessorRelationship(PPROCESSOR_NUMBER ProcessorNumber,
-                                                    ULONG RelationshipType, PVOID Information,
-                                                    PULONG Length);
+NT_API ULONG IoWithinStackLimits(ULONG_PTR RegionStart, SIZE_T RegionSize);
+typedef enum _LOGICAL_PROCESSOR_RELATIONSHIP {
+    RelationProcessorCore,
+    RelationNumaNode,
+    RelationCache,
+    RelationProcessorPackage,
+    RelationGroup,
+    RelationAll = 0xffff
+} LOGICAL_PROCESSOR_RELATIONSHIP;
+typedef struct _SYSTEM_LOGICAL_PROCESSOR_INFORMATION_EX SYSTEM_LOGICAL_PROCESSOR_INFORMATION_EX,
+    *PSYSTEM_LOGICAL_PROCESSOR_INFORMATION_EX;
+NT_API NTSTATUS KeQueryLogicalProcessorRelationship(
+    PPROCESSOR_NUMBER ProcessorNumber, LOGICAL_PROCESSOR_RELATIONSHIP RelationshipType,
+    PSYSTEM_LOGICAL_PROCESSOR_INFORMATION_EX Information, PULONG Length);
 NT_API ULONG ExSetTimerResolution(ULONG DesiredTime, BOOLEAN SetResolution);
 NT_API void ExQueryTimerResolution(PULONG MaximumTime, PULONG MinimumTime, PULONG CurrentTime);
-NT_API NTSTATUS KeQueryHardwareCounterConfiguration(PVOID Array, ULONG Maximum, PULONG Count);
+typedef enum _HARDWARE_COUNTER_TYPE { PMCCounter, MaxHardwareCounterType } HARDWARE_COUNTER_TYPE;
+typedef struct _HARDWARE_COUNTER {
+    HARDWARE_COUNTER_TYPE Type;
+    ULONG Reserved;
+    ULONG64 Index;
+} HARDWARE_COUNTER, *PHARDWARE_COUNTER;
+NT_API NTSTATUS KeQueryHardwareCounterConfiguration(PHARDWARE_COUNTER Array, ULONG Maximum,
+                                                    PULONG Count);
 
 /* Barriers and processor hints. */
 #define KeMemoryBarrier() __atomic_thread_fence(__ATOMIC_SEQ_CST)

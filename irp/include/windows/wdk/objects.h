@@ -4,6 +4,7 @@
 
 #include <irp/access.h>
 #include <irp/file.h>
+#include <irp/security_types.h>
 #include <irp/wdm.h>
 #include <windows/wdk/types.h>
 
@@ -110,15 +111,16 @@ NT_API NTSTATUS ObReferenceObjectByHandleWithTag(HANDLE Handle, ACCESS_MASK Desi
                                                  KPROCESSOR_MODE AccessMode, ULONG Tag,
                                                  PVOID* Object,
                                                  POBJECT_HANDLE_INFORMATION Information);
-NT_API NTSTATUS ObReferenceObjectByName(PUNICODE_STRING Name, ULONG Attributes, PVOID AccessState,
-                                        ACCESS_MASK DesiredAccess, POBJECT_TYPE ObjectType,
-                                        KPROCESSOR_MODE AccessMode, PVOID ParseContext,
-                                        PVOID* Object);
-NT_API NTSTATUS ObOpenObjectByPointer(PVOID Object, ULONG HandleAttributes, PVOID AccessState,
-                                      ACCESS_MASK DesiredAccess, POBJECT_TYPE ObjectType,
-                                      KPROCESSOR_MODE AccessMode, PHANDLE Handle);
+NT_API NTSTATUS ObReferenceObjectByName(PUNICODE_STRING Name, ULONG Attributes,
+                                        PACCESS_STATE AccessState, ACCESS_MASK DesiredAccess,
+                                        POBJECT_TYPE ObjectType, KPROCESSOR_MODE AccessMode,
+                                        PVOID ParseContext, PVOID* Object);
+NT_API NTSTATUS ObOpenObjectByPointer(PVOID Object, ULONG HandleAttributes,
+                                      PACCESS_STATE AccessState, ACCESS_MASK DesiredAccess,
+                                      POBJECT_TYPE ObjectType, KPROCESSOR_MODE AccessMode,
+                                      PHANDLE Handle);
 NT_API NTSTATUS ObOpenObjectByName(POBJECT_ATTRIBUTES ObjectAttributes, POBJECT_TYPE ObjectType,
-                                   KPROCESSOR_MODE AccessMode, PVOID AccessState,
+                                   KPROCESSOR_MODE AccessMode, PACCESS_STATE AccessState,
                                    ACCESS_MASK DesiredAccess, PVOID ParseContext, PHANDLE Handle);
 
 /* Stores the path of a device, file, driver, folder, symbolic link or callback object, and behind
@@ -135,8 +137,9 @@ NT_API NTSTATUS ObGetObjectSecurity(PVOID Object, PSECURITY_DESCRIPTOR* Security
                                     PBOOLEAN MemoryAllocated);
 NT_API void ObReleaseObjectSecurity(PSECURITY_DESCRIPTOR SecurityDescriptor,
                                     BOOLEAN MemoryAllocated);
-NT_API NTSTATUS ObInsertObject(PVOID Object, PVOID PassedAccessState, ACCESS_MASK DesiredAccess,
-                               ULONG ObjectPointerBias, PVOID* NewObject, PHANDLE Handle);
+NT_API NTSTATUS ObInsertObject(PVOID Object, PACCESS_STATE PassedAccessState,
+                               ACCESS_MASK DesiredAccess, ULONG ObjectPointerBias, PVOID* NewObject,
+                               PHANDLE Handle);
 NT_API BOOLEAN ObIsKernelHandle(HANDLE Handle);
 NT_API void ObDereferenceObjectDeferDelete(PVOID Object);
 #define ObfReferenceObject ObReferenceObject

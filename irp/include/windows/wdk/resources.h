@@ -496,13 +496,15 @@ NT_API NTSTATUS IoAssignResources(PUNICODE_STRING RegistryPath, PUNICODE_STRING 
                                   PDRIVER_OBJECT DriverObject, PDEVICE_OBJECT DeviceObject,
                                   PIO_RESOURCE_REQUIREMENTS_LIST RequestedResources,
                                   PCM_RESOURCE_LIST* AllocatedResources);
-typedef NTSTATUS IO_QUERY_DEVICE_ROUTINE(PVOID Context, PUNICODE_STRING PathName,
-                                         INTERFACE_TYPE BusType, ULONG BusNumber, PVOID* BusInfo,
-                                         CONFIGURATION_TYPE ControllerType, ULONG ControllerNumber,
-                                         PVOID* ControllerInfo, CONFIGURATION_TYPE PeripheralType,
-                                         ULONG PeripheralNumber, PVOID* PeripheralInfo);
-typedef IO_QUERY_DEVICE_ROUTINE* PIO_QUERY_DEVICE_ROUTINE;
 typedef struct _KEY_VALUE_FULL_INFORMATION** PPKEY_VALUE_FULL_INFORMATION;
+typedef NTSTATUS IO_QUERY_DEVICE_ROUTINE(PVOID Context, PUNICODE_STRING PathName,
+                                         INTERFACE_TYPE BusType, ULONG BusNumber,
+                                         PPKEY_VALUE_FULL_INFORMATION BusInfo,
+                                         CONFIGURATION_TYPE ControllerType, ULONG ControllerNumber,
+                                         PPKEY_VALUE_FULL_INFORMATION ControllerInfo,
+                                         CONFIGURATION_TYPE PeripheralType, ULONG PeripheralNumber,
+                                         PPKEY_VALUE_FULL_INFORMATION PeripheralInfo);
+typedef IO_QUERY_DEVICE_ROUTINE* PIO_QUERY_DEVICE_ROUTINE;
 typedef enum _IO_QUERY_DEVICE_DATA_FORMAT {
     IoQueryDeviceIdentifier = 0,
     IoQueryDeviceConfigurationData,

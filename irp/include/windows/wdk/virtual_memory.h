@@ -125,7 +125,7 @@ NT_API BOOLEAN MmIsAddressValid(PVOID VirtualAddress);
 NT_API BOOLEAN MmIsNonPagedSystemAddressValid(PVOID VirtualAddress);
 NT_API BOOLEAN MmIsThisAnNtAsSystem(void);
 NT_API MM_SYSTEMSIZE MmQuerySystemSize(void);
-NT_API BOOLEAN MmIsDriverVerifying(PDRIVER_OBJECT DriverObject);
+NT_API LOGICAL MmIsDriverVerifying(PDRIVER_OBJECT DriverObject);
 NT_API LOGICAL MmIsDriverVerifyingByAddress(PVOID AddressWithinSection);
 NT_API NTSTATUS MmIsVerifierEnabled(PULONG VerifierFlags);
 /* Physical addresses are those of the process: memory has its virtual address as the physical one,
