@@ -27,7 +27,6 @@ PLAIN = "the core knows no types of objects; a macro of objects.h converts"
 NOTIFY = "PNOTIFY_SYNC is opaque in the documentation too, and no PVOID"
 SIZE = "the documentation has SIZE_T"
 MACRO = "the documentation has a macro without a result"
-LINUX = "va_list is Linux' own"
 # Where the two differ, and why.
 EXPECTED = {
     "ExAllocateFromPagedLookasideList": PAGED, "ExDeletePagedLookasideList": PAGED,
@@ -44,7 +43,6 @@ EXPECTED = {
     "ObReferenceObjectByHandle": PLAIN, "PsCreateSystemThread": PLAIN,
     "ObDereferenceObject": MACRO, "ObReferenceObject": MACRO,
     "RtlFreeHeap": "the documentation has LOGICAL",
-    "vDbgPrintEx": LINUX, "vDbgPrintExWithPrefix": LINUX,
 }
 
 
@@ -55,14 +53,14 @@ INTEGER = re.compile(r"\b(unsigned |signed )?(char|short|int|long long|long)\b")
 def normal(text, size_of_long):
     """The same text for the same type, in the data models of Windows and of Linux."""
     text = re.sub(r"\b(const|volatile) |\b(wchar_t)\b", lambda m: "unsigned short" if m[2] else "", text)
-    text = re.sub(r"\b__va_list_tag\b", "va_list", text)
+    text = re.sub(r"\b__va_list_tag\b", "char", text)  # the target's own
     text = INTEGER.sub(lambda m: f"{'u' if m[1] == 'unsigned ' else ''}int{SIZES.get(m[2], size_of_long)}", text)
     text = re.sub(r"\b_+(?=[A-Z])", "", text)
     return re.sub(r"\w+", lambda m: SAME.get(m[0], m[0]), text).replace(" ", "").replace("&", "*")
 
 
 def signatures(compiler, names, includes, options, size_of_long):
-    """Of those names that are functions, by clang's complaint about a template without a definition."""
+    """The names that are functions, each with its type, by clang's complaint about a template without a definition."""
     head = ["extern \"C\" {", *(f"#include <{name}>" for name in includes), "}", "template <class T> struct shown;"]
     with tempfile.TemporaryDirectory() as work:
         source = Path(work) / "all.cpp"

@@ -102,26 +102,4 @@ TEST(UnicodeString, Guid_ThereAndBack_IsTheSame) {
     EXPECT_EQ(RtlGUIDFromString(&text, &guid), STATUS_INVALID_PARAMETER);
 }
 
-TEST(SafeString, Copy_ThatIsCut_IsStillEnded) {
-    WCHAR text[4];
-    EXPECT_EQ(RtlStringCchCopyW(text, 4, L"abcdef"), STATUS_BUFFER_OVERFLOW);
-    EXPECT_EQ(IrpverbsWideCompare(text, L"abc"), 0);
-    EXPECT_EQ(RtlStringCbCopyW(text, 8, L"ab"), STATUS_SUCCESS);
-    EXPECT_EQ(RtlStringCchCatW(text, 4, L"cd"), STATUS_BUFFER_OVERFLOW);
-    EXPECT_EQ(IrpverbsWideCompare(text, L"abc"), 0);
-    EXPECT_EQ(RtlStringCchCopyW(text, 0, L""), STATUS_INVALID_PARAMETER);
-}
-
-TEST(SafeString, Format_IsWindows) {
-    char text[80];
-    UNICODE_STRING counted_text = counted(L"name");
-    EXPECT_EQ(RtlStringCbPrintfA(text, sizeof(text), "%wZ|%S|%5ls|%I64x|%-4d|%08lX|%.2s",
-                                 &counted_text, L"wide", L"ls", 0x123456789aLL, 7, 0xabc, "cut"),
-              STATUS_SUCCESS);
-    EXPECT_STREQ(text, "name|wide|   ls|123456789a|7   |00000ABC|cu");
-    WCHAR wide[8];
-    EXPECT_EQ(RtlStringCchPrintfW(wide, 8, L"%s%S", L"ab", "cd"), STATUS_SUCCESS);
-    EXPECT_EQ(IrpverbsWideCompare(wide, L"abcd"), 0);
-}
-
 } // namespace

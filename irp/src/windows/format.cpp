@@ -190,4 +190,14 @@ std::string formatted(std::string_view format, bool wide, va_list arguments) {
     return result;
 }
 
+std::vector<WCHAR> wide_formatted(PCWSTR format, va_list arguments) {
+    const std::string text = formatted(utf8(format, IrpverbsWideLength(format)), true, arguments);
+    ULONG bytes = 0;
+    RtlMultiByteToUnicodeSize(&bytes, text.data(), static_cast<ULONG>(text.size()));
+    std::vector<WCHAR> result(bytes / sizeof(WCHAR));
+    RtlMultiByteToUnicodeN(result.data(), bytes, nullptr, text.data(),
+                           static_cast<ULONG>(text.size()));
+    return result;
+}
+
 } // namespace irpverbs::irp::windows

@@ -5,6 +5,7 @@
 #include <cstdarg>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace irpverbs::irp::windows {
 
@@ -13,6 +14,9 @@ namespace irpverbs::irp::windows {
 std::string formatted(std::string_view format, bool wide, va_list arguments);
 
 std::string utf8(const wchar_t* text, std::size_t count);
+
+/// The wide text of a wide format.
+std::vector<wchar_t> wide_formatted(const wchar_t* format, va_list arguments);
 
 } // namespace irpverbs::irp::windows
 
