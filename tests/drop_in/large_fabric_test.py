@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """infiniband-diags, OpenSM and osmtest, unmodified, on the fabrics of a daemon with 1,008 and 40 hosts."""
+import os
 import re
 import subprocess
 import sys
@@ -58,6 +59,15 @@ class LargeFabric(unittest.TestCase):
         counts = {name: compare_records(self, self.hca, name) for name in RECORDS if name != "PR"} # 1,098,304 paths
         self.assertEqual({name: counts[name] for name in ("NR", "PIR", "LR", "SWIR")},
                          {"NR": 1048, "PIR": len(self.ends) + 40, "LR": len(self.ends), "SWIR": 40})
+
+    def test_paths_of_all_ports_arrive_by_many_transfers_at_once(self):
+        """irpctl asks for the paths of several ports at once. OpenSM repeats a window that is not acknowledged three times, each 2 s."""
+        self.serve(360, "?unmanaged")
+        self.start_opensm()
+        ended = subprocess.run([os.environ["IRPVERBS_IRPCTL"], "--hca", self.hca, "sa", "path"], capture_output=True, text=True, check=False)
+        self.assertEqual((ended.returncode, ended.stderr), (0, ""))
+        ports = 360 + sum(name.startswith(("L", "S")) for name in self.nodes) # and those of the switches
+        self.assertEqual(ended.stdout.count("\nDGID: "), ports * ports)
 
     def check_tools(self):
         self.assertEqual(len(self.nodes), 1048)
