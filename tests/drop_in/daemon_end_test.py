@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 """Programs whose daemon is killed: they see a device that is gone, and none waits for ever."""
+import signal
 import sys
 import unittest
 
-from two_processes import TwoProcesses, free_port, listens
+from drop_in import LIBRARIES, Daemon
+from openmpi_test import MPIRUN, ON_ITS_HOST, PYTHON
+from two_processes import TwoProcesses, are_idle, free_port, listens
 
 MANAGEMENT = """
 import ctypes, os, select, sys, threading
@@ -74,21 +77,29 @@ class DaemonEnd(TwoProcesses):
         self.assertGreaterEqual(process.returncode, 0, out) # not by a signal
         return out
 
-    def exchange(self, server, client):
-        """Kills the daemon when the client sends. Returns the outputs of client and server."""
+    def kill_when_sending(self, *words, **more):
+        """Starts a client, and kills the daemon when it sends. Returns the client."""
         before = self.counter(3, 1, "PortXmitPkts")
-        client = self.start("host2", *client)
+        client = self.start("host2", *words, **more)
         while self.counter(3, 1, "PortXmitPkts") < before + 500:
             self.assertIsNone(client.poll(), "the client ended")
         self.daemon.kill()
+        return client
+
+    def exchange(self, server, client):
+        """Returns the outputs of client and server, whose daemon was killed."""
+        client = self.kill_when_sending(*client)
         return self.ending(client), self.ending(server)
 
-    def exchange_by_tcp(self, *words):
-        words = (*words, "-p", str(free_port()))
-        server = self.start("host1", *words)
+    def serve(self, *words, **more):
+        """The server when it listens, and the words of its client."""
+        server = self.start("host1", *words, **more)
         while not listens(int(words[-1])):
             self.assertIsNone(server.poll(), "the server ended")
-        return self.exchange(server, (*words, "127.0.0.1"))
+        return server, (*words, "127.0.0.1")
+
+    def exchange_by_tcp(self, *words):
+        return self.exchange(*self.serve(*words, "-p", str(free_port())))
 
     def test_receivers_of_datagrams_get_EIO(self):
         out = self.script(MANAGEMENT)
@@ -131,10 +142,54 @@ class DaemonEnd(TwoProcesses):
         client, _ = self.exchange_by_tcp("ib_write_bw", "-D", "100") # whose server waits by TCP
         self.assertIn("Failed to complete run_iter_bw", client)
 
+    # ib_write_lat is not among them: its ends poll their memory, and the one that waits makes no call.
+    def test_measurements_of_each_operation_end(self):
+        cases = (("ib_send_lat",), ("ib_send_lat", "-e"), ("ib_send_lat", "-c", "UD"), ("ib_send_bw", "-b"), ("ib_read_lat",),
+                 ("ib_read_bw",), ("ib_atomic_lat",), ("ib_atomic_bw",))
+        for words in cases:
+            with self.subTest(words):
+                client, _ = self.exchange_by_tcp(*words, "-n", "5000000")
+                self.assertRegex(client, r"poll .*CQ failed|Failed to (get cq_event|complete run_iter)|Couldn't (post|request CQ)")
+            self.daemon = Daemon(self)
+
+    def test_measurement_that_is_served_by_a_process_of_its_own_ends(self):
+        server, (*words, address) = self.serve("qperf", "-lp", str(free_port()))
+        client = self.kill_when_sending(*words, "-t", "100", address, "rc_lat")
+        self.assertRegex(self.ending(client), "failed to (get CQ event|post send)")
+        self.assertIsNone(server.poll()) # it waits for the next client
+
+    def test_UCX_ends_with_a_report(self):
+        more = {"LD_PRELOAD": str(LIBRARIES / "libirpverbs-device-files.so"), "UCX_NET_DEVICES": "irpverbs0:1", "UCX_TLS": "rc_v,ud_v,self"}
+        server, client = self.serve("ucx_perftest", "-t", "tag_lat", "-n", "100000000", "-p", str(free_port()), **more)
+        for each in (self.kill_when_sending(*client, **more), server):
+            out = each.communicate(timeout=100)[0]
+            self.assertEqual(each.returncode, -signal.SIGABRT, out)
+            self.assertRegex(out, "IB Async event on irpverbs0: local catastrophic error|Fatal: [Ff]ailed to poll")
+
+    def test_Open_MPI_ends_with_a_report(self):
+        ranks = self.kill_when_sending(*MPIRUN, "-np", "2", "sh", "-c", ON_ITS_HOST, "sh", PYTHON, "-m", "mpi4py.bench", "ringtest",
+                                       "-l", "100000000", "-n", "1000", UCX_TLS="rc_v,self")
+        out = ranks.communicate(timeout=100)[0]
+        self.assertNotEqual(ranks.returncode, 0)
+        self.assertRegex(out, "IB Async event on irpverbs0: local catastrophic error|Fatal: [Ff]ailed to poll")
+
     def test_connections_by_address_end(self):
         server = self.start("host1", "rping", "-s")
         for out in self.exchange(server, ("rping", "-c", "-a", "198.18.0.1")):
             self.assertIn("cma detected device removal", out)
+
+    def test_connections_end_whose_program_waits_on_after_the_removal(self):
+        words = ("ucmatose", "-C", "16000", "-S", "1000")
+        client, server = self.exchange(self.start("host1", *words), (*words, "-s", "198.18.0.1"))
+        for out in (client, server):
+            self.assertRegex(out, r"failure in rdma_get_cm_event|failed to post sends")
+
+    def test_services_end_whose_program_waits_on_after_the_removal(self):
+        server = self.start("host1", "ucmatose")
+        while self.daemon.status().count(f"process {server.pid} ") < 5 or not are_idle(server, self.daemon.process):
+            self.assertIsNone(server.poll(), "the server ended")
+        self.daemon.kill()
+        self.assertIn("failure in rdma_get_cm_event in connect events: Input/output error", self.ending(server))
 
 
 if __name__ == "__main__":

@@ -132,6 +132,17 @@ class Toolbox(unittest.TestCase):
                 second = run("ibnetdiscover", hca=f"software:{file.name}?host={host}")
                 self.assertEqual(stable(first.stdout), stable(second.stdout))
 
+    def test_tools_that_read_a_stored_discovery_find_the_same_fabric(self):
+        with tempfile.TemporaryDirectory() as folder:
+            here = lambda *words: run(*words, folder=folder)
+            cables = "".join(line for line in here("ibnetdiscover", "--cache", "stored").stdout.splitlines(True) if not line.startswith("#"))
+            self.assertTrue(here("ibnetdiscover", "--load-cache", "stored").stdout.endswith(cables))
+            self.assertEqual((here("ibnetdiscover", "--diff", "stored").stdout, here("iblinkinfo", "--diff", "stored").stdout), ("", ""))
+            self.assertEqual(here("ibcacheedit", "--switchguid", "0x0200000000000500:0x777", "stored", "edited").returncode, 0)
+            self.assertIn("S-0000000000000777", here("ibnetdiscover", "--load-cache", "edited").stdout)
+            Path(folder, "tables").write_text(here("dump_lfts").stdout)
+            self.assertEqual(here("check_lft_balance", "-l", "tables", "-i", "stored").returncode, 0)
+
     def test_program_on_another_host_starts_there(self):
         self.assertIn("Base lid: 4", run("ibstat", hca="software:?host=host3").stdout)
         self.assertIn("from node 0200000000000300", run("ibnetdiscover", hca="software:?host=host3").stdout)

@@ -13,10 +13,11 @@ class Qperf(TwoProcesses):
         server = self.start("host1", "qperf", "-lp", str(port))
         while not listens(port):
             self.assertIsNone(server.poll(), "the server ended")
-        for test in ("rc_lat", "rc_bw", "uc_lat", "ud_lat", "rc_rdma_read_lat", "rc_rdma_write_bw",
-                     "rc_compare_swap_mr", "rc_fetch_add_mr"):
+        for test in ("rc_lat", "rc_bw", "rc_bi_bw", "uc_lat", "uc_bw", "ud_lat", "ud_bw", "rc_rdma_read_lat", "rc_rdma_write_bw",
+                     "rc_rdma_write_poll_lat", "uc_rdma_write_lat", "rc_compare_swap_mr", "rc_fetch_add_mr", "ver_rc_compare_swap",
+                     "ver_rc_fetch_add"):
             out = self.output(self.start("host2", "qperf", "-lp", str(port), "-t", "1", "127.0.0.1", test))
-            self.assertRegex(out, rf"(?m)^{test}:\n +(latency|bw|msg_rate) +=", out)
+            self.assertRegex(out, rf"(?m)^{test}:\n +(latency|bw|send_bw|msg_rate) +=", out)
 
 
 class Ucx(TwoProcesses):
@@ -34,6 +35,17 @@ class Ucx(TwoProcesses):
     def test_reliable_connections(self):
         for test in ("tag_lat", "tag_bw", "ucp_am_lat", "ucp_put_bw", "ucp_get", "ucp_fadd"):
             self.play_ucx("rc_v", test)
+
+    def test_io_demo_connects_by_address(self):
+        """UCX's own connection management asks librdmacm."""
+        more = {"LD_PRELOAD": str(LIBRARIES / "libirpverbs-device-files.so"), "UCX_TLS": "rc_v,ud_v,self"}
+        port = str(free_port())
+        server = self.start("host1", "io_demo", "-p", port, **more)
+        for line in server.stdout:
+            if "started listener" in line: break
+        out = self.output(self.start("host2", "io_demo", "-p", port, "-i", "1000", "198.18.0.1", **more))
+        self.assertEqual(sum(map(int, re.findall(r"total:(\d+) \| read", out))), 1000) # of each second
+        self.assertIn("Client exit with status 'OK'", out)
 
     def test_datagrams(self):
         for test in ("tag_lat", "tag_bw"):

@@ -15,6 +15,8 @@ namespace irpverbs::umad {
 
 namespace {
 
+// They wait where the HCA is in another process. A window of 64 segments of each of 64 transfers.
+constexpr ULONG most_datagrams_waiting = 4096;
 constexpr std::uint8_t rmpp_version = 1;
 constexpr std::uint8_t versions = 8; // the kernel has classes of versions below
 
@@ -45,6 +47,7 @@ int parse_registration(const umad_reg_attr& wanted, registration& parsed) {
     parsed.segments = wanted.rmpp_version != 0 && (wanted.flags & UMAD_USER_RMPP) == 0;
     parsed.attr.ManagementClass = wanted.mgmt_class;
     parsed.attr.ClassVersion = wanted.mgmt_class_version;
+    parsed.attr.ReceiveLimit = most_datagrams_waiting;
     for (int i = 0; oui && i < 3; ++i)
         parsed.attr.Oui[i] = static_cast<UCHAR>(wanted.oui >> (16 - 8 * i));
     for (int i = 0; i < 4; ++i)

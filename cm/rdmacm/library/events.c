@@ -10,9 +10,9 @@ static int fail(int error) {
 }
 
 int rdma_get_cm_event(struct rdma_event_channel* channel, struct rdma_cm_event** event) {
-    BOOLEAN taken = FALSE;
+    int taken = 0;
     if (event == NULL) return fail(EINVAL);
-    while (!taken) {
+    while (taken == 0) {
         uint64_t counter;
         int before;
         if (read(channel->fd, &counter, sizeof counter) < 0) return -1;
@@ -20,7 +20,7 @@ int rdma_get_cm_event(struct rdma_event_channel* channel, struct rdma_cm_event**
         taken = irpverbs_rdma_take_event(channel, event);
         irpverbs_leave(before);
     }
-    return 0;
+    return taken == 1 ? 0 : -1;
 }
 
 static int is_synchronous(struct rdma_cm_id* id) {

@@ -74,7 +74,10 @@ void stream_take_events(struct stream* stream) {
     while (stream->state != STREAM_LISTENING && stream_is_readable(stream->channel->fd)) {
         struct rdma_cm_event* event;
         int error;
-        if (rdma_get_cm_event(stream->channel, &event) != 0) return;
+        if (rdma_get_cm_event(stream->channel, &event) != 0) {
+            stream_fail(stream, errno);
+            return;
+        }
         error = take_event(stream, event);
         rdma_ack_cm_event(event);
         if (error != 0) stream_fail(stream, error);

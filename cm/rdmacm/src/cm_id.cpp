@@ -127,17 +127,22 @@ using namespace irpverbs::rdmacm;
 
 extern "C" {
 
-BOOLEAN irpverbs_rdma_take_event(rdma_event_channel* shown, rdma_cm_event** taken) {
+int irpverbs_rdma_take_event(rdma_event_channel* shown, rdma_cm_event** taken) {
     event_ptr first;
+    auto outcome = event_channel::outcome::none;
     {
         const state_lock guard;
-        first = event_channel::of(shown).take();
-        if (first == nullptr) return FALSE;
-        ++first->counted_by->events_taken;
+        outcome = event_channel::of(shown).take(first);
+        if (first != nullptr) ++first->counted_by->events_taken;
     }
+    if (outcome == event_channel::outcome::ended) {
+        errno = EIO;
+        return -1;
+    }
+    if (first == nullptr) return 0;
     finish_taken(*first);
     *taken = first.release();
-    return TRUE;
+    return 1;
 }
 
 int irpverbs_rdma_ack_cm_event(rdma_cm_event* shown) {

@@ -36,9 +36,14 @@ struct queued_event : rdma_cm_event, boost::intrusive::list_base_hook<> {
 
 using event_ptr = std::unique_ptr<queued_event>;
 
-struct event_channel : rdma_event_channel {
+using channel_hook =
+    boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>,
+                                     boost::intrusive::tag<struct channel_tag>>;
+
+/// Its descriptor is readable while it has events, and from the end of all devices on.
+struct event_channel : rdma_event_channel, channel_hook {
     event_channel() : rdma_event_channel{-1} {}
-    ~event_channel();
+    ~event_channel(); // acquires the lock
     event_channel(const event_channel&) = delete;
     event_channel& operator=(const event_channel&) = delete;
 
@@ -46,13 +51,17 @@ struct event_channel : rdma_event_channel {
         return *static_cast<event_channel*>(shown);
     }
 
-    /// Opens the descriptor. False: errno has the cause.
+    /// Opens the descriptor. False: errno has the cause. It acquires the lock.
     bool open();
 
     // The caller of these holds the lock.
     void add(event_ptr event);
-    /// Null: there is none. The program has read the descriptor.
-    event_ptr take();
+    /// Ends the channels of the process: its devices are gone, and no more events come.
+    static void end_all();
+    enum class outcome { taken, none, ended };
+    /// Takes the oldest event. The program has read the descriptor. Ended: there is none, and the
+    /// channels have ended.
+    outcome take(event_ptr& into);
     /// Removes the events that an id counts.
     std::vector<event_ptr> remove(const cm_id& counted_by);
 

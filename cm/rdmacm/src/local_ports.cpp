@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 namespace irpverbs::rdmacm {
 
@@ -27,12 +28,15 @@ table& only() {
     return *all;
 }
 
+constinit unsigned live_devices = 0; // guarded by the package's lock
+
 void device_failed(void* which) {
     auto& device = *static_cast<local_device*>(which);
     const state_lock guard;
-    device.is_gone = true;
+    if (std::exchange(device.is_gone, true)) return;
     for (device_use& each : device.uses)
         each.user.report_removal();
+    if (--live_devices == 0) event_channel::end_all();
 }
 
 void open_device(std::deque<local_device>& all, ibv_device* which) {
@@ -46,6 +50,10 @@ void open_device(std::deque<local_device>& all, ibv_device* which) {
     irpverbs_ibv_query_device(context, &made.limits);
     for (std::uint8_t i = 1; i <= made.limits.phys_port_cnt; ++i)
         made.ports.push_back({&made, i});
+    {
+        const state_lock guard;
+        ++live_devices;
+    }
     verbs::on_failure(context, device_failed, &made);
 }
 

@@ -18,6 +18,9 @@ using ci::detail::verb_result;
 
 namespace {
 
+// They wait where the HCA is in another process: a window of 64 segments of each of 64 transfers.
+constexpr ULONG most_datagrams_waiting = 4096;
+
 int registration_failure_of(NTSTATUS status) {
     switch (status) {
     case STATUS_DELETE_PENDING:
@@ -153,6 +156,7 @@ int port_context::register_agent(agent& slot, const class_mapping& mapping,
     attr.PortNumber = number;
     attr.ManagementClass = mapping.mgmt_class;
     attr.ClassVersion = version_of(mapping.mgmt_class);
+    attr.ReceiveLimit = most_datagrams_waiting;
     std::ranges::copy(methods.bits, attr.MethodMask);
     const std::uint32_t oui = slot.owner != nullptr ? slot.owner->oui : 0;
     for (unsigned i = 0; i < 3; ++i)

@@ -15,10 +15,11 @@ NT_EXTERN_C_BEGIN
 #define RDMA_OPERATION(name, parameters, arguments) IRPVERBS_BORDER int irpverbs_##name parameters;
 #include <rdmacm/functions.def>
 
-/* Takes the next event, after the library has read the channel's descriptor. Returns FALSE if there
-   is none: an id with events was destroyed at that moment. */
-IRPVERBS_BORDER BOOLEAN irpverbs_rdma_take_event(struct rdma_event_channel* channel,
-                                                 struct rdma_cm_event** event);
+/* Takes the next event, after the library has read the channel's descriptor, and returns 1. Returns
+   0 if there is none: an id with events was destroyed at that moment. Returns -1 and sets errno to
+   EIO if there is none and all devices are gone. */
+IRPVERBS_BORDER int irpverbs_rdma_take_event(struct rdma_event_channel* channel,
+                                             struct rdma_cm_event** event);
 
 /* Whether the library waits for the ends of the id's operations: it was created without a channel.
  */
