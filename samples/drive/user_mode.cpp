@@ -54,6 +54,7 @@ public:
         if (returned != STATUS_PENDING) return returned;
         cancelled_ = !completes_in_time();
         if (cancelled_) {
+            pending_ = machine_.dumped_state();
             IO_STATUS_BLOCK ignored{};
             NtCancelIoFileEx(file, &block_, &ignored);
             ZwWaitForSingleObject(event_, FALSE, nullptr);
@@ -62,6 +63,8 @@ public:
     }
 
     bool cancelled() const { return cancelled_; }
+    /// The IRPs that were pending when the request was cancelled.
+    const std::string& pending() const { return pending_; }
 
 private:
     // The delays of the schedule are not the driver's time.
@@ -81,6 +84,7 @@ private:
     irpverbs::dispatch::sim_machine& machine_;
     HANDLE event_ = nullptr;
     bool cancelled_ = false;
+    std::string pending_;
     IO_STATUS_BLOCK block_{};
 };
 
@@ -256,17 +260,19 @@ private:
         std::string input = each.input;
         std::string output(each.length, '\0');
         const NTSTATUS status = done.result(send(each, done, input, output), files_[each.file]);
-        if (done.cancelled()) check_stayed_pending(each, who);
+        if (done.cancelled()) check_stayed_pending(each, who, done.pending());
         if (NT_SUCCESS(status)) check_returned(each, {output.data(), done.returned(output)});
         return status;
     }
 
-    void check_stayed_pending(const command& each, const std::string& who) {
+    void check_stayed_pending(const command& each, const std::string& who,
+                              const std::string& pending) {
         const bool completed = completed_.count(who) != 0;
         if (each.may_stay_pending && !completed) return;
         fail("line " + std::to_string(each.line) + ": " + each.text +
              ": was not completed within a minute" +
-             (completed ? ", though a command that completes it has succeeded" : ""));
+             (completed ? ", though a command that completes it has succeeded" : "") + "\n" +
+             pending);
     }
 
     NTSTATUS send(const command& each, completion& done, std::string& input, std::string& output) {

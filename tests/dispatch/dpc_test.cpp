@@ -245,6 +245,20 @@ TEST(DpcsExplored, ConcurrentInsertAndRemove_RunsOncePerInsertLessRemovals) {
     });
 }
 
+// Between the insertion and the DPC, its interrupt is pending: a second insertion there is refused,
+// and its arguments are lost.
+TEST(DpcsExplored, InsertedByTwo_SomeScheduleRefusesTheSecond) {
+    static int refused;
+    refused = 0;
+    expect_explored(thorough(), [](sim_machine& machine) {
+        counted_dpc dpc;
+        for (const char* name : {"one", "other"})
+            machine.spawn(name, [&] { refused += !KeInsertQueueDpc(&dpc, nullptr, nullptr); });
+        machine.run();
+    });
+    EXPECT_GT(refused, 0);
+}
+
 TEST(DpcsExplored, Flush_WaitsForDpcsQueuedBefore) {
     expect_explored(thorough(), [](sim_machine& machine) {
         counted_dpc on_zero, on_one, threaded;

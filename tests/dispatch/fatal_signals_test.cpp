@@ -29,6 +29,13 @@ void read_nothing() {
     *nothing = 1;
 }
 
+void call_nothing() {
+    static volatile int calls;
+    void (*volatile routine)() = reinterpret_cast<void (*)()>(0x1000);
+    routine();
+    calls = calls + 1; // so that the call above is no jump
+}
+
 // 400 MB of stack.
 void overflow(volatile char* above, unsigned depth = 100'000) {
     volatile char frame[4096];
@@ -52,6 +59,10 @@ TEST_F(FatalSignalDeathTest, AccessToNoMemory_PrintsTheSeed) {
 
 TEST_F(FatalSignalDeathTest, Stack_NamesTheFunction) {
     EXPECT_DEATH(explore_until(read_nothing), "read_nothing");
+}
+
+TEST_F(FatalSignalDeathTest, CallOfNoCode_NamesTheCaller) {
+    EXPECT_DEATH(explore_until(call_nothing), "which is no code:.*call_nothing");
 }
 
 TEST_F(FatalSignalDeathTest, AbortAndTerminate_PrintTheSeed) {

@@ -1,7 +1,10 @@
 // Code that clang compiled with -fsanitize-coverage=func,trace-loads,trace-stores: the tests make
 // the calls that the compiler inserts.
+#include <dispatch/pool.h>
 #include <dispatch/support/sanitizers.hpp>
 #include <dispatch/testing/explore.hpp>
+
+#include <support/findings.hpp>
 
 #include <gtest/gtest.h>
 
@@ -50,6 +53,20 @@ TEST(TracedAccesses, OwnStack_IsNoSchedulingPoint) {
             count_traced(own);
     });
     EXPECT_LT(machine.run().steps, 100u);
+}
+
+TEST(TracedAccesses, LoadOfFreedMemory_IsReported) {
+#if IRPVERBS_ADDRESS_SANITIZER || IRPVERBS_THREAD_SANITIZER
+    GTEST_SKIP() << "the sanitizer's runtime has these functions";
+#endif
+    testing::findings seen{detail::check::pool};
+    auto* block = static_cast<int*>(ExAllocatePool2(POOL_FLAG_NON_PAGED, 64, 0x74736554));
+    __sanitizer_cov_load4(block + 4);
+    EXPECT_TRUE(testing::nothing_reported(seen));
+    ExFreePool(block);
+    __sanitizer_cov_load4(block + 4);
+    EXPECT_TRUE(testing::only_reported(seen, "FreedMemoryUsed", PAGE_FAULT_IN_FREED_SPECIAL_POOL,
+                                       0x49520007));
 }
 
 } // namespace

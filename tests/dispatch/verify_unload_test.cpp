@@ -105,6 +105,23 @@ TEST(ResourceFreed, Kept_IsNotReported) {
     EXPECT_TRUE(nothing_reported(seen));
 }
 
+std::array<char, 64> device; // stands for a DEVICE_OBJECT, which the package above has
+
+TEST(WmiRegistration, Broken_IsReported) {
+    findings seen{check::pool};
+    add_live_object(this_processor(), live_object_kind::wmi_registration, &device);
+    check_freed_memory(&device, sizeof device);
+    EXPECT_TRUE(only_reported(seen, "WmiRegistration", violation, 0x4952000F));
+}
+
+TEST(WmiRegistration, Kept_IsNotReported) {
+    const findings seen{check::pool};
+    add_live_object(this_processor(), live_object_kind::wmi_registration, &device);
+    remove_live_object(live_object_kind::wmi_registration, &device);
+    check_freed_memory(&device, sizeof device);
+    EXPECT_TRUE(nothing_reported(seen));
+}
+
 KTIMER timer;
 KDPC timer_dpc;
 void no_dpc(KDPC*, void*, void*, void*) {}

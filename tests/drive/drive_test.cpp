@@ -238,6 +238,8 @@ TEST(Drive, RequestThatStaysPending_FailsUnlessItMay) {
     const ended how = run_losing(PATIENT_DRIVER, "STATUS_SUCCESS|STATUS_CANCELLED", "");
     EXPECT_EQ(how.status, 1);
     EXPECT_TRUE(has(how.out, "was not completed within a minute")) << how.out;
+    for (const char* part : {"is outstanding:\n", "reader at IRQL 0: sent, location 1, device#1"})
+        EXPECT_TRUE(has(how.out, part)) << part << " is missing:\n" << how.out;
     const ended may = run_losing(PATIENT_DRIVER, "STATUS_SUCCESS|STATUS_CANCELLED|pending", "");
     EXPECT_EQ(may.status, 0) << may.out;
     const ended any = run_losing(PATIENT_DRIVER, "any|pending", "");

@@ -22,6 +22,8 @@ public:
         device.add(driver.get());
         device.start();
         device.send_unknown();
+        device.query_power(PowerDeviceD3);
+        device.set_power(PowerDeviceD3);
         if (surprise)
             device.surprise_removal();
         else
@@ -51,6 +53,7 @@ private:
         for (PDRIVER_DISPATCH& each : driver->MajorFunction)
             each = pass;
         driver->MajorFunction[IRP_MJ_PNP] = pnp;
+        driver->MajorFunction[IRP_MJ_POWER] = power;
         driver->DriverExtension->AddDevice = add;
         driver->DriverUnload = [](PDRIVER_OBJECT object) {
             if (object->DeviceObject != nullptr) IoDeleteDevice(object->DeviceObject);
@@ -87,6 +90,13 @@ private:
             if (breaks_("PnpStatusChanged")) irp->IoStatus.Status = STATUS_SUCCESS;
             return pass(device, irp);
         }
+    }
+    static NTSTATUS power(DEVICE_OBJECT* device, IRP* irp) {
+        const bool set = IoGetCurrentIrpStackLocation(irp)->MinorFunction == IRP_MN_SET_POWER;
+        if (!set && !breaks_("PowerIrpCompletion2")) return complete(irp, STATUS_DEVICE_BUSY);
+        if (breaks_(set ? "PowerIrpCompletion" : "PowerIrpCompletion2"))
+            return complete(irp, STATUS_SUCCESS);
+        return pass(device, irp);
     }
     static NTSTATUS surprise(DEVICE_OBJECT* device, IRP* irp) {
         if (breaks_("PnpRemove")) return complete(irp, STATUS_UNSUCCESSFUL);

@@ -5,6 +5,7 @@
 #include <support/bug_checks.hpp>
 
 #include <dispatch/support/processor.hpp>
+#include <dispatch/support/sanitizers.hpp>
 
 namespace {
 
@@ -40,6 +41,43 @@ TEST(InlineIrpFunctionsIrql, CallAboveDispatchLevel_IsReported) {
 TEST(InlineIrpFunctionsIrql, MarkOrSkipAtAnyIrql_IsAccepted) {
     EXPECT_TRUE(nothing(found_at(above_dispatch, mark)));
     EXPECT_TRUE(nothing(found_at(above_dispatch, IoSkipCurrentIrpStackLocation)));
+}
+
+extern "C" void __sanitizer_cov_load8(const void* address);
+
+std::vector<reported_finding> loaded(bool freed_before) {
+    return found_in([&](sim_machine&) {
+        IRP* irp = IoAllocateIrp(1, FALSE);
+        if (!freed_before) __sanitizer_cov_load8(&irp->IoStatus.Information);
+        IoFreeIrp(irp);
+        if (freed_before) __sanitizer_cov_load8(&irp->IoStatus.Information);
+    });
+}
+
+// Code that clang compiled with -fsanitize-coverage=func,trace-loads,trace-stores reports its
+// loads.
+TEST(TracedAccesses, LoadFromAFreedIrp_IsUseAfterFree) {
+#if IRPVERBS_ADDRESS_SANITIZER || IRPVERBS_THREAD_SANITIZER
+    GTEST_SKIP() << "the sanitizer's runtime has these functions";
+#endif
+    EXPECT_TRUE(is(loaded(true), "UseAfterFree", DRIVER_VERIFIER_IOMANAGER_VIOLATION, 0x03));
+    EXPECT_TRUE(nothing(loaded(false)));
+}
+
+std::vector<reported_finding> located(bool freed_before) {
+    return found_in([&](sim_machine&) {
+        IRP* irp = IoAllocateIrp(1, FALSE);
+        if (!freed_before) IoGetCurrentIrpStackLocation(irp);
+        IoFreeIrp(irp);
+        if (freed_before) IoGetCurrentIrpStackLocation(irp);
+    });
+}
+
+// A driver that reads the parameters of an IRP which it has queued reads freed memory if the IRP
+// is completed before.
+TEST(InlineIrpFunctions, LocationOfFreedIrp_IsUseAfterFree) {
+    EXPECT_TRUE(is(located(true), "UseAfterFree", DRIVER_VERIFIER_IOMANAGER_VIOLATION, 0x03));
+    EXPECT_TRUE(nothing(located(false)));
 }
 
 } // namespace

@@ -5,7 +5,9 @@
 #include <dispatch/support/sanitizers.hpp>
 
 #include <irp/build.h>
+#include <irp/mdl.h>
 
+#include <array>
 #include <cstdlib>
 #include <vector>
 
@@ -170,6 +172,21 @@ TEST(InitializedAllocated, Kept_IsNotReported) {
         IoInitializeIrp(memory.irp, IoSizeOfIrp(1), 1);
     })));
 }
+
+std::vector<reported_finding> lock_and_free(bool unlocks) {
+    return found_in([&](sim_machine&) {
+        static std::array<char, 64> buffer;
+        MDL* mdl = IoAllocateMdl(buffer.data(), buffer.size(), FALSE, FALSE, nullptr);
+        MmProbeAndLockPages(mdl, KernelMode, IoWriteAccess);
+        if (unlocks) MmUnlockPages(mdl);
+        IoFreeMdl(mdl);
+    });
+}
+TEST(LockedPages, Broken_IsReported) {
+    EXPECT_TRUE(
+        is(lock_and_free(false), "LockedPages", DRIVER_VERIFIER_DETECTED_VIOLATION, 0x4952102A));
+}
+TEST(LockedPages, Kept_IsNotReported) { EXPECT_TRUE(nothing(lock_and_free(true))); }
 
 TEST(UseAfterFree, Broken_IsReported) {
     const auto use = [](const std::function<void(IRP*, const lambda_driver&)>& misuse) {

@@ -1,4 +1,4 @@
-// Rules about Plug and Play requests, one violation and one correct use each.
+// Rules about Plug and Play and power requests, one violation and one correct use each.
 #include "breaking_pnp_driver.hpp"
 #include "verified.hpp"
 
@@ -33,6 +33,12 @@ TEST(PnpIrpCompletion, Broken_IsReported) {
     EXPECT_TRUE(has(findings_with("PnpIrpCompletion2"), "PnpIrpCompletion", io_violation, 0x22F));
 }
 TEST(PnpIrpCompletion, Kept_IsNotReported) { expect_nothing(); }
+
+TEST(PowerIrpCompletion, Broken_IsReported) {
+    for (const char* form : {"PowerIrpCompletion", "PowerIrpCompletion2"})
+        EXPECT_TRUE(has(findings_with(form), "PowerIrpCompletion", detected, 0x49521029));
+}
+TEST(PowerIrpCompletion, Kept_IsNotReported) { expect_nothing(); }
 
 TEST(PnpRemove, Broken_IsReported) {
     EXPECT_TRUE(has(findings_with("PnpRemove"), "PnpRemove", violation, 0x00043006));

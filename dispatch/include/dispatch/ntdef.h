@@ -31,8 +31,8 @@
 
 /* Driver code that is compiled with this set to 1 (the default of debug builds) reports each call
    of an inline function to the library. The verifier then checks the calls, and a simulated run may
-   switch to another actor before an interlocked operation and before IoMarkIrpPending. In other
-   code the inline functions cost only their own instructions. */
+   switch to another actor before an interlocked operation, in a change of a list and before
+   IoMarkIrpPending. In other code the inline functions cost only their own instructions. */
 #ifndef IRPVERBS_CHECKED_INLINES
 #ifdef NDEBUG
 #define IRPVERBS_CHECKED_INLINES 0
@@ -149,16 +149,38 @@ static inline BOOLEAN IsListEmpty(const LIST_ENTRY* head) NT_NOEXCEPT {
     return head->Flink == head;
 }
 
-static inline void InsertTailList(PLIST_ENTRY head, PLIST_ENTRY entry) NT_NOEXCEPT {
+/* Called only by the inline functions below, in driver code that is compiled with
+   IRPVERBS_CHECKED_INLINES 1: a simulated run may switch to another actor; then bug check 0x139
+   with parameter 3, as on Windows, unless the two neighbours point to `entry`, or, if it is NULL,
+   to one another. IRQL: any. */
+NT_EXTERN_C_BEGIN
+NT_API void CheckListLinks(const LIST_ENTRY* previous, const LIST_ENTRY* entry,
+                           const LIST_ENTRY* next);
+NT_EXTERN_C_END
+static inline void CheckLinks(const LIST_ENTRY* previous, const LIST_ENTRY* entry,
+                              const LIST_ENTRY* next) {
+#if IRPVERBS_CHECKED_INLINES && !defined(IRPVERBS_OWN_SOURCES) &&                                  \
+    !defined(NO_KERNEL_LIST_ENTRY_CHECKS)
+    CheckListLinks(previous, entry, next);
+#else
+    (void)previous;
+    (void)entry;
+    (void)next;
+#endif
+}
+
+static inline void InsertTailList(PLIST_ENTRY head, PLIST_ENTRY entry) {
     PLIST_ENTRY last = head->Blink;
+    CheckLinks(last, NULL, head);
     entry->Flink = head;
     entry->Blink = last;
     last->Flink = entry;
     head->Blink = entry;
 }
 
-static inline void InsertHeadList(PLIST_ENTRY head, PLIST_ENTRY entry) NT_NOEXCEPT {
+static inline void InsertHeadList(PLIST_ENTRY head, PLIST_ENTRY entry) {
     PLIST_ENTRY first = head->Flink;
+    CheckLinks(head, NULL, first);
     entry->Flink = first;
     entry->Blink = head;
     first->Blink = entry;
@@ -166,23 +188,24 @@ static inline void InsertHeadList(PLIST_ENTRY head, PLIST_ENTRY entry) NT_NOEXCE
 }
 
 /* Unlinks `entry`; TRUE when the list is empty afterwards. */
-static inline BOOLEAN RemoveEntryList(PLIST_ENTRY entry) NT_NOEXCEPT {
+static inline BOOLEAN RemoveEntryList(PLIST_ENTRY entry) {
     PLIST_ENTRY next = entry->Flink;
     PLIST_ENTRY previous = entry->Blink;
+    CheckLinks(previous, entry, next);
     previous->Flink = next;
     next->Blink = previous;
     return next == previous;
 }
 
 /* The list must not be empty. */
-static inline PLIST_ENTRY RemoveHeadList(PLIST_ENTRY head) NT_NOEXCEPT {
+static inline PLIST_ENTRY RemoveHeadList(PLIST_ENTRY head) {
     PLIST_ENTRY entry = head->Flink;
     RemoveEntryList(entry);
     return entry;
 }
 
 /* The list must not be empty. */
-static inline PLIST_ENTRY RemoveTailList(PLIST_ENTRY head) NT_NOEXCEPT {
+static inline PLIST_ENTRY RemoveTailList(PLIST_ENTRY head) {
     PLIST_ENTRY entry = head->Blink;
     RemoveEntryList(entry);
     return entry;

@@ -138,6 +138,8 @@ public:
     /// Adds `dump(text, context)` to every report. A dumper can't be removed: it must live as long
     /// as the machine.
     void add_state_dumper(void (*dump)(std::string& text, void* context), void* context);
+    /// The text that the dumpers would add to a report now.
+    std::string dumped_state() const;
 
     /// Returns the io_context; the first call creates it. Its handlers run one at a time, on an
     /// actor of their own. Threads outside the simulation must not post to it.

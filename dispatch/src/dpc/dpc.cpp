@@ -292,7 +292,10 @@ BOOLEAN KeInsertQueueDpc(PRKDPC Dpc, PVOID SystemArgument1, PVOID SystemArgument
     sched_point(point::dpc_insert, Dpc);
     processor& self = this_processor();
     if (!enqueue_dpc(self, *Dpc, SystemArgument1, SystemArgument2)) return FALSE;
-    if (self.irql < DISPATCH_LEVEL) lower_irql(self, self.irql);
+    if (self.irql >= DISPATCH_LEVEL) return TRUE;
+    // Other processors find the DPC queued until the interrupt that runs it comes.
+    sched_point(point::dpc_insert, Dpc);
+    lower_irql(self, self.irql);
     return TRUE;
 }
 

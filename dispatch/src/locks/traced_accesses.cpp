@@ -1,7 +1,10 @@
 // Loads and stores of code that clang compiled with
 // -fsanitize-coverage=func,trace-loads,trace-stores: a simulated run may switch before each, as
-// before an interlocked operation. The compiler calls these functions.
+// before an interlocked operation, and the verifier looks whether the memory was freed. The
+// compiler calls these functions.
+#include <dispatch/support/machine_hooks.hpp>
 #include <dispatch/support/processor.hpp>
+#include <dispatch/support/verify.hpp>
 
 #include <cstdint>
 
@@ -15,7 +18,9 @@ constexpr std::uintptr_t own_stack = 256 * 1024; // of an actor
 void trace(const void* address, const void* frame) {
     const auto distance =
         reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(frame);
-    if (distance > own_stack) sched_point(point::interlocked, address);
+    if (distance <= own_stack) return;
+    sched_point(point::interlocked, address);
+    if (verifying()) notify_access(address);
 }
 
 } // namespace

@@ -13,6 +13,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <ucontext.h>
 #include <unistd.h>
 #include <utility>
 #include <vector>
@@ -81,6 +82,19 @@ void write_headline(int signal, const void* address) {
     if (distance < 0x10000) write_text("the address was read from freed memory\n");
 }
 
+// True: an address was called that is no code, where an unwinder reads, too; the caller is written.
+bool write_caller(int signal, const siginfo_t* info, const void* context) {
+    const auto& registers = static_cast<const ucontext_t*>(context)->uc_mcontext.gregs;
+    if (signal != SIGSEGV || info->si_addr != reinterpret_cast<void*>(registers[REG_RIP]))
+        return false;
+    detail::call_stack caller;
+    caller.frames[0] = *reinterpret_cast<void**>(registers[REG_RSP]);
+    caller.count = 1;
+    write_text("a routine is called there, which is no code:\n");
+    write_text(detail::describe(caller));
+    return true;
+}
+
 void restore_handlers() {
     for (std::size_t i = 0; i < signals.size(); ++i)
         sigaction(signals[i], &former[i], nullptr);
@@ -88,14 +102,15 @@ void restore_handlers() {
 
 // A second fatal signal is not handled here. A signal that a processor's exception caused occurs
 // again when this returns, and one that was sent is sent again.
-void report(int signal, siginfo_t* info, void*) {
+void report(int signal, siginfo_t* info, void* context) {
     restore_handlers();
     if (const choices* source = std::exchange(running, nullptr)) {
         write_headline(signal, info->si_addr);
         write_remains_of(*source);
         alarm(patience);
         write_line_of(*source);
-        write_text(detail::describe(detail::capture_stack()));
+        if (!write_caller(signal, info, context))
+            write_text(detail::describe(detail::capture_stack()));
         alarm(0);
     }
     if (info->si_code <= 0 || signal == SIGVTALRM) raise(signal);

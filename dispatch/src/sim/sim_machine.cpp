@@ -73,6 +73,11 @@ std::string simulation::full_report() {
     std::string text = schedule.report();
     if (schedule.outcome() != sim_outcome::hung && schedule.outcome() != sim_outcome::step_limit)
         return text;
+    return text + dumped_state();
+}
+
+std::string simulation::dumped_state() const {
+    std::string text;
     for (const auto& [dump, context] : dumpers)
         dump(text, context);
     return text;
@@ -182,6 +187,8 @@ const std::string& sim_machine::event_log() const { return simulation_->schedule
 std::uint64_t sim_machine::event_hash() const { return simulation_->schedule.log().hash(); }
 
 choices& sim_machine::source() const { return simulation_->schedule.source(); }
+
+std::string sim_machine::dumped_state() const { return simulation_->dumped_state(); }
 
 void sim_machine::add_state_dumper(void (*dump)(std::string&, void*), void* context) {
     simulation_->dumpers.emplace_back(dump, context);

@@ -24,6 +24,7 @@ public:
     /// Returns the report; of a run that hung or made too many steps, with the texts of the
     /// dumpers.
     std::string full_report();
+    std::string dumped_state() const;
     /// Stores the result of the run in `last`.
     void store_result();
     /// Passes the report to the machine's own handler, or ends the run with it. False: the machine

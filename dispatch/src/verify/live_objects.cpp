@@ -81,7 +81,9 @@ const wording& words_for(live_object_kind kind) {
         {"a thread is started", "a system thread that has not ended",
          verifier_rules::ThreadOutlivesDriver, nullptr},
         {"an interrupt is connected", "an interrupt that is connected",
-         verifier_rules::InterruptOutlivesDriver, nullptr}};
+         verifier_rules::InterruptOutlivesDriver, nullptr},
+        {"a device is registered with WMI", "a device that WMI still knows",
+         verifier_rules::WmiRegistration, nullptr}};
     return words[static_cast<std::size_t>(kind)];
 }
 

@@ -47,6 +47,12 @@ void notify_event_set(const void* event) {
         if (each->on_event_set != nullptr) each->on_event_set(event);
 }
 
+void notify_access(const void* address) {
+    check_freed_use(address, "memory is read or written");
+    for (const machine_hooks* each = registered; each != nullptr; each = each->next)
+        if (each->on_access != nullptr) each->on_access(address);
+}
+
 bool notify_pool_free(const void* memory) {
     for (const machine_hooks* each = registered; each != nullptr; each = each->next)
         if (each->on_pool_free != nullptr && each->on_pool_free(memory)) return true;

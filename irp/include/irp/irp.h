@@ -175,22 +175,12 @@ NT_API void IoReuseIrp(PIRP Irp, NTSTATUS Status);
    Source: WDK IoFreeIrp. */
 NT_API void IoFreeIrp(PIRP Irp);
 
-static inline PIO_STACK_LOCATION IoGetCurrentIrpStackLocation(PIRP Irp) NT_NOEXCEPT {
-    return (PIO_STACK_LOCATION)(void*)(Irp + 1) + Irp->CurrentLocation - 1;
-}
-static inline PIO_STACK_LOCATION IoGetNextIrpStackLocation(PIRP Irp) NT_NOEXCEPT {
-    return (PIO_STACK_LOCATION)(void*)(Irp + 1) + Irp->CurrentLocation - 2;
-}
-
-/* Makes the caller's next location its current one, for an originator that keeps the first location
-   for itself. IRQL: any. Source: WDK IoSetNextIrpStackLocation. */
-NT_API void IoSetNextIrpStackLocation(PIRP Irp);
-
 typedef enum _INLINE_IRP_CALL {
     InlineSkipLocation,
     InlineCopyLocation,
     InlineSetCompletionRoutine,
-    InlineMarkPending
+    InlineMarkPending,
+    InlineGetLocation
 } INLINE_IRP_CALL;
 
 /* Only for the inline functions below. IRQL: any. */
@@ -204,6 +194,22 @@ static inline void NotifyVerifier(PIRP Irp, INLINE_IRP_CALL Which) {
     (void)Which;
 #endif
 }
+
+/* The location of the driver that has the IRP. IRQL: any. Source: WDK IoGetCurrentIrpStackLocation.
+ */
+static inline PIO_STACK_LOCATION IoGetCurrentIrpStackLocation(PIRP Irp) {
+#ifndef IRPVERBS_OWN_SOURCES
+    NotifyVerifier(Irp, InlineGetLocation);
+#endif
+    return (PIO_STACK_LOCATION)(void*)(Irp + 1) + Irp->CurrentLocation - 1;
+}
+static inline PIO_STACK_LOCATION IoGetNextIrpStackLocation(PIRP Irp) NT_NOEXCEPT {
+    return (PIO_STACK_LOCATION)(void*)(Irp + 1) + Irp->CurrentLocation - 2;
+}
+
+/* Makes the caller's next location its current one, for an originator that keeps the first location
+   for itself. IRQL: any. Source: WDK IoSetNextIrpStackLocation. */
+NT_API void IoSetNextIrpStackLocation(PIRP Irp);
 
 /* Passes this driver's own location to the driver below; no completion routine may be set. IRQL:
    any. Source: WDK IoSkipCurrentIrpStackLocation. */

@@ -1,4 +1,5 @@
 #include "irql_rules.hpp"
+#include "verify/hooks.hpp"
 
 #include <irp/mdl.h>
 
@@ -42,6 +43,8 @@ PMDL IoAllocateMdl(PVOID VirtualAddress, ULONG Length, BOOLEAN SecondaryBuffer, 
 
 void IoFreeMdl(PMDL Mdl) {
     VERIFY_IRQL(IoFreeMdl);
+    if (irpverbs::dispatch::detail::verifying() && (Mdl->MdlFlags & MDL_PAGES_LOCKED) != 0)
+        irpverbs::irp::verify::locked_pages_freed();
     ExFreePoolWithTag(Mdl, mdl_tag);
 }
 

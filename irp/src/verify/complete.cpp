@@ -159,6 +159,7 @@ completion_begun begin(core::processor& self, irp_tracker& tracker, IRP* irp) {
         if (report == nullptr) report = check_level(self, tracker, of);
         if (report == nullptr) report = check_size(tracker, of);
         if (report == nullptr) report = check_pnp_completion(tracker, of);
+        if (report == nullptr) report = check_power_completion(tracker, of);
     }
     __atomic_store_n(&irp->CancelRoutine, PDRIVER_CANCEL{nullptr}, __ATOMIC_RELAXED);
     if (by != nullptr) by->completed = true;

@@ -52,6 +52,12 @@ bool on_pool_free(const void* memory);
 /// Frees the memory; while IRPs are tracked, after quarantine.
 void end_lifetime(IRP* irp);
 
+/// The memory at `address` is read or written; emits a finding if it is a freed IRP's.
+void check_access(const void* address);
+
+/// An MDL is freed whose pages are locked.
+void locked_pages_freed();
+
 /// `function` touches `irp`; emits a finding if the caller no longer owns the IRP.
 void check_use(IRP* irp, const char* function);
 

@@ -145,6 +145,19 @@ bool on_pool_free(const void* memory) {
     return true;
 }
 
+void locked_pages_freed() {
+    if (!enabled(check::io)) return;
+    irp_tracker& tracker = irp_tracker::of(core::this_processor());
+    pending_report* report = nullptr;
+    {
+        const std::lock_guard guard(tracker.lock);
+        report = &tracker.violation(rule::LockedPages, nullptr,
+                                    "an MDL is freed with its pages locked; MmUnlockPages was not "
+                                    "called");
+    }
+    emit(tracker, report);
+}
+
 void end_lifetime(IRP* irp) {
     if (!tracking()) {
         std::free(irp);

@@ -4,6 +4,7 @@
 #include "options.hpp"
 
 #include <irp/pnp_types.h>
+#include <irp/power.h>
 
 #include <algorithm>
 
@@ -16,8 +17,10 @@ constexpr ULONG_PTR not_detached_id = 0x21D;
 
 std::string text_of_request(const record& irp, const IO_STACK_LOCATION& location,
                             std::uint32_t device_number) {
-    return "irp#" + std::to_string(irp.generation) + ", IRP_MJ_PNP with minor function " +
-           hex(location.MinorFunction) + ", at " + device_text(device_number);
+    return "irp#" + std::to_string(irp.generation) +
+           (location.MajorFunction == IRP_MJ_PNP ? ", IRP_MJ_PNP" : ", IRP_MJ_POWER") +
+           " with minor function " + hex(location.MinorFunction) + ", at " +
+           device_text(device_number);
 }
 
 // These may be answered where they are.
@@ -36,13 +39,35 @@ bool stays_here(record& irp, int location) {
     return !irp.has(location - 1) || irp.at(location - 1).use == 0;
 }
 
+// The location of a driver that has another one below it, and completes the IRP; null: there is no
+// driver below.
+const IO_STACK_LOCATION* location_above_another(record& irp) {
+    const int number = static_cast<UCHAR>(irp.irp->CurrentLocation);
+    return irp.has(number) && irp.at(number).has_lower ? IoGetCurrentIrpStackLocation(irp.irp)
+                                                       : nullptr;
+}
+
 } // namespace
 
-pending_report* check_pnp_completion(irp_tracker& tracker, record& irp) {
+pending_report* check_power_completion(irp_tracker& tracker, record& irp) {
+    const IO_STACK_LOCATION* location = location_above_another(irp);
     const int number = static_cast<UCHAR>(irp.irp->CurrentLocation);
-    if (!irp.has(number) || !irp.at(number).has_lower) return nullptr;
-    const IO_STACK_LOCATION& location = *IoGetCurrentIrpStackLocation(irp.irp);
-    if (location.MajorFunction != IRP_MJ_PNP) return nullptr;
+    if (location == nullptr || location->MajorFunction != IRP_MJ_POWER ||
+        (location->MinorFunction != IRP_MN_SET_POWER &&
+         location->MinorFunction != IRP_MN_QUERY_POWER) ||
+        !NT_SUCCESS(irp.irp->IoStatus.Status) || !stays_here(irp, number))
+        return nullptr;
+    return &tracker.violation(rule::PowerIrpCompletion, &irp,
+                              text_of_request(irp, *location, irp.at(number).device_number) +
+                                  ", is completed with " + status_text(irp.irp->IoStatus.Status) +
+                                  " and was not passed down");
+}
+
+pending_report* check_pnp_completion(irp_tracker& tracker, record& irp) {
+    const IO_STACK_LOCATION* above = location_above_another(irp);
+    if (above == nullptr || above->MajorFunction != IRP_MJ_PNP) return nullptr;
+    const IO_STACK_LOCATION& location = *above;
+    const int number = static_cast<UCHAR>(irp.irp->CurrentLocation);
     const NTSTATUS status = irp.irp->IoStatus.Status;
     const std::string request = text_of_request(irp, location, irp.at(number).device_number);
     const bool succeeds = NT_SUCCESS(status);

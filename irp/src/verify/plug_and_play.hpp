@@ -1,4 +1,4 @@
-// The rules about Plug and Play requests.
+// The rules about Plug and Play and power requests.
 #pragma once
 
 #include "frames.hpp"
@@ -6,8 +6,9 @@
 
 namespace irpverbs::irp::verify {
 
-/// Checks an IRP that is about to be completed at its current location. Under the tracker's lock.
+/// Check an IRP that is about to be completed at its current location. Under the tracker's lock.
 pending_report* check_pnp_completion(irp_tracker& tracker, record& irp);
+pending_report* check_power_completion(irp_tracker& tracker, record& irp);
 
 /// Checks an IRP that the routine `by` is about to pass down. Under the tracker's lock.
 pending_report* check_pnp_forwarded(irp_tracker& tracker, const record& irp, const frame* by,

@@ -30,8 +30,8 @@ void on_quiesced(dispatch::machine&) {
 } // namespace
 
 bool register_with_machines() {
-    static core::machine_hooks hooks{apply_environment, on_quiesced,  on_wait,
-                                     on_event_set,      on_pool_free, nullptr};
+    static core::machine_hooks hooks{apply_environment, on_quiesced,  on_wait, on_event_set,
+                                     on_pool_free,      check_access, nullptr};
     core::add_machine_hooks(hooks);
     return true;
 }

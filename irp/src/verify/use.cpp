@@ -22,6 +22,22 @@ pending_report* check_function_use(irp_tracker& tracker, record& irp, frame& by,
                 .with("completed at", irp.completed_at);
 }
 
+// Only the dispatch routine that has the IRP is known to have given it away.
+pending_report* check_own_use(irp_tracker& tracker, record& of, frame* by, const char* function) {
+    if (by == nullptr || by->irp != &of || by->kind != routine::dispatch || by->used_late)
+        return nullptr;
+    pending_report* const report = check_function_use(tracker, of, *by, function);
+    by->used_late = report != nullptr;
+    return report;
+}
+
+pending_report* report_freed(irp_tracker& tracker, const record& of, const std::string& use) {
+    return &tracker
+                .violation(rule::UseAfterFree, &of,
+                           use + " irp#" + std::to_string(of.generation) + ", which was freed")
+                .with("freed at", of.freed_at);
+}
+
 struct inline_call {
     const char* name;
     const core::irql_rule* level; // null: any
@@ -38,6 +54,8 @@ inline_call described(INLINE_IRP_CALL which) {
         return {"IoSetCompletionRoutine", &irql_rules::IoSetCompletionRoutine};
     case InlineMarkPending:
         return {"IoMarkIrpPending", nullptr};
+    case InlineGetLocation:
+        return {"IoGetCurrentIrpStackLocation", nullptr};
     }
     return {"", nullptr};
 }
@@ -52,12 +70,28 @@ void check_use(IRP* irp, const char* function) {
     {
         const std::lock_guard guard(tracker.lock);
         record* of = tracker.find(irp);
-        frame* by = context_of(self);
-        if (of == nullptr || by == nullptr || by->irp != of || by->kind != routine::dispatch ||
-            by->used_late)
-            return;
-        report = check_function_use(tracker, *of, *by, function);
-        by->used_late = report != nullptr;
+        if (of == nullptr) return;
+        report = of->stage == stage::freed
+                     ? report_freed(tracker, *of, std::string(function) + " is given")
+                     : check_own_use(tracker, *of, context_of(self), function);
+    }
+    emit(tracker, report);
+}
+
+void check_access(const void* address) {
+    if (!enabled(check::io)) return;
+    irp_tracker& tracker = irp_tracker::of(core::this_processor());
+    pending_report* report = nullptr;
+    {
+        const std::lock_guard guard(tracker.lock);
+        for (const IRP* irp : tracker.quarantine) {
+            const auto distance = static_cast<std::size_t>(static_cast<const char*>(address) -
+                                                           reinterpret_cast<const char*>(irp));
+            if (distance >= irp->Size) continue;
+            if (const record* of = tracker.find(irp))
+                report = report_freed(tracker, *of, "a load or store touches");
+            break;
+        }
     }
     emit(tracker, report);
 }

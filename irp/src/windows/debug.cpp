@@ -2,6 +2,8 @@
 
 #include "format.hpp"
 
+#include <dispatch/support/processor.hpp>
+
 #include <windows/wdk/debug.h>
 #include <windows/wdk/status_codes.h>
 
@@ -22,6 +24,8 @@ bool is_printed(ULONG level) {
 }
 
 ULONG print(const char* prefix, const char* format, va_list arguments) {
+    // Printing takes long: what the driver looked at before it may be another's afterwards.
+    irpverbs::dispatch::detail::sched_point(irpverbs::dispatch::detail::point::interlocked);
     const std::string text = prefix + irpverbs::irp::windows::formatted(format, false, arguments);
     std::fwrite(text.data(), 1, text.size(), stderr);
     return STATUS_SUCCESS;

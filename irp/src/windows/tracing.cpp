@@ -1,7 +1,12 @@
 // Event tracing and WMI, to which no one listens: providers are registered and never enabled.
 #include "standard.hpp"
 
+#include <dispatch/support/live_objects.hpp>
+#include <dispatch/support/verify.hpp>
+
 #include <windows/wdk/wmi.h>
+
+using namespace irpverbs::dispatch::detail;
 
 extern "C" {
 
@@ -22,7 +27,14 @@ BOOLEAN EtwEventEnabled(REGHANDLE, PCEVENT_DESCRIPTOR) { return FALSE; }
 BOOLEAN EtwProviderEnabled(REGHANDLE, UCHAR, ULONGLONG) { return FALSE; }
 NTSTATUS EtwSetInformation(REGHANDLE, ULONG, PVOID, ULONG) { return STATUS_SUCCESS; }
 
-NTSTATUS IoWMIRegistrationControl(PDEVICE_OBJECT, ULONG) { return STATUS_SUCCESS; }
+NTSTATUS IoWMIRegistrationControl(PDEVICE_OBJECT DeviceObject, ULONG Action) {
+    if (!verifying()) return STATUS_SUCCESS;
+    if (Action == WMIREG_ACTION_REGISTER)
+        add_live_object(this_processor(), live_object_kind::wmi_registration, DeviceObject);
+    else if (Action == WMIREG_ACTION_DEREGISTER)
+        remove_live_object(live_object_kind::wmi_registration, DeviceObject);
+    return STATUS_SUCCESS;
+}
 NTSTATUS WmiTraceMessage(TRACEHANDLE, ULONG, LPCGUID, USHORT, ...) { return STATUS_SUCCESS; }
 
 } // extern "C"

@@ -63,6 +63,14 @@ void asynchronous(const lambda_driver& to) {
     if (planted("IoBuildFsdFree")) IoFreeIrp(irp);
 }
 
+void describe_memory() {
+    long memory = 0;
+    MDL* mdl = IoAllocateMdl(&memory, sizeof memory, FALSE, FALSE, nullptr);
+    MmProbeAndLockPages(mdl, KernelMode, IoReadAccess);
+    if (!planted("LockedPages")) MmUnlockPages(mdl);
+    IoFreeMdl(mdl);
+}
+
 NTSTATUS look(DEVICE_OBJECT*, IRP* irp, void* event) {
     if (planted("IoBuildDeviceIoControlSetEvent"))
         KeSetEvent(static_cast<KEVENT*>(event), IO_NO_INCREMENT, FALSE);
@@ -97,6 +105,7 @@ void allocates_irps(sim_machine& sim) {
     sim.spawn("allocate", [&] {
         allocated(driver);
         initialized(driver);
+        describe_memory();
     });
     sim.spawn("build", [&] {
         asynchronous(driver);

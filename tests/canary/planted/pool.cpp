@@ -157,6 +157,7 @@ void uses_pool(sim_machine& sim) {
         use_thread();
         use_live_object(core::live_object_kind::resource, planted("ResourceFreed"));
         use_live_object(core::live_object_kind::interrupt, planted("InterruptOutlivesDriver"));
+        use_live_object(core::live_object_kind::wmi_registration, planted("WmiRegistration"));
     });
     use_event();
     sim.run();

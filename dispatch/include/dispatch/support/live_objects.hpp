@@ -10,7 +10,8 @@
 namespace irpverbs::dispatch::detail {
 
 /// Timers that are set, DPCs and work items that are queued, lookaside lists and ERESOURCEs that
-/// are not deleted, system threads that have not ended, interrupts that are connected.
+/// are not deleted, system threads that have not ended, interrupts that are connected, devices that
+/// are registered with WMI.
 enum class live_object_kind : std::uint8_t {
     timer,
     dpc,
@@ -19,6 +20,7 @@ enum class live_object_kind : std::uint8_t {
     resource,
     thread,
     interrupt,
+    wmi_registration,
 };
 
 /// Records that the caller makes the object live. There is one table for the process, as memory

@@ -26,6 +26,9 @@ struct machine_hooks {
     /// Called while the pool is checked, when a caller frees memory that is no block of the checked
     /// pool as pool memory. True: the callback has reported it, and the memory must not be freed.
     bool (*on_pool_free)(const void* memory) = nullptr;
+    /// Called when driver code that reports its loads and stores makes one elsewhere than on its
+    /// stack. Only while the verifier is on.
+    void (*on_access)(const void* address) = nullptr;
     machine_hooks* next = nullptr;
 };
 
@@ -37,6 +40,7 @@ void notify_quiesced(machine& ending);
 void notify_wait(const void* object);
 void notify_event_set(const void* event);
 bool notify_pool_free(const void* memory);
+void notify_access(const void* address);
 
 /// Receives the report of each broken rule before the bug-check handler does. True: the report is
 /// handled. Null: no filter.
