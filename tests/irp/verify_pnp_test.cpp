@@ -36,7 +36,7 @@ TEST(PnpIrpCompletion, Kept_IsNotReported) { expect_nothing(); }
 
 TEST(PowerIrpCompletion, Broken_IsReported) {
     for (const char* form : {"PowerIrpCompletion", "PowerIrpCompletion2"})
-        EXPECT_TRUE(has(findings_with(form), "PowerIrpCompletion", detected, 0x49521029));
+        EXPECT_TRUE(has(findings_with(form), "PowerIrpCompletion", violation, 0x49521029));
 }
 TEST(PowerIrpCompletion, Kept_IsNotReported) { expect_nothing(); }
 
