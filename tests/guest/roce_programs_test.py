@@ -84,11 +84,11 @@ ON_RX = "10.77.0.1", "10.77.0.2" # rxe0 and, by a raw socket, ours
 OURS = {4: "10.78.0.2", 6: "fd78::2"}
 
 
-def both_roles(function, server, client):
-    """Commands with either end as the server. {at} is replaced by the server's address."""
+def both_roles(function, server, client, ours="ours", addresses=(KERNELS[4], OURS[4])):
+    """Commands with either end as the server. {at} is replaced by the server's address, of the kernel's end and ours."""
     def command(servers, clients, address):
         return " ".join([function, f"'{servers} {server.format(at=address)}'", f"'{clients} {client.format(at=address)}'"])
-    return {"kernel serves": command("kernels", "ours", KERNELS[4]), "we serve": command("ours", "kernels", OURS[4])}
+    return {"kernel serves": command("kernels", ours, addresses[0]), "we serve": command(ours, "kernels", addresses[1])}
 
 
 def named(name, commands):
@@ -131,6 +131,12 @@ COMMANDS = {
 }
 
 
+def run_programs(programs, commands, options=()):
+    """Returns the guest's status, and a map from each name to the status and output of its command."""
+    return guest_script.run("rxe", [CABLE, IRPCTL, *LIBRARIES, *programs],
+                            {name: f"{FUNCTIONS}{command}" for name, command in commands.items()}, options)
+
+
 class RoceProgramsTest(unittest.TestCase):
     said = None
 
@@ -146,9 +152,7 @@ class RoceProgramsTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    ended, RoceProgramsTest.said = guest_script.run(
-        "rxe", [CABLE, IRPCTL, *LIBRARIES, *PROGRAMS],
-        {name: f"{FUNCTIONS}{command}" for name, command in COMMANDS.items()}, ["--before", f". {CABLE}"])
+    ended, RoceProgramsTest.said = run_programs(PROGRAMS, COMMANDS, ["--before", f". {CABLE}"])
     if ended != 0:
         sys.exit(ended)
     unittest.main()
