@@ -101,6 +101,11 @@ class RdmacmUtils(ConnectedPrograms):
         self.assertIn("rdma_xclient: end 0", out)
         self.assertIn("rdma_xserver: end 0", served)
 
+    def test_halves_of_an_extended_connection(self):
+        out, served = self.connect(("rdma_xserver", "-c", "x"), ("rdma_xclient", "-c", "x", "-s", SERVER))
+        self.assertIn("rdma_xclient: end 0", out)
+        self.assertIn("rdma_xserver: end 0", served)
+
     def test_address_that_no_port_has_is_an_error(self):
         ended = run("rping", "-c", "-a", "198.18.99.99", "-C", "1", hca=self.daemon.host("host2"))
         self.assertIn("RDMA_CM_EVENT_ADDR_ERROR", ended.stdout)

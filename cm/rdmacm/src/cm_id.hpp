@@ -64,10 +64,7 @@ struct cm_id : rdma_cm_id {
     rdma_cm_id* shown() { return this; }
 
     bool is_datagram() const { return qp_type == IBV_QPT_UD; }
-    ib_qp_type_t connection_type() const {
-        return qp_type == IBV_QPT_UC ? ib_qp_type_t{IB_QPT_UNRELIABLE_CONN}
-                                     : ib_qp_type_t{IB_QPT_RELIABLE_CONN};
-    }
+    ib_qp_type_t connection_type() const;
     ib_svc_id_t service_id(std::uint16_t port_number) const {
         return IbCmServiceId(static_cast<USHORT>(ps), port_number);
     }
