@@ -510,7 +510,9 @@ void add_run(CLI::App& parent, program_options& chosen) {
 }
 
 void declare(CLI::App& app, program_options& chosen) {
-    app.add_option("--hca", chosen.hca, "URI of the HCAs: software:, software:FILE, rdma:, ...")
+    app.add_option("--hca", chosen.hca,
+                   "URI of the HCAs: software:, software:FILE, rdma:, roce:eth0, "
+                   "roce:tap0?tap=ADDRESS, ...")
         ->type_name("URI")
         ->capture_default_str();
     app.add_option("--partitions", chosen.partitions,

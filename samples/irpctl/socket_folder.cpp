@@ -50,6 +50,7 @@ bool is_own(int folder, const std::string& path) {
 // A folder with other files stays.
 void remove(const std::string& path) {
     unlink(socket_in(path).c_str());
+    unlink((socket_in(path) + ".ports").c_str()); // of librdmacm
     rmdir(path.c_str());
 }
 

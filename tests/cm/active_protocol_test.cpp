@@ -81,6 +81,44 @@ TEST_P(CmActive, ReplyWithImpossibleValues_IsRejected) {
     EXPECT_STREQ(name_of(connect.status()), "STATUS_INVALID_NETWORK_RESPONSE");
 }
 
+// Source: IBA A14.3.2.
+TEST_P(CmActive, XrcInitiator_RequestsATargetThatTheReplyNamesInAFieldOfItsOwn) {
+    wanted.h_qp = nullptr;
+    wanted.qpn = 0x1234;
+    wanted.qp_type = IB_QPT_XRC_INI;
+    pending_connect connect(manager, wanted);
+    const auto req = peer.receive<cm::req_message>();
+    EXPECT_EQ(req.qpn, 0x1234u);
+    EXPECT_EQ(req.transport, cm::transport_service::extended);
+    EXPECT_EQ(req.extended_transport, 1);
+    EXPECT_FALSE(req.end_to_end_flow_control);
+    cm::rep_message rep = raw_peer::reply_to(req);
+    rep.qpn = 0;
+    rep.eecn = 0x4321;
+    peer.send(rep);
+    EXPECT_EQ(connect.status(), STATUS_SUCCESS);
+    EXPECT_EQ(connect.reply.qpn, 0x4321u);
+    const open_connection link = connect.connection();
+    ib_qp_mod_t change{};
+    EXPECT_EQ(CmQueryQpChange(link, IB_QPS_RTR, &change), STATUS_SUCCESS);
+    EXPECT_EQ(change.dest_qp, 0x4321u);
+    EXPECT_EQ(change.opts & IB_MOD_QP_RESP_RES, 0u) << "an initiator does not respond";
+    EXPECT_EQ(CmQueryQpChange(link, IB_QPS_RTS, &change), STATUS_SUCCESS);
+    EXPECT_NE(change.opts & IB_MOD_QP_RETRY_CNT, 0u);
+}
+
+TEST_P(CmActive, TypesThatRequestNothing_AreRefused) {
+    wanted.h_qp = nullptr;
+    wanted.qpn = 0x1234;
+    for (const ib_qp_type_t type : {IB_QPT_XRC_TGT, IB_QPT_UNRELIABLE_DGRM}) {
+        wanted.qp_type = type;
+        EXPECT_EQ(pending_connect(manager, wanted).status(), STATUS_INVALID_PARAMETER);
+    }
+    wanted.qp_type = IB_QPT_XRC_INI;
+    wanted.flags = IB_CM_PEER_TO_PEER;
+    EXPECT_EQ(pending_connect(manager, wanted).status(), STATUS_INVALID_PARAMETER);
+}
+
 TEST_P(CmActive, RepeatedReply_GetsTheRtuAgain) {
     wanted.flags = IB_CM_ESTABLISH;
     pending_connect connect(manager, wanted);

@@ -62,6 +62,33 @@ TEST_P(CmPassive, SlowClient_PeerIsAskedForTimeAndAgainForDuplicates) {
     EXPECT_EQ(peer.receive<cm::mra_message>(), mra);
 }
 
+TEST_P(CmPassive, XrcInitiator_GetsATarget) {
+    cm::req_message req = peer.request();
+    req.transport = cm::transport_service::extended;
+    req.extended_transport = 1;
+    peer.send(req);
+    pending_request request(listener);
+    const open_connection link = request.connection();
+    EXPECT_EQ(request.request.qp_type, ib_qp_type_t{IB_QPT_XRC_TGT});
+    ib_cm_accept_t wanted;
+    CmInitializeAccept(&wanted);
+    wanted.qpn = 0x1234;
+    wanted.qp_type = IB_QPT_RELIABLE_CONN;
+    EXPECT_EQ(verb_call([&](IRP* irp) { return CmAccept(link, &wanted, irp); }).status(),
+              STATUS_INVALID_PARAMETER);
+    wanted.qp_type = IB_QPT_XRC_TGT;
+    verb_call accept([&](IRP* irp) { return CmAccept(link, &wanted, irp); });
+    const auto rep = peer.receive<cm::rep_message>();
+    EXPECT_EQ(rep.eecn, 0x1234u);
+    EXPECT_EQ(rep.qpn, 0u);
+    EXPECT_TRUE(rep.srq);
+    peer.send(raw_peer::ready_for(rep));
+    EXPECT_EQ(accept.status(), STATUS_SUCCESS);
+    ib_qp_mod_t change{};
+    EXPECT_EQ(CmQueryQpChange(link, IB_QPS_RTS, &change), STATUS_SUCCESS);
+    EXPECT_EQ(change.opts & IB_MOD_QP_RETRY_CNT, 0u) << "a target requests nothing";
+}
+
 TEST_P(CmPassive, LostRtu_NotifyEstablishedCompletesTheAccept) {
     peer.send(peer.request());
     const open_connection link = next_request();
@@ -229,7 +256,13 @@ constexpr impossible_value impossible_values[] = {
     {"multicast LID", [](auto& of) { of.primary.local_lid = 0xC000; }, IB_CM_REJ_UNSUPPORTED},
     {"RD", [](auto& of) { of.transport = cm::transport_service::rd; },
      IB_CM_REJ_INVALID_TRANSPORT_TYPE},
-    {"reserved transport", [](auto& of) { of.transport = cm::transport_service::reserved; },
+    {"extended transport 0", [](auto& of) { of.transport = cm::transport_service::extended; },
+     IB_CM_REJ_INVALID_TRANSPORT_TYPE},
+    {"extended transport 2",
+     [](auto& of) {
+         of.transport = cm::transport_service::extended;
+         of.extended_transport = 2;
+     },
      IB_CM_REJ_INVALID_TRANSPORT_TYPE},
     {"MTU 0", [](auto& of) { of.mtu = 0; }, IB_CM_REJ_INVALID_MTU, 1},
     {"MTU 6", [](auto& of) { of.mtu = 6; }, IB_CM_REJ_INVALID_MTU, 1},

@@ -14,10 +14,10 @@ def address(index):
     return ".".join(str(number >> shift & 0xFF) for shift in (24, 16, 8, 0))
 
 
-def has_socket(at):
-    """Whether RoCEv2's UDP port of the address or group has a socket."""
+def has_socket(at, port=4791):
+    """Whether the UDP port of the address or group has a socket."""
     numbers = "".join(f"{int(each):02X}" for each in reversed(at.split(".")))
-    return f"{numbers}:12B7 " in Path("/proc/net/udp").read_text()
+    return f"{numbers}:{port:04X} " in Path("/proc/net/udp").read_text()
 
 
 SERVER, CLIENT = address(1), address(2)
@@ -51,6 +51,18 @@ class ProgramsOnEthernet(unittest.TestCase):
         rping = ("rping", "-V", "-C", "20", "-S", "60000", "-a", SERVER)
         out, _ = self.both((*rping, "-s"), (*rping, "-c", "-v", "-I", CLIENT))
         self.assertIn("ping data: rdma-ping-19: ", out)
+
+    def test_udpong_sends_datagrams(self):
+        for how in ("blocking", "nonblocking", "async"):
+            server = self.start(f"roce:{SERVER}", "udpong", "-b", SERVER, "-T", how)
+            while not has_socket(SERVER, 7174):
+                self.assertIsNone(server.poll(), "the server ended")
+            for size in ("16", "1000", "2000"):
+                ended = run("udpong", "-s", SERVER, "-T", how, "-C", "50", "-S", size, hca=f"roce:{CLIENT}")
+                self.assertEqual(ended.returncode, 0, ended.stdout)
+                self.assertRegex(ended.stdout, r"(?m)^custom ")
+            server.kill()
+            server.wait()
 
     def test_ucmatose_makes_connections_at_once(self):
         words = ("ucmatose", "-c", "10", "-C", "10", "-S", "5000")

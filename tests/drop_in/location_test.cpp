@@ -25,6 +25,15 @@ TEST(DropInLocation, HostSuffix_IsSeparatedFromTheUri) {
     EXPECT_THAT(parse_location("user:/run/a?host=a b,c").hosts, ElementsAre("a b", "c"));
 }
 
+TEST(DropInLocation, SocketOfADaemon_StandsInTheUri) {
+    EXPECT_EQ(socket_of("user:/run/a?host=b"), "/run/a");
+    EXPECT_EQ(socket_of("user:/run/a"), "/run/a");
+    EXPECT_EQ(socket_of("user:?host=b"), socket_of("user:"));
+    EXPECT_NE(socket_of("user:"), "");
+    EXPECT_EQ(socket_of("software:user:"), "");
+    EXPECT_EQ(socket_of("roce:eth0"), "");
+}
+
 TEST(DropInLocation, OneHostOfADaemon_IsAttachedAlone) {
     EXPECT_EQ(parse_location("user:/run/a?host=b").uri, "user:/run/a?host=b");
     EXPECT_THAT(parse_location("user:/run/a?host=b").hosts, ElementsAre("b"));

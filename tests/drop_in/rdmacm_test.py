@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Programs over librdmacm, unmodified: two processes on the fabric of one daemon."""
 import re
+import sys
 import unittest
 
 from drop_in import run
@@ -8,6 +9,19 @@ from two_processes import TwoProcesses, are_idle
 
 SERVER = "198.18.0.1"  # LID 1: host1
 SERVERS_GID = "fe80::200:0:0:101"
+# Listens at a number that the library chooses, prints it, and awaits a request.
+LISTENER = """
+import ctypes
+rdmacm = ctypes.CDLL("librdmacm.so.1", use_errno=True)
+rdmacm.rdma_create_event_channel.restype = ctypes.c_void_p
+channel = ctypes.c_void_p(rdmacm.rdma_create_event_channel())
+made = ctypes.c_void_p()
+assert rdmacm.rdma_create_id(channel, ctypes.byref(made), None, 0x106) == 0
+assert rdmacm.rdma_bind_addr(made, bytes([2, 0, 0, 0, 198, 18, 0, 1]) + bytes(8)) == 0
+assert rdmacm.rdma_listen(made, 1) == 0
+print(rdmacm.rdma_get_src_port(made), flush=True)
+rdmacm.rdma_get_cm_event(channel, ctypes.byref(made))
+"""
 
 
 class ConnectedPrograms(TwoProcesses):
@@ -87,6 +101,11 @@ class RdmacmUtils(ConnectedPrograms):
         self.assertIn("rdma_xclient: end 0", out)
         self.assertIn("rdma_xserver: end 0", served)
 
+    def test_halves_of_an_extended_connection(self):
+        out, served = self.connect(("rdma_xserver", "-c", "x"), ("rdma_xclient", "-c", "x", "-s", SERVER))
+        self.assertIn("rdma_xclient: end 0", out)
+        self.assertIn("rdma_xserver: end 0", served)
+
     def test_address_that_no_port_has_is_an_error(self):
         ended = run("rping", "-c", "-a", "198.18.99.99", "-C", "1", hca=self.daemon.host("host2"))
         self.assertIn("RDMA_CM_EVENT_ADDR_ERROR", ended.stdout)
@@ -99,6 +118,28 @@ class RdmacmUtils(ConnectedPrograms):
             self.output(self.start("host2", "rping", "-c", "-a", SERVER, "-C", "5", "-p", port))
         ended = run("rping", "-c", "-a", SERVER, "-p", "7004", hca=self.daemon.host("host2"))
         self.assertIn("RDMA_CM_EVENT_REJECTED", ended.stdout)
+
+    def test_number_of_another_process_is_in_use(self):
+        """A process on another host has numbers of its own; those of a killed one are free."""
+        server = self.start_server("rping", "-s", "-P", "-a", SERVER)
+        for words, reason in ((("rping", "-s", "-a", SERVER), "Address already in use"),
+                              (("rping", "-s"), "Cannot assign requested address"),
+                              (("rping", "-s", "-a", SERVERS_GID, "-p", "7174"), None)):
+            if reason is None:
+                self.start_server(*words)
+                continue
+            ended = run(*words, hca=self.daemon.host("host1"))
+            self.assertIn(f"rdma_bind_addr: {reason}", ended.stdout)
+            self.assertNotEqual(ended.returncode, 0)
+        elsewhere = self.start("host2", "rping", "-s")
+        self.await_manager(elsewhere)
+        server.kill()
+        server.wait()
+        self.start_server("rping", "-s")
+
+    def test_numbers_that_processes_do_not_choose_differ(self):
+        numbers = {self.start("host1", sys.executable, "-c", LISTENER).stdout.readline() for _ in range(3)}
+        self.assertEqual(len(numbers), 3, numbers)
 
     def test_clients_of_one_port_connect_at_once(self):
         """rping's own server forgets one of two requests that arrive together."""

@@ -6,11 +6,11 @@ import os
 import random
 import select
 import socket
-import struct
 import threading
 import unittest
 
 from drop_in import LIBRARIES
+from rsocket import F_GETFL, F_SETFL, RDMA_INLINE, RDMA_IOMAPSIZE, RDMA_RQSIZE, RDMA_SQSIZE, SOL_RDMA, PollFd, checked, packed
 
 os.environ["IRPVERBS_HCA"] = "software:"
 RDMACM = ctypes.CDLL(str(LIBRARIES / "librdmacm.so.1"), use_errno=True)
@@ -22,23 +22,11 @@ for name in ("rsend", "riowrite", "rrecv"):
 RDMACM.riowrite.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_long, ctypes.c_int]
 
 HOST = "198.18.0.1" # LID 1: the host's port
-SOL_RDMA, RDMA_SQSIZE, RDMA_RQSIZE, RDMA_INLINE, RDMA_IOMAPSIZE = 0x10000, 0, 1, 2, 3
 PROT_NONE, PROT_WRITE = 0, 2
-F_GETFL, F_SETFL = 3, 4
-
-
-class PollFd(ctypes.Structure):
-    _fields_ = [("fd", ctypes.c_int), ("events", ctypes.c_short), ("revents", ctypes.c_short)]
-
-
-def checked(result):
-    if result < 0:
-        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-    return result
 
 
 def address(port, host=HOST):
-    return struct.pack("=H", socket.AF_INET) + struct.pack("!H", port) + socket.inet_aton(host) + bytes(8)
+    return packed(port, host)
 
 
 class Stream:
@@ -256,7 +244,7 @@ class StreamSockets(unittest.TestCase):
         self.assert_error(errno.ENOTCONN, unused.shut_down, socket.SHUT_RDWR)
         self.assert_error(errno.EBADF, Stream(12345).send, b"x")
         self.assert_error(errno.EINVAL, unused.accept)
-        self.assertEqual(RDMACM.rsocket(socket.AF_INET, socket.SOCK_DGRAM, 0), -1)
+        self.assertEqual(RDMACM.rsocket(socket.AF_INET, socket.SOCK_RAW, 0), -1)
         self.assertEqual(ctypes.get_errno(), errno.ESOCKTNOSUPPORT)
 
     # ---- readiness

@@ -18,12 +18,12 @@ from archive import Archive
 HERE = pathlib.Path(__file__).resolve().parent
 PACKAGES = HERE.parents[1] / "build" / "guest"  # where tools/bootstrap puts the kernel's package
 # rxe requests crc32 and siw crc32c by name at run time, so no module's dependencies list them.
-MODULES = ["veth", "sch_netem", "crc32_generic", "crc32c_generic", "libcrc32c", "rdma_rxe",
+MODULES = ["veth", "tun", "sch_netem", "crc32_generic", "crc32c_generic", "libcrc32c", "rdma_rxe",
            "ib_umad", "ib_uverbs", "rdma_ucm"]
 EVENTS = HERE / "event_module"
 TOOLS = ["ip", "tc", "rdma"]
 APPLETS = ["awk", "cat", "chmod", "cp", "cut", "date", "dd", "dmesg", "echo", "env", "false", "find",
-           "grep", "head", "insmod", "kill", "ln", "ls", "mkdir", "mount", "mv", "od", "printf", "ps",
+           "grep", "head", "insmod", "kill", "ln", "ls", "mkdir", "mount", "mv", "od", "ping", "printf", "ps",
            "readlink", "reboot", "rm", "sed", "sleep", "sort", "stty", "sync", "tail", "test",
            "timeout", "touch", "tr", "true", "uname", "wc"]
 FILES = {

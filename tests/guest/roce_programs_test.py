@@ -11,12 +11,15 @@ import guest_script
 HERE = pathlib.Path(__file__).resolve().parent
 CABLE = str(HERE / "roce_cable")
 IRPCTL = os.environ["IRPVERBS_IRPCTL"]
+GLOBAL_ROUTES = os.environ["IRPVERBS_GLOBAL_ROUTES"]
 LIBRARIES = [str(each) for each in pathlib.Path(os.environ["IRPVERBS_DROP_IN"]).glob("*.so*")]
 PROGRAMS = [f"/usr/bin/{name}" for name in ("rping", "ucmatose", "udaddy", "mckey", "rdma_server", "rdma_client", "riostream",
-                                            "rstream", "ib_write_bw", "ib_send_bw")]
+                                            "rstream", "udpong", "ib_write_bw", "ib_send_bw")]
 # The kernel's end is 10.78.0.1, and the other one 10.78.0.2. Each word is a program in a shell of its own.
 FUNCTIONS = f"""
 kernels() {{ exec timeout 60 "$@"; }}
+# global_routes.c says why.
+with_routes() {{ exec timeout 60 env LD_PRELOAD={GLOBAL_ROUTES} "$@"; }}
 ours() {{ exec /usr/sbin/ip netns exec there timeout 60 {IRPCTL} --hca roce:u0 run -- "$@"; }}
 # Without a namespace: the kernel has the port of RoCEv2, but no device on rx1.
 beside() {{ exec timeout 60 {IRPCTL} --hca 'roce:rx1?raw' run -- "$@"; }}
@@ -72,6 +75,19 @@ anew() {{
     done
     return 1
 }}
+# udpong's server has a UDP socket from its beginning, and no end.
+datagrams() {{
+    case $1 in ours*) at="/usr/sbin/ip netns exec there" ;; *) at= ;; esac
+    $1 & server=$!
+    until $at grep -q :1C06 /proc/net/udp /proc/net/udp6; do
+        kill -0 $server && sleep 0.1 || return 1
+    done
+    ( $2 )
+    status=$?
+    kill $server
+    wait $server
+    return $status
+}}
 lose() {{
     tc qdisc replace dev k0 root netem loss $1
     tc -n there qdisc replace dev u0 root netem loss $1
@@ -84,11 +100,17 @@ ON_RX = "10.77.0.1", "10.77.0.2" # rxe0 and, by a raw socket, ours
 OURS = {4: "10.78.0.2", 6: "fd78::2"}
 
 
-def both_roles(function, server, client):
-    """Commands with either end as the server. {at} is replaced by the server's address."""
+def both_roles(function, server, client, ours="ours", addresses=(KERNELS[4], OURS[4]), kernels="kernels"):
+    """Commands with either end as the server. {at} is replaced by the server's address, of the kernel's end and ours."""
     def command(servers, clients, address):
         return " ".join([function, f"'{servers} {server.format(at=address)}'", f"'{clients} {client.format(at=address)}'"])
-    return {"kernel serves": command("kernels", "ours", KERNELS[4]), "we serve": command("ours", "kernels", OURS[4])}
+    return {"kernel serves": command(kernels, ours, addresses[0]), "we serve": command(ours, kernels, addresses[1])}
+
+
+# Its echoes wait 1 ms: a later response is taken for the next one's, and its number is sent for ever.
+def udpong(how, size):
+    words = f"udpong -T {how} -C 100 -S {size}"
+    return both_roles("datagrams", f"{words} -b {{at}}", f"{words} -s {{at}}", kernels="with_routes")
 
 
 def named(name, commands):
@@ -114,6 +136,9 @@ COMMANDS = {
     **streams("riostream", "blocking"),
     **streams("riostream", "async"),
     **streams("rstream", "nonblocking"),
+    **named("udpong blocking", udpong("blocking", 64)),
+    **named("udpong nonblocking", udpong("nonblocking", 2000)),
+    **named("udpong async", udpong("async", 1000)),
     **named("perftest", both_roles("anew", "ib_write_bw -R -n 20", "ib_write_bw -R -n 20 {at}")),
     "perftest, sends": f"anew 'kernels ib_send_bw -R -n 20' 'ours ib_send_bw -R -n 20 {KERNELS[4]}'",
     "irpctl cm connect": f"pair 'kernels ucmatose -b {KERNELS[4]} -C 1 -S 64'"
@@ -128,7 +153,16 @@ COMMANDS = {
     "ucmatose with 5 % loss, we serve": f"pair 'ours ucmatose -b {OURS[4]} -c 4 -S 5000'"
                                         f" 'kernels ucmatose -s {OURS[4]} -c 4 -S 5000'",
     **named("rping with 5 % loss", both_roles("pair_with_loss", f"rping -s -a {{at}} {RPING}", f"rping -c -a {{at}} {RPING}")),
+    **named("rstream with 5 % loss", streams("rstream", "blocking")),
+    **named("riostream with 5 % loss", streams("riostream", "async")),
+    **named("udpong with 5 % loss", udpong("blocking", 1000)),
 }
+
+
+def run_programs(programs, commands, options=()):
+    """Returns the guest's status, and a map from each name to the status and output of its command."""
+    return guest_script.run("rxe", [CABLE, IRPCTL, GLOBAL_ROUTES, *LIBRARIES, *programs],
+                            {name: f"{FUNCTIONS}{command}" for name, command in commands.items()}, options)
 
 
 class RoceProgramsTest(unittest.TestCase):
@@ -146,9 +180,7 @@ class RoceProgramsTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    ended, RoceProgramsTest.said = guest_script.run(
-        "rxe", [CABLE, IRPCTL, *LIBRARIES, *PROGRAMS],
-        {name: f"{FUNCTIONS}{command}" for name, command in COMMANDS.items()}, ["--before", f". {CABLE}"])
+    ended, RoceProgramsTest.said = run_programs(PROGRAMS, COMMANDS, ["--before", f". {CABLE}"])
     if ended != 0:
         sys.exit(ended)
     unittest.main()

@@ -23,6 +23,17 @@ TEST_P(RemovedConnectionManager, ActiveManagerRemoved_PeerReceivesDisconnectRequ
     expect_disconnect(1, 11, 0xABCDEF);
 }
 
+// Its number stands in the field of an EE context. Source: IBA A14.3.2.
+TEST_P(RemovedConnectionManager, ConnectionToAnXrcTarget_RequestNamesTheTarget) {
+    auto gone = std::make_unique<mad_client>(one, manager());
+    gone->send(to_two(), request(1));
+    expect_request(peer, 1);
+    peer.send(to_one(), message(REP, 11, 1).put<3>(40, 0x424344));
+    EXPECT_EQ(next(*gone), seen(REP, 1u));
+    gone.reset();
+    expect_disconnect(1, 11, 0x424344);
+}
+
 TEST_P(RemovedConnectionManager, ManagerRemoved_ConnectionsOfAnotherStay) {
     auto gone = std::make_unique<mad_client>(one, manager());
     mad_client other(one, manager());

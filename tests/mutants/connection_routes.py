@@ -78,6 +78,7 @@ MISTAKES = [
      [("made.established = sent.attribute() == rep;", "made.established = true;")]),
     ("active_connection_is_not_established", ROUTES, [("        of.established = true;\n", "")]),
     ("id_of_the_peer_not_learned", ROUTES, [("        of.peer_id = arrived.local_id();\n", "")]),
+    ("target_of_the_passive_peer_not_learned", ROUTES, [("number != 0 ? number : load<3>(bytes + 40)", "number")]),
     ("queue_pair_of_the_passive_peer_not_learned", ROUTES, [("        of.peer_qp = arrived.qp_of_rep();\n", "")]),
     ("queue_pair_of_the_active_peer_not_learned", ROUTES,
      [("    if (offered != offers_.end()) made.peer_qp = offered->peer_qp;\n", "")]),

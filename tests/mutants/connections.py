@@ -44,7 +44,14 @@ MISTAKES = [
        "    terms.init_depth = std::min(terms.init_depth, rep.initiator_depth);\n")]),
     ("private_data_of_rtu_lost", CONNECTING,
      [("    rtu.private_data = std::exchange(data_, {});\n", "    data_ = {};\n")]),
+    ("target_of_a_reply_not_read", CONNECTING, [("peer.qpn = rep.queue_pair();", "peer.qpn = rep.qpn;")]),
+    ("initiator_requests_a_reliable_connection", ENGINE + "transport_type.cpp",
+     [("of.extended_transport = type == IB_QPT_XRC_INI ? extended_xrc : 0;", "of.extended_transport = 0;")]),
+    ("initiator_is_a_peer", ENGINE + "transport_type.cpp", [("(type == IB_QPT_XRC_INI && !peer_to_peer)", "type == IB_QPT_XRC_INI")]),
     # ---- accepting and requests
+    ("target_in_the_field_of_a_queue_pair", ACCEPTING, [("(is_target ? rep.eecn : rep.qpn) = attr.num;", "rep.qpn = attr.num;")]),
+    ("request_of_an_initiator_is_a_reliable_connection", REQUESTS,
+     [("passive_type(from).value_or(IB_QPT_RELIABLE_CONN)", "IB_QPT_RELIABLE_CONN")]),
     ("reply_without_private_data", ACCEPTING, [("    take_data(rep.private_data);\n", "")]),
     ("psn_of_the_request_ignored", REQUESTS, [("    terms.sq_psn = from.starting_psn;\n", "")]),
     # ---- messages of strangers

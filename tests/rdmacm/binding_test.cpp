@@ -1,6 +1,8 @@
 // Ids, their addresses and options.
 #include "ids.hpp"
 
+#include <optional>
+
 namespace {
 
 using namespace irpverbs::testing;
@@ -65,6 +67,27 @@ TEST(RdmaBinding, ReuseOfAddresses_AllowsTheSameNumber) {
                   0);
     EXPECT_EQ(first.bind(address(first_host, 78)), 0);
     EXPECT_EQ(second.bind(address(first_host, 78)), 0);
+}
+
+TEST(RdmaBinding, Listener_SharesItsNumberNoMore) {
+    channel events;
+    int yes = 1;
+    std::optional<id> first(std::in_place, events);
+    const id second(events);
+    for (rdma_cm_id* each : {static_cast<rdma_cm_id*>(*first), static_cast<rdma_cm_id*>(second)}) {
+        EXPECT_EQ(rdma_set_option(each, RDMA_OPTION_ID, RDMA_OPTION_ID_REUSEADDR, &yes, sizeof yes),
+                  0);
+        EXPECT_EQ(rdma_bind_addr(each, address(first_host, 81)), 0);
+    }
+    EXPECT_EQ(rdma_listen(second, 1), -1);
+    EXPECT_EQ(errno, EADDRINUSE);
+    first.reset();
+    EXPECT_EQ(rdma_listen(second, 1), 0);
+    const id third(events);
+    EXPECT_EQ(rdma_set_option(third, RDMA_OPTION_ID, RDMA_OPTION_ID_REUSEADDR, &yes, sizeof yes),
+              0);
+    EXPECT_EQ(third.bind(address(first_host, 81)), -1);
+    EXPECT_EQ(errno, EADDRINUSE);
 }
 
 TEST(RdmaBinding, FamiliesOfAnyAddress_ShareANumberWhenEachIsAlone) {

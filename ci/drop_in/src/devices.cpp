@@ -176,6 +176,11 @@ const device* find_device(std::string_view name) noexcept {
     return place != all.end() ? &*place : nullptr;
 }
 
+std::string daemon_socket() {
+    const char* const text = std::getenv("IRPVERBS_HCA");
+    return socket_of(text != nullptr ? text : "");
+}
+
 bool is_forked_child() noexcept { return forked.load(std::memory_order_acquire); }
 
 void set_lister(hca_lister list) noexcept { lister = list; }

@@ -1,5 +1,7 @@
 #include "location.hpp"
 
+#include <ci/support/seq_socket.hpp>
+
 namespace irpverbs::drop_in {
 
 location parse_location(std::string_view text) {
@@ -20,6 +22,13 @@ location parse_location(std::string_view text) {
         parsed.uri.find('?') == std::string::npos)
         parsed.uri += std::string(key) + parsed.hosts.front();
     return parsed;
+}
+
+std::string socket_of(std::string_view uri) {
+    constexpr std::string_view scheme = "user:";
+    if (!uri.starts_with(scheme)) return {};
+    const std::string_view path = uri.substr(scheme.size(), uri.find('?') - scheme.size());
+    return path.empty() ? ci::detail::default_socket() : std::string(path);
 }
 
 } // namespace irpverbs::drop_in

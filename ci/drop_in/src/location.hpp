@@ -15,4 +15,7 @@ struct location {
 /// Separates "?host=NAME,NAME" from the URI. One host of a daemon stays in it, too.
 location parse_location(std::string_view text);
 
+/// The socket of the daemon that a URI names; empty: it names none.
+std::string socket_of(std::string_view uri);
+
 } // namespace irpverbs::drop_in

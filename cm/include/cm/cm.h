@@ -93,7 +93,7 @@ NT_API NTSTATUS CmCloseListener(IB_CM_LISTENER* pListener, IRP* pIrp);
 /* A request of a peer. */
 typedef struct _ib_cm_request {
     ib_svc_id_t svc_id;
-    ib_qp_type_t qp_type; /* RC or UC */
+    ib_qp_type_t qp_type; /* of this end: RC, UC, or IB_QPT_XRC_TGT for an XRC initiator */
     ib_guid_t ca_guid;    /* the peer's */
     ib_qpn_t qpn;
     UCHAR resp_res;   /* reads and atomics that the peer executes at a time */
@@ -123,8 +123,8 @@ NT_API NTSTATUS CmGetRequest(IB_CM_LISTENER* pListener, ib_cm_request_t* pReques
 
 /* A connection to be made. CmInitializeConnect sets all members. */
 typedef struct _ib_cm_connect {
-    IB_QP* h_qp;  /* RC or UC, in IB_QPS_RESET or IB_QPS_INIT, of the IB_CM's HCA; NULL: the client
-                     changes its state */
+    IB_QP* h_qp; /* RC, UC or XRC_INI, in IB_QPS_RESET or IB_QPS_INIT, of the IB_CM's HCA; NULL: the
+                    client changes its state. XRC_INI: not with IB_CM_PEER_TO_PEER */
     ib_qpn_t qpn; /* without h_qp, like the next two */
     ib_qp_type_t qp_type;
     BOOLEAN srq;

@@ -25,7 +25,7 @@ using bytes = std::array<std::uint8_t, Size>;
 /// The message that an MRA or a REJ refers to; `other` is LAP in an MRA, and no message in a REJ.
 enum class message_kind : std::uint8_t { req = 0, rep = 1, other = 2 };
 
-enum class transport_service : std::uint8_t { rc = 0, uc = 1, rd = 2, reserved = 3 };
+enum class transport_service : std::uint8_t { rc = 0, uc = 1, rd = 2, extended = 3 };
 
 /// A path as REQ and LAP name it, from the side of the message's sender.
 struct path_fields {
@@ -124,6 +124,10 @@ struct rep_message {
     bool srq = false;
     ib_guid_t ca_guid = 0;
     bytes<196> private_data{};
+
+    /// The number of the sender's queue pair: that of an XRC target stands in the field of an EE
+    /// context. Source: IBA A14.3.2.
+    ib_qpn_t queue_pair() const { return qpn != 0 ? qpn : eecn; }
 
     bool operator==(const rep_message&) const = default;
 };

@@ -125,14 +125,21 @@ struct stream* stream_make(void);
 void stream_free(struct stream* stream);
 /* Makes the number of the socket known. Returns the number, or -1. */
 int stream_publish(struct stream* stream);
-void stream_forget(int socket);
-/* NULL: not a socket; errno is EBADF. */
-struct stream* stream_find(int socket);
 /* Begins a call, with the lock. False: not a socket. */
 bool stream_begin(struct stream_call* call, int socket);
 void stream_end(struct stream_call* call);
 /* Sets errno and returns -1, unless `error` is 0. */
 int stream_result(int error);
+
+/* socket_table.c */
+struct datagram;
+/* One of the two is NULL. False: no memory. */
+bool socket_publish(int number, struct stream* stream, struct datagram* datagram);
+void socket_forget(int number);
+/* NULL: not a stream socket; errno is EBADF. */
+struct stream* stream_find(int socket);
+/* NULL: not a datagram socket; errno is as it was. */
+struct datagram* datagram_find(int socket);
 
 /* stream_wait.c */
 typedef bool stream_condition(const struct stream* stream);
@@ -141,7 +148,12 @@ int stream_await(struct stream_call* call, stream_condition* holds);
 bool stream_is_readable(int descriptor);
 /* Takes events and completions that have come, and asks for an event of the next completion. */
 void stream_advance(struct stream* stream);
-void stream_take_notification(struct stream* stream);
+/* Takes an event of the channel, if there is one. No effect on NULL. */
+void stream_take_notification_of(struct ibv_comp_channel* completions);
+
+/* stream_options.c */
+uint32_t* stream_size_option(struct stream_options* options, int level, int name);
+uint32_t stream_possible_size(int level, int name, int wanted);
 
 /* stream_connections.c */
 void stream_take_events(struct stream* stream);

@@ -1,5 +1,5 @@
 /* How connections of stream sockets begin and end. */
-#include "stream.h"
+#include "datagram.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -94,6 +94,7 @@ int rbind(int socket, const struct sockaddr* addr, socklen_t addrlen) {
     } address;
     int error;
     if (addrlen > sizeof address) return stream_result(EINVAL);
+    if (datagram_find(socket) != NULL) return bind(socket, addr, addrlen);
     if (!stream_begin(&call, socket)) return -1;
     memcpy(&address, addr, addrlen);
     error = outcome(rdma_bind_addr(call.on->id, &address.any));
@@ -131,7 +132,12 @@ static int connect_to(struct stream_call* call, const struct sockaddr* to, sockl
 
 int rconnect(int socket, const struct sockaddr* addr, socklen_t addrlen) {
     struct stream_call call;
+    struct datagram_call datagrams;
     int error;
+    if (datagram_begin(&datagrams, socket)) {
+        error = datagram_connect(&datagrams, addr, addrlen);
+        return stream_result(datagram_end(&datagrams, error));
+    }
     if (!stream_begin(&call, socket)) return -1;
     error = connect_to(&call, addr, addrlen);
     stream_end(&call);
@@ -286,9 +292,11 @@ int rshutdown(int socket, int how) {
 /* No other call of this socket is in progress. */
 int rclose(int socket) {
     struct stream_call call;
+    struct datagram_call datagrams;
+    if (datagram_begin(&datagrams, socket)) return datagram_close(&datagrams);
     if (!stream_begin(&call, socket)) return -1;
     if (call.on->state == STREAM_CONNECTED) shut_down(&call, SHUT_RDWR);
-    stream_forget(socket);
+    socket_forget(socket);
     stream_end(&call);
     stream_free(call.on);
     return 0;

@@ -1,5 +1,5 @@
 /* Options of stream sockets. Sizes can be set until the connection is made. */
-#include "stream.h"
+#include "datagram.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -14,7 +14,7 @@ static uint32_t within(int wanted, int least, int most) {
 }
 
 /* The number behind an option of this socket, or NULL. */
-static uint32_t* size_option(struct stream_options* options, int level, int name) {
+uint32_t* stream_size_option(struct stream_options* options, int level, int name) {
     if (level == SOL_SOCKET && name == SO_SNDBUF) return &options->send_size;
     if (level == SOL_SOCKET && name == SO_RCVBUF) return &options->receive_size;
     if (level != SOL_RDMA) return NULL;
@@ -32,7 +32,7 @@ static uint32_t* size_option(struct stream_options* options, int level, int name
     }
 }
 
-static uint32_t possible_size(int level, int name, int wanted) {
+uint32_t stream_possible_size(int level, int name, int wanted) {
     if (level == SOL_SOCKET) return within(wanted, LEAST_BUFFER, MOST_BUFFER) & ~1u;
     switch (name) {
     case RDMA_INLINE:
@@ -58,13 +58,13 @@ static bool has_no_effect(int level, int name) {
 
 static int set_option(struct stream* stream, int level, int name, const void* value,
                       socklen_t size) {
-    uint32_t* const number = size_option(&stream->options, level, name);
+    uint32_t* const number = stream_size_option(&stream->options, level, name);
     int wanted;
     if (has_no_effect(level, name)) return 0;
     if (size < sizeof wanted) return EINVAL;
     memcpy(&wanted, value, sizeof wanted);
     if (number != NULL) {
-        if (stream->cq == NULL) *number = possible_size(level, name, wanted);
+        if (stream->cq == NULL) *number = stream_possible_size(level, name, wanted);
         return 0;
     }
     if (level == SOL_SOCKET && name == SO_REUSEADDR)
@@ -74,9 +74,31 @@ static int set_option(struct stream* stream, int level, int name, const void* va
     return ENOPROTOOPT;
 }
 
+/* A buffer has room for a number of datagrams. The UDP socket has the other options. */
+static int set_datagram_option(struct datagram* socket, int level, int name, const void* value,
+                               socklen_t size) {
+    uint32_t* const number = stream_size_option(&socket->options, level, name);
+    int wanted;
+    if (number == NULL) return setsockopt(socket->udp, level, name, value, size) == 0 ? 0 : errno;
+    if (size < sizeof wanted) return EINVAL;
+    memcpy(&wanted, value, sizeof wanted);
+    if (socket->ports != NULL) return 0;
+    *number = stream_possible_size(level, name, wanted);
+    if (level == SOL_SOCKET && name == SO_SNDBUF)
+        socket->options.send_requests = *number / DATAGRAM_SIZE;
+    if (level == SOL_SOCKET && name == SO_RCVBUF)
+        socket->options.receive_requests = *number / DATAGRAM_SIZE;
+    return 0;
+}
+
 int rsetsockopt(int socket, int level, int optname, const void* optval, socklen_t optlen) {
     struct stream_call call;
+    struct datagram_call datagrams;
     int error;
+    if (datagram_begin(&datagrams, socket)) {
+        error = set_datagram_option(datagrams.on, level, optname, optval, optlen);
+        return stream_result(datagram_end(&datagrams, error));
+    }
     if (!stream_begin(&call, socket)) return -1;
     error = set_option(call.on, level, optname, optval, optlen);
     stream_end(&call);
@@ -90,7 +112,7 @@ static int take_error(struct stream* stream) {
 }
 
 static int get_option(struct stream* stream, int level, int name, int* value) {
-    const uint32_t* const number = size_option(&stream->options, level, name);
+    const uint32_t* const number = stream_size_option(&stream->options, level, name);
     if (number != NULL)
         *value = (int)*number;
     else if (level == SOL_SOCKET && name == SO_ERROR)
@@ -104,10 +126,24 @@ static int get_option(struct stream* stream, int level, int name, int* value) {
     return 0;
 }
 
+static int get_datagram_option(struct datagram* socket, int level, int name, void* value,
+                               socklen_t* size) {
+    const uint32_t* const number = stream_size_option(&socket->options, level, name);
+    if (number == NULL) return getsockopt(socket->udp, level, name, value, size);
+    if (*size < sizeof *number) return stream_result(EINVAL);
+    memcpy(value, number, sizeof *number);
+    *size = sizeof *number;
+    return 0;
+}
+
 int rgetsockopt(int socket, int level, int optname, void* optval, socklen_t* optlen) {
     struct stream_call call;
+    struct datagram_call datagrams;
     int value = 0;
     int error = EINVAL;
+    if (datagram_begin(&datagrams, socket))
+        return datagram_end(&datagrams,
+                            get_datagram_option(datagrams.on, level, optname, optval, optlen));
     if (!stream_begin(&call, socket)) return -1;
     if (*optlen >= sizeof value) error = get_option(call.on, level, optname, &value);
     stream_end(&call);

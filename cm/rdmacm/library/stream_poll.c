@@ -1,5 +1,5 @@
 /* rpoll and rselect: stream sockets, and other descriptors as they are. */
-#include "stream.h"
+#include "datagram.h"
 
 #include <errno.h>
 #include <time.h>
@@ -28,7 +28,7 @@ static short look_at(struct stream* stream, short wanted) {
     short ready;
     int before = irpverbs_enter();
     pthread_mutex_lock(&stream->lock);
-    if (!stream->is_waited) stream_take_notification(stream);
+    if (!stream->is_waited) stream_take_notification_of(stream->completions);
     stream_take_completions(stream);
     wanted = (short)(wanted | POLLERR | POLLHUP);
     ready = readiness_of(stream) & wanted;
@@ -41,16 +41,30 @@ static short look_at(struct stream* stream, short wanted) {
     return ready;
 }
 
+static short look_at_datagrams(struct datagram_call* call, short wanted) {
+    struct datagram* const socket = call->on;
+    short ready;
+    stream_take_notification_of(socket->completions);
+    datagram_advance(socket);
+    ready = datagram_readiness(socket) & wanted;
+    if (ready != 0) return ready;
+    datagram_await_event(socket);
+    return datagram_readiness(socket) & wanted;
+}
+
 /* ---- all */
 
 /* The descriptors that poll(2) waits for: two of a socket, or the program's. */
 static void set_waits(struct pollfd* waits, const struct pollfd* asked) {
     const struct stream* stream = stream_find(asked->fd);
+    const struct datagram* datagrams = datagram_find(asked->fd);
+    const struct ibv_comp_channel* completions = NULL;
     waits[0] = *asked;
     waits[1].fd = -1;
-    if (stream == NULL) return;
+    if (stream == NULL && datagrams == NULL) return;
     waits[0].events = waits[1].events = POLLIN;
-    if (stream->completions != NULL) waits[1].fd = stream->completions->fd;
+    completions = stream != NULL ? stream->completions : datagrams->completions;
+    if (completions != NULL) waits[1].fd = completions->fd;
 }
 
 static int count_ready(struct pollfd* fds, nfds_t nfds, const struct pollfd* waits) {
@@ -58,7 +72,12 @@ static int count_ready(struct pollfd* fds, nfds_t nfds, const struct pollfd* wai
     nfds_t i;
     for (i = 0; i < nfds; ++i) {
         struct stream* stream = stream_find(fds[i].fd);
+        struct datagram_call datagrams;
         fds[i].revents = stream != NULL ? look_at(stream, fds[i].events) : waits[2 * i].revents;
+        if (datagram_begin(&datagrams, fds[i].fd)) {
+            fds[i].revents = look_at_datagrams(&datagrams, fds[i].events);
+            datagram_end(&datagrams, 0);
+        }
         if (fds[i].revents != 0) ++count;
     }
     return count;

@@ -1,14 +1,10 @@
-/* Stream sockets by their numbers. */
-#include "stream.h"
+/* How stream sockets are made, and the functions of any socket: flags and addresses. */
+#include "datagram.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <string.h>
-
-static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct stream** streams; /* by number; guarded by the lock, as the next */
-static size_t stream_count;
 
 static const struct stream_options initial_options = {
     .send_size = 1 << 17,
@@ -24,42 +20,10 @@ int stream_result(int error) {
     return -1;
 }
 
-struct stream* stream_find(int socket) {
-    struct stream* found = NULL;
-    pthread_mutex_lock(&table_lock);
-    if (socket >= 0 && (size_t)socket < stream_count) found = streams[socket];
-    pthread_mutex_unlock(&table_lock);
-    if (found == NULL) errno = EBADF;
-    return found;
-}
-
-static bool make_room(size_t wanted) {
-    struct stream** more;
-    if (wanted <= stream_count) return true;
-    more = realloc(streams, wanted * sizeof *streams);
-    if (more == NULL) return false;
-    memset(more + stream_count, 0, (wanted - stream_count) * sizeof *streams);
-    streams = more;
-    stream_count = wanted;
-    return true;
-}
-
 int stream_publish(struct stream* stream) {
-    const int number = stream->channel->fd;
-    bool has_room;
-    pthread_mutex_lock(&table_lock);
-    has_room = make_room((size_t)number + 1);
-    if (has_room) streams[number] = stream;
-    pthread_mutex_unlock(&table_lock);
-    if (has_room) return number;
+    if (socket_publish(stream->channel->fd, stream, NULL)) return stream->channel->fd;
     stream_free(stream);
     return stream_result(ENOMEM);
-}
-
-void stream_forget(int socket) {
-    pthread_mutex_lock(&table_lock);
-    streams[socket] = NULL;
-    pthread_mutex_unlock(&table_lock);
 }
 
 struct stream* stream_make(void) {
@@ -103,6 +67,7 @@ void stream_end(struct stream_call* call) {
 int rsocket(int domain, int type, int protocol) {
     struct stream* made;
     if (domain != PF_INET && domain != PF_INET6) return stream_result(EAFNOSUPPORT);
+    if (type == SOCK_DGRAM) return datagram_make(domain, protocol);
     if (type != SOCK_STREAM) return stream_result(ESOCKTNOSUPPORT);
     if (protocol != 0 && protocol != IPPROTO_TCP) return stream_result(EPROTONOSUPPORT);
     made = stream_make();
@@ -115,25 +80,26 @@ int rsocket(int domain, int type, int protocol) {
 
 /* ---- flags and addresses */
 
-static int set_flags(struct stream* stream, int flags) {
-    stream->is_nonblocking = (flags & O_NONBLOCK) != 0;
+static int control(bool* is_nonblocking, int cmd, va_list arguments) {
+    if (cmd == F_GETFL) return O_RDWR | (*is_nonblocking ? O_NONBLOCK : 0);
+    if (cmd != F_SETFL) return stream_result(EINVAL);
+    *is_nonblocking = (va_arg(arguments, int) & O_NONBLOCK) != 0;
     return 0;
 }
 
 int rfcntl(int socket, int cmd, ...) {
     struct stream_call call;
+    struct datagram_call datagrams;
     int result = -1;
     va_list arguments;
-    if (!stream_begin(&call, socket)) return -1;
     va_start(arguments, cmd);
-    if (cmd == F_GETFL)
-        result = O_RDWR | (call.on->is_nonblocking ? O_NONBLOCK : 0);
-    else if (cmd == F_SETFL)
-        result = set_flags(call.on, va_arg(arguments, int));
-    else
-        errno = EINVAL;
+    if (datagram_begin(&datagrams, socket)) {
+        result = datagram_end(&datagrams, control(&datagrams.on->is_nonblocking, cmd, arguments));
+    } else if (stream_begin(&call, socket)) {
+        result = control(&call.on->is_nonblocking, cmd, arguments);
+        stream_end(&call);
+    }
     va_end(arguments);
-    stream_end(&call);
     return result;
 }
 
@@ -149,8 +115,19 @@ static void copy_address(const struct sockaddr* from, struct sockaddr* to, sockl
     *size = own;
 }
 
+static int peer_of_datagrams(const struct datagram* from, struct sockaddr* addr,
+                             socklen_t* addrlen) {
+    if (from->connected == NULL) return stream_result(ENOTCONN);
+    copy_address(&from->connected->address.any, addr, addrlen);
+    return 0;
+}
+
 int rgetpeername(int socket, struct sockaddr* addr, socklen_t* addrlen) {
-    struct stream* stream = stream_find(socket);
+    struct datagram_call datagrams;
+    struct stream* stream;
+    if (datagram_begin(&datagrams, socket))
+        return datagram_end(&datagrams, peer_of_datagrams(datagrams.on, addr, addrlen));
+    stream = stream_find(socket);
     if (stream == NULL) return -1;
     if (stream->state != STREAM_CONNECTED && !stream->is_passive) return stream_result(ENOTCONN);
     copy_address(rdma_get_peer_addr(stream->id), addr, addrlen);
@@ -158,7 +135,9 @@ int rgetpeername(int socket, struct sockaddr* addr, socklen_t* addrlen) {
 }
 
 int rgetsockname(int socket, struct sockaddr* addr, socklen_t* addrlen) {
-    struct stream* stream = stream_find(socket);
+    struct stream* stream;
+    if (datagram_find(socket) != NULL) return getsockname(socket, addr, addrlen);
+    stream = stream_find(socket);
     if (stream == NULL) return -1;
     copy_address(rdma_get_local_addr(stream->id), addr, addrlen);
     return 0;

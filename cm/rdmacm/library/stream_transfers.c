@@ -1,5 +1,5 @@
-/* Bytes that stream sockets send and receive. */
-#include "stream.h"
+/* Bytes that stream sockets send and receive, and the functions of any socket for them. */
+#include "datagram.h"
 
 #include <errno.h>
 #include <string.h>
@@ -75,7 +75,17 @@ static ssize_t send_call(int socket, const struct way* by, const void* from, siz
     return result;
 }
 
+static ssize_t send_datagram(struct datagram_call* call, const void* from, size_t size, int flags,
+                             const struct sockaddr* to, socklen_t to_size) {
+    const ssize_t sent = datagram_send_call(call, from, size, flags, to, to_size);
+    datagram_end(call, 0);
+    return sent;
+}
+
 ssize_t rsend(int socket, const void* buf, size_t len, int flags) {
+    struct datagram_call datagrams;
+    if (datagram_begin(&datagrams, socket))
+        return send_datagram(&datagrams, buf, len, flags, NULL, 0);
     return send_call(socket, &as_stream, buf, len, 0, flags);
 }
 
@@ -133,9 +143,19 @@ static ssize_t receive_bytes(struct stream_call* call, uint8_t* to, size_t size,
     return (ssize_t)done;
 }
 
+static ssize_t receive_datagram(struct datagram_call* call, void* to, size_t size, int flags,
+                                struct sockaddr* from, socklen_t* from_size) {
+    const ssize_t received = datagram_receive_call(call, to, size, flags, from, from_size);
+    datagram_end(call, 0);
+    return received;
+}
+
 ssize_t rrecv(int socket, void* buf, size_t len, int flags) {
     struct stream_call call;
+    struct datagram_call datagrams;
     ssize_t result;
+    if (datagram_begin(&datagrams, socket))
+        return receive_datagram(&datagrams, buf, len, flags, NULL, NULL);
     if (!stream_begin(&call, socket)) return -1;
     if ((flags & MSG_DONTWAIT) != 0) call.may_wait = false;
     result = receive_bytes(&call, buf, len, flags);
@@ -158,12 +178,19 @@ ssize_t rrecv(int socket, void* buf, size_t len, int flags) {
     }                                                                                              \
     return done
 
+/* A datagram has one part. */
+static bool has_too_many(int socket, size_t count) {
+    return count != 1 && datagram_find(socket) != NULL;
+}
+
 static ssize_t send_parts(int socket, const struct iovec* parts, size_t count, int flags) {
+    if (has_too_many(socket, count)) return stream_result(EOPNOTSUPP);
     FOR_EACH_PART(parts, count, rsend(socket, part->iov_base, part->iov_len, flags));
 }
 
 /* Only the first part is waited for. */
 static ssize_t receive_parts(int socket, const struct iovec* parts, size_t count, int flags) {
+    if (has_too_many(socket, count)) return stream_result(EOPNOTSUPP);
     FOR_EACH_PART(parts, count,
                   rrecv(socket, part->iov_base, part->iov_len,
                         i == 0 || (flags & MSG_WAITALL) != 0 ? flags : flags | MSG_DONTWAIT));
@@ -190,12 +217,19 @@ ssize_t rsendmsg(int socket, const struct msghdr* msg, int flags) {
 
 ssize_t rrecvfrom(int socket, void* buf, size_t len, int flags, struct sockaddr* src_addr,
                   socklen_t* addrlen) {
-    const ssize_t received = rrecv(socket, buf, len, flags);
+    struct datagram_call datagrams;
+    ssize_t received;
+    if (datagram_begin(&datagrams, socket))
+        return receive_datagram(&datagrams, buf, len, flags, src_addr, addrlen);
+    received = rrecv(socket, buf, len, flags);
     if (received >= 0 && src_addr != NULL) rgetpeername(socket, src_addr, addrlen);
     return received;
 }
 ssize_t rsendto(int socket, const void* buf, size_t len, int flags,
                 const struct sockaddr* dest_addr, socklen_t addrlen) {
+    struct datagram_call datagrams;
+    if (datagram_begin(&datagrams, socket))
+        return send_datagram(&datagrams, buf, len, flags, dest_addr, addrlen);
     if (dest_addr != NULL || addrlen != 0) return stream_result(EISCONN);
     return rsend(socket, buf, len, flags);
 }

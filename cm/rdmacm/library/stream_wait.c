@@ -11,12 +11,12 @@ bool stream_is_readable(int descriptor) {
 }
 
 /* The queue asks for no event until the next request for one. */
-void stream_take_notification(struct stream* stream) {
+void stream_take_notification_of(struct ibv_comp_channel* completions) {
     uint64_t counter;
     struct ibv_cq* cq;
-    if (stream->completions == NULL || !stream_is_readable(stream->completions->fd)) return;
-    if (read(stream->completions->fd, &counter, sizeof counter) < 0) return;
-    if (irpverbs_ibv_take_cq_event(stream->completions, &cq) != 1) return;
+    if (completions == NULL || !stream_is_readable(completions->fd)) return;
+    if (read(completions->fd, &counter, sizeof counter) < 0) return;
+    if (irpverbs_ibv_take_cq_event(completions, &cq) != 1) return;
     pthread_mutex_lock(&cq->mutex);
     ++cq->comp_events_completed;
     pthread_cond_signal(&cq->cond);
@@ -57,7 +57,7 @@ static void wait_for_descriptors(struct stream_call* call) {
     call->cancelability = irpverbs_enter();
     pthread_cleanup_pop(0);
     come_back(stream);
-    stream_take_notification(stream);
+    stream_take_notification_of(stream->completions);
 }
 
 static void wait_for_progress(struct stream_call* call) {

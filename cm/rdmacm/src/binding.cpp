@@ -2,6 +2,8 @@
 #include "guarded.hpp"
 #include "lock.hpp"
 
+#include <drop_in/devices.hpp>
+
 #include <endian.h>
 #include <map>
 #include <mutex>
@@ -41,7 +43,8 @@ int compare(const cm_id& one, const cm_id& other) {
 int check_free(const port_numbers& all, const cm_id& id, std::uint16_t number) {
     const auto [begin, end] = all.used.equal_range({id.ps, number});
     for (auto each = begin; each != end; ++each)
-        if (const int error = compare(id, *each->second); error != 0) return error;
+        if (each->second != &id)
+            if (const int error = compare(id, *each->second); error != 0) return error;
     return 0;
 }
 
@@ -50,23 +53,57 @@ std::uint16_t next_ephemeral(port_numbers& all) {
     return all.last_ephemeral;
 }
 
-} // namespace
+// Returns an errno value.
+int claim(cm_id& id, const std::string& file, std::uint16_t number) {
+    claimed_numbers wanted{
+        id.ps, number, {}, std::nullopt, id.is_of_one_family(), id.source().family};
+    const ip_endpoint own = id.source();
+    if (!own.is_any()) wanted.address = own;
+    for (local_device& device : local_devices())
+        for (local_port& port : device.ports)
+            if (const port_identity its = identity_of(port);
+                !its.gids.empty() && (own.is_any() || &port == find_port(own)))
+                wanted.ports.push_back(its.gids.front());
+    return id.claim.begin(file, wanted, id.reuses_address);
+}
 
-int reserve_port(cm_id& id, std::uint16_t wanted) {
-    port_numbers& all = all_port_numbers();
-    const std::lock_guard guard(all.lock);
-    std::uint16_t number = wanted;
-    if (number == 0) {
-        for (unsigned tries = 0x10000 - port_numbers::first_ephemeral; tries != 0; --tries) {
-            number = next_ephemeral(all);
-            if (check_free(all, id, number) == 0) break;
-        }
-    }
-    if (const int error = check_free(all, id, number); error != 0)
-        return wanted == 0 ? EADDRNOTAVAIL : error;
+// Returns an errno value.
+int take(port_numbers& all, cm_id& id, std::uint16_t number, const std::string& file) {
+    int error = check_free(all, id, number);
+    if (error == 0 && !file.empty()) error = claim(id, file, number);
+    if (error != 0) return error;
     all.used.emplace(std::pair(static_cast<int>(id.ps), number), &id);
     id.reserved_port = number;
     return 0;
+}
+
+// `file`: that of claims; empty: without one. Returns an errno value.
+int reserve_port(cm_id& id, std::uint16_t wanted, const std::string& file) {
+    port_numbers& all = all_port_numbers();
+    const std::lock_guard guard(all.lock);
+    if (wanted != 0) return take(all, id, wanted, file);
+    for (unsigned tries = 0x10000 - port_numbers::first_ephemeral; tries != 0; --tries)
+        if (take(all, id, next_ephemeral(all), file) == 0) return 0;
+    return EADDRNOTAVAIL;
+}
+
+std::string file_of_claims() {
+    const std::string socket = drop_in::daemon_socket();
+    return socket.empty() ? socket : socket + ".ports";
+}
+
+} // namespace
+
+// As in the kernel, where a listener's number is no longer shared.
+int claim_alone(cm_id& id) {
+    if (!id.reuses_address) return 0;
+    port_numbers& all = all_port_numbers();
+    const std::lock_guard guard(all.lock);
+    id.reuses_address = false;
+    int error = check_free(all, id, id.reserved_port);
+    if (error == 0) error = id.claim.make_exclusive();
+    id.reuses_address = error != 0;
+    return error;
 }
 
 void release_port(cm_id& id) {
@@ -79,6 +116,7 @@ void release_port(cm_id& id) {
             break;
         }
     id.reserved_port = 0;
+    id.claim.end();
 }
 
 void cm_id::bind_to(local_port& port) {
@@ -93,13 +131,14 @@ void cm_id::set_source(const ip_endpoint& address) { store(address, route.addr.s
 void cm_id::set_destination(const ip_endpoint& address) { store(address, route.addr.dst_storage); }
 
 // An address of loopback names the first port.
-int bind(cm_id& id, const ip_endpoint& wanted) {
+int bind(cm_id& id, const ip_endpoint& wanted, bool claims) {
     if (id.is_bound()) return EINVAL;
     local_port* const port = wanted.is_any() ? nullptr : find_port(wanted);
     if (port == nullptr && !wanted.is_any()) return EADDRNOTAVAIL;
     ip_endpoint address = wanted;
     id.set_source(address);
-    if (const int error = reserve_port(id, wanted.port); error != 0) {
+    const std::string file = claims ? file_of_claims() : std::string();
+    if (const int error = reserve_port(id, wanted.port, file); error != 0) {
         id.route.addr.src_storage = {};
         return error;
     }
@@ -250,7 +289,7 @@ int irpverbs_rdma_set_option(rdma_cm_id* id, int level, int name, void* value, s
 int irpverbs_rdma_bind_addr(rdma_cm_id* id, sockaddr* address) {
     return guarded([&] {
         const auto wanted = parse(address);
-        return wanted ? bind(cm_id::of(id), *wanted) : EAFNOSUPPORT;
+        return wanted ? bind(cm_id::of(id), *wanted, true) : EAFNOSUPPORT;
     });
 }
 

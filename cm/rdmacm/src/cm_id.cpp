@@ -55,6 +55,19 @@ cm_id::cm_id()
     ExInitializeRundownProtection(&operations);
 }
 
+ib_qp_type_t cm_id::connection_type() const {
+    switch (qp_type) {
+    case IBV_QPT_UC:
+        return IB_QPT_UNRELIABLE_CONN;
+    case IBV_QPT_XRC_SEND:
+        return IB_QPT_XRC_INI;
+    case IBV_QPT_XRC_RECV:
+        return IB_QPT_XRC_TGT;
+    default:
+        return IB_QPT_RELIABLE_CONN;
+    }
+}
+
 cm_id::~cm_id() { std::free(route.path_rec); }
 
 std::unique_ptr<cm_id> cm_id::make(rdma_port_space ps, ibv_qp_type type) noexcept {

@@ -5,6 +5,7 @@
 #include "event_channel.hpp"
 #include "local_ports.hpp"
 #include "operation.hpp"
+#include "port_claim.hpp"
 
 #include <cm/cm.h>
 #include <saa/support/requests.hpp>
@@ -63,10 +64,7 @@ struct cm_id : rdma_cm_id {
     rdma_cm_id* shown() { return this; }
 
     bool is_datagram() const { return qp_type == IBV_QPT_UD; }
-    ib_qp_type_t connection_type() const {
-        return qp_type == IBV_QPT_UC ? ib_qp_type_t{IB_QPT_UNRELIABLE_CONN}
-                                     : ib_qp_type_t{IB_QPT_RELIABLE_CONN};
-    }
+    ib_qp_type_t connection_type() const;
     ib_svc_id_t service_id(std::uint16_t port_number) const {
         return IbCmServiceId(static_cast<USHORT>(ps), port_number);
     }
@@ -110,6 +108,7 @@ struct cm_id : rdma_cm_id {
     local_port* at = nullptr;                   // null: not bound to a device
     device_use use;                             // of its device
     std::uint16_t reserved_port = 0;            // 0: none
+    port_claim claim;                           // to it
     bool reuses_address = false;
     std::optional<bool> family_only; // RDMA_OPTION_ID_AFONLY
     std::atomic<progress> stage{progress::none};
@@ -169,9 +168,11 @@ private:
 /// more. Waits for the acknowledgement of those that were. IRQL: PASSIVE_LEVEL.
 void destroy(cm_id* id);
 
-/// Binds an id to an address and a port number; 0: any. Returns an errno value.
-int bind(cm_id& id, const ip_endpoint& wanted);
-int reserve_port(cm_id& id, std::uint16_t wanted);
+/// Binds an id to an address and a port number; 0: any. `claims`: other processes must not have it.
+/// Returns an errno value.
+int bind(cm_id& id, const ip_endpoint& wanted, bool claims);
+/// A bound id will listen: no other may share its number. Returns an errno value.
+int claim_alone(cm_id& id);
 void release_port(cm_id& id);
 
 /// The steps of the program's thread for an event that it takes.

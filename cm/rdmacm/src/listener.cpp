@@ -145,6 +145,13 @@ int listen_everywhere(cm_id& id, int backlog) {
     return 0;
 }
 
+int claim_number(cm_id& id) {
+    if (!id.is_bound()) {
+        if (const int error = bind(id, any_address(AF_INET), true); error != 0) return error;
+    }
+    return claim_alone(id);
+}
+
 } // namespace
 
 extern "C" {
@@ -153,8 +160,9 @@ int irpverbs_rdma_listen(rdma_cm_id* shown, int backlog) {
     return guarded([&] {
         cm_id& id = cm_id::of(shown);
         if (!id.advance(progress::none, progress::listening)) return EINVAL;
-        if (!id.is_bound()) {
-            if (const int error = bind(id, any_address(AF_INET)); error != 0) return error;
+        if (const int error = claim_number(id); error != 0) {
+            id.stage = progress::none;
+            return error;
         }
         return id.at != nullptr ? listen_at(id, *id.at, backlog) : listen_everywhere(id, backlog);
     });

@@ -10,6 +10,7 @@
 #include <verbs/objects.hpp>
 
 #include <cerrno>
+#include <fcntl.h>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -153,6 +154,18 @@ int open_session(local_port& port) {
         ibmf_sa_session_open(identity.gids.front().gid_guid, 0, nullptr, IBMF_VERSION,
                              IBMF_SAA_SESSION_CACHED_PATHS | IBMF_SAA_SESSION_NO_OFFLOAD, &port.sa);
     return status == IBMF_SUCCESS ? 0 : ENETUNREACH;
+}
+
+// A domain of this process alone.
+int open_xrc_domain(local_device& device) {
+    const std::lock_guard guard(only().lock);
+    if (device.xrcd != nullptr) return 0;
+    ibv_xrcd_init_attr wanted{};
+    wanted.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS;
+    wanted.fd = -1;
+    wanted.oflags = O_CREAT;
+    device.xrcd = verbs_get_ctx(device.context)->open_xrcd(device.context, &wanted);
+    return device.xrcd != nullptr ? 0 : errno;
 }
 
 } // namespace irpverbs::rdmacm

@@ -46,7 +46,8 @@ struct local_port {
 struct local_device {
     ibv_context* context;
     DEVICE_OBJECT* fdo;
-    ibv_pd* pd; // of ids for which the program gives none
+    ibv_pd* pd;               // of ids for which the program gives none
+    ibv_xrcd* xrcd = nullptr; // the same; open_xrc_domain
     ibv_device_attr limits;
     std::deque<local_port> ports;
 
@@ -77,5 +78,8 @@ bool may_reach(const local_port& port, const ip_endpoint& address);
 /// is open. Returns an errno value.
 int open_manager(local_port& port);
 int open_session(local_port& port);
+
+/// Opens the device's XRC domain, unless that is open. Returns an errno value.
+int open_xrc_domain(local_device& device);
 
 } // namespace irpverbs::rdmacm

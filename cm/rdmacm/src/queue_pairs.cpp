@@ -91,21 +91,45 @@ void destroy_cqs(cm_id& id) {
     if (std::exchange(id.owns_send_cq, false)) destroy_cq(id.send_cq_channel, id.send_cq);
 }
 
-// The queues that the program has chosen neither for the queue pair nor for the id.
+// The queue of receives, unless the program has chosen one for the id.
+int make_recv_cq(cm_id& id, std::uint32_t size) {
+    if (id.recv_cq != nullptr) return 0;
+    const int error = make_cq(id, size, id.recv_cq_channel, id.recv_cq);
+    id.owns_recv_cq = error == 0;
+    return error;
+}
+
+int make_send_cq(cm_id& id, std::uint32_t size) {
+    if (id.send_cq != nullptr) return 0;
+    const int error = make_cq(id, size, id.send_cq_channel, id.send_cq);
+    id.owns_send_cq = error == 0;
+    return error;
+}
+
+// The queues that the program has chosen neither for the queue pair nor for the id. A half of an
+// XRC has no others.
 int make_cqs(cm_id& id, ibv_qp_init_attr_ex& attr) {
-    if (attr.recv_cq == nullptr && id.recv_cq == nullptr) {
-        const int error = make_cq(id, attr.cap.max_recv_wr, id.recv_cq_channel, id.recv_cq);
-        if (error != 0) return error;
-        id.owns_recv_cq = true;
+    const bool receives = attr.qp_type != IBV_QPT_XRC_SEND && attr.qp_type != IBV_QPT_XRC_RECV;
+    if (receives && attr.recv_cq == nullptr) {
+        if (const int error = make_recv_cq(id, attr.cap.max_recv_wr); error != 0) return error;
+        attr.recv_cq = id.recv_cq;
     }
-    if (attr.send_cq == nullptr && id.send_cq == nullptr) {
-        const int error = make_cq(id, attr.cap.max_send_wr, id.send_cq_channel, id.send_cq);
-        if (error != 0) return error;
-        id.owns_send_cq = true;
+    if (attr.qp_type != IBV_QPT_XRC_RECV && attr.send_cq == nullptr) {
+        if (const int error = make_send_cq(id, attr.cap.max_send_wr); error != 0) return error;
+        attr.send_cq = id.send_cq;
     }
-    if (attr.recv_cq == nullptr) attr.recv_cq = id.recv_cq;
-    if (attr.send_cq == nullptr) attr.send_cq = id.send_cq;
     return 0;
+}
+
+// A target belongs to the device's domain, if the program gives none.
+int choose_xrc_domain(cm_id& id, ibv_qp_init_attr_ex& attr) {
+    constexpr std::uint32_t mask = IBV_QP_INIT_ATTR_XRCD;
+    if (attr.qp_type != IBV_QPT_XRC_RECV) return 0;
+    if ((attr.comp_mask & mask) != 0 && attr.xrcd != nullptr) return 0;
+    const int error = open_xrc_domain(*id.at->device);
+    attr.comp_mask |= mask;
+    attr.xrcd = id.at->device->xrcd;
+    return error;
 }
 
 // An id has one queue for each direction, if it has any.
@@ -122,8 +146,10 @@ int create_qp(cm_id& id, ibv_qp_init_attr_ex& attr) {
     if (attr.pd->context != id.verbs || contradicts(id.recv_cq, attr.recv_cq) ||
         contradicts(id.send_cq, attr.send_cq))
         return EINVAL;
-    if (attr.srq == nullptr) attr.srq = id.srq;
-    int error = make_cqs(id, attr);
+    const bool is_xrc = attr.qp_type == IBV_QPT_XRC_SEND || attr.qp_type == IBV_QPT_XRC_RECV;
+    if (attr.srq == nullptr && !is_xrc) attr.srq = id.srq;
+    int error = choose_xrc_domain(id, attr);
+    if (error == 0) error = make_cqs(id, attr);
     if (error == 0) {
         id.qp = verbs_get_ctx(id.verbs)->create_qp_ex(id.verbs, &attr);
         error = id.qp == nullptr ? errno : to_init(id);
@@ -152,6 +178,20 @@ ibv_qp_init_attr_ex extended(ibv_pd* pd, const ibv_qp_init_attr& attr) {
     return made;
 }
 
+// The domain and the completion queue are the device's and the id's, if the program gives none.
+int complete_xrc(cm_id& id, ibv_srq_init_attr_ex& attr) {
+    if ((attr.comp_mask & IBV_SRQ_INIT_ATTR_XRCD) == 0 || attr.xrcd == nullptr) {
+        if (const int error = open_xrc_domain(*id.at->device); error != 0) return error;
+        attr.xrcd = id.at->device->xrcd;
+    }
+    if ((attr.comp_mask & IBV_SRQ_INIT_ATTR_CQ) == 0 || attr.cq == nullptr) {
+        if (const int error = make_recv_cq(id, attr.attr.max_wr); error != 0) return error;
+        attr.cq = id.recv_cq;
+    }
+    attr.comp_mask |= IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ;
+    return 0;
+}
+
 int create_srq(cm_id& id, ibv_srq_init_attr_ex& attr) {
     if (id.verbs == nullptr || id.srq != nullptr) return EINVAL;
     if ((attr.comp_mask & IBV_SRQ_INIT_ATTR_PD) == 0 || attr.pd == nullptr) {
@@ -160,6 +200,8 @@ int create_srq(cm_id& id, ibv_srq_init_attr_ex& attr) {
     }
     const bool has_type = (attr.comp_mask & IBV_SRQ_INIT_ATTR_TYPE) != 0;
     if (has_type && attr.srq_type != IBV_SRQT_BASIC) {
+        if (attr.srq_type == IBV_SRQT_XRC)
+            if (const int error = complete_xrc(id, attr); error != 0) return error;
         id.srq = verbs_get_ctx(id.verbs)->create_srq_ex(id.verbs, &attr);
     } else {
         ibv_srq_init_attr basic{attr.srq_context, attr.attr};
@@ -231,7 +273,8 @@ int irpverbs_rdma_create_srq(rdma_cm_id* id, ibv_pd* pd, ibv_srq_init_attr* attr
         ibv_srq_init_attr_ex wanted{};
         wanted.srq_context = attr->srq_context;
         wanted.attr = attr->attr;
-        wanted.comp_mask = IBV_SRQ_INIT_ATTR_PD;
+        wanted.comp_mask = IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_TYPE;
+        wanted.srq_type = id->qp_type == IBV_QPT_XRC_RECV ? IBV_SRQT_XRC : IBV_SRQT_BASIC;
         wanted.pd = pd;
         const int error = create_srq(cm_id::of(id), wanted);
         if (error == 0) attr->attr = wanted.attr;

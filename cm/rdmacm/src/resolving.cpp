@@ -37,7 +37,7 @@ int bind_for(cm_id& id, const ip_endpoint& to) {
     ip_endpoint address = to.is_loopback() ? to : *own;
     address.port = id.is_bound() ? id.source().port : 0;
     if (!id.is_bound()) {
-        if (const int error = bind(id, address); error != 0) return error;
+        if (const int error = bind(id, address, false); error != 0) return error;
     } else {
         id.set_source(address);
     }
@@ -111,7 +111,7 @@ int resolve(cm_id& id, const ip_endpoint& to) {
 
 int bind_and_resolve(cm_id& id, const std::optional<ip_endpoint>& from, const ip_endpoint& to) {
     if (from && !id.is_bound()) {
-        if (const int error = bind(id, *from); error != 0) return error;
+        if (const int error = bind(id, *from, from->port != 0); error != 0) return error;
     }
     return resolve(id, to);
 }

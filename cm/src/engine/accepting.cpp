@@ -25,7 +25,8 @@ void connection::send_rep(const cause& why) {
     rep_message rep;
     rep.local_id = local_id;
     rep.remote_id = peer.id;
-    rep.qpn = attr.num;
+    const bool is_target = terms.type == IB_QPT_XRC_TGT;
+    (is_target ? rep.eecn : rep.qpn) = attr.num;
     rep.starting_psn = terms.rq_psn;
     rep.responder_resources = terms.resp_res;
     rep.initiator_depth = terms.init_depth;
@@ -33,7 +34,7 @@ void connection::send_rep(const cause& why) {
     rep.failover_accepted = failover_;
     rep.end_to_end_flow_control = terms.type == IB_QPT_RELIABLE_CONN;
     rep.rnr_retry_count = terms.offered_rnr_retry_count;
-    rep.srq = qp.has_srq();
+    rep.srq = is_target || qp.has_srq();
     rep.ca_guid = at->ca_guid;
     take_data(rep.private_data);
     send(rep, why.fx);

@@ -3,6 +3,7 @@
 
 #include "paths.hpp"
 #include "port.hpp"
+#include "transport_type.hpp"
 
 #include <dispatch/machine.hpp>
 
@@ -23,7 +24,6 @@ void connection::send_req(const cause& why) {
     terms.rq_psn = random_psn();
     terms.ack_timeout = ack_timeout(terms.primary.PacketLifeTime, at->ack_delay);
     peer.address = datagram_address::along(terms.primary);
-    const bool reliable = terms.type == IB_QPT_RELIABLE_CONN;
     req_message req;
     req.local_id = local_id;
     req.service_id = terms.service_id;
@@ -32,8 +32,7 @@ void connection::send_req(const cause& why) {
     req.responder_resources = terms.resp_res;
     req.initiator_depth = terms.init_depth;
     req.remote_response_timeout = terms.remote_response_timeout;
-    req.transport = reliable ? transport_service::rc : transport_service::uc;
-    req.end_to_end_flow_control = reliable;
+    set_transport(req, terms.type);
     req.starting_psn = terms.rq_psn;
     req.local_response_timeout = terms.local_response_timeout;
     req.retry_count = terms.retry_count;
@@ -78,7 +77,7 @@ void connection::path_ended(port_object& object, NTSTATUS status, const sa_path_
 void connection::take_reply(const cause& why) {
     const auto& rep = std::get<rep_message>(*why.message);
     peer.id = rep.local_id;
-    peer.qpn = rep.qpn;
+    peer.qpn = rep.queue_pair();
     peer.ca_guid = rep.ca_guid;
     peer.srq = rep.srq;
     at->add_remote_qp(*this);
@@ -166,7 +165,7 @@ void connection::send_rtu(const cause& why) {
 void connection::fill_reply(const rep_message& from) {
     if (reply_ == nullptr) return;
     *reply_ = {};
-    reply_->qpn = from.qpn;
+    reply_->qpn = from.queue_pair();
     reply_->resp_res = terms.resp_res;
     reply_->init_depth = terms.init_depth;
     reply_->failover = from.failover_accepted;

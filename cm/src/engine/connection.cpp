@@ -3,6 +3,7 @@
 
 #include "client.hpp"
 #include "port.hpp"
+#include "transport_type.hpp"
 
 #include <dispatch/support/faults.hpp>
 
@@ -107,7 +108,7 @@ void connection::verb_ended(NTSTATUS status, effects& fx) {
 void connection::qp_changed(const qp_outcome& outcome, effects& fx) {
     if (outcome.goal == qp_goal::attributes && NT_SUCCESS(outcome.status)) {
         const ib_qp_attr_t& attr = qp.attributes();
-        const bool fits = as == role::active ? attr.qp_type <= IB_QPT_UNRELIABLE_CONN
+        const bool fits = as == role::active ? may_request(attr.qp_type, is_peer_to_peer)
                                              : attr.qp_type == terms.type;
         if (fits && (attr.state == IB_QPS_RESET || attr.state == IB_QPS_INIT)) {
             if (state_ == state::idle) {

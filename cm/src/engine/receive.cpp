@@ -2,6 +2,7 @@
 #include "port.hpp"
 
 #include "client.hpp"
+#include "transport_type.hpp"
 #include "valid.hpp"
 
 #include <boost/endian/conversion.hpp>
@@ -49,8 +50,7 @@ rejection_cause check(const req_message& req, const cm_port& at) {
     if (!is_client_qp(req.qpn) || req.ca_guid == 0 || !port.pkey_index(req.p_key) ||
         !is_sender(req.primary, port))
         return {IB_CM_REJ_UNSUPPORTED};
-    if (req.transport != transport_service::rc && req.transport != transport_service::uc)
-        return {IB_CM_REJ_INVALID_TRANSPORT_TYPE};
+    if (!passive_type(req)) return {IB_CM_REJ_INVALID_TRANSPORT_TYPE};
     if (req.mtu < IB_MTU_256 || req.mtu > port.mtu)
         return with_value(IB_CM_REJ_INVALID_MTU, port.mtu);
     if (!port.is_ethernet && !port.has_lid(req.primary.remote_lid))
@@ -143,7 +143,7 @@ bool cm_port::is_early_rejection(const any_message& message, const connection& t
 
 event cm_port::event_of(const any_message& message) {
     if (const auto* const rep = std::get_if<rep_message>(&message))
-        return is_client_qp(rep->qpn) && rep->ca_guid != 0 ? event::rep : event::bad_rep;
+        return is_client_qp(rep->queue_pair()) && rep->ca_guid != 0 ? event::rep : event::bad_rep;
     if (std::holds_alternative<mra_message>(message)) return event::mra;
     if (std::holds_alternative<rej_message>(message)) return event::rej;
     if (std::holds_alternative<rtu_message>(message)) return event::rtu;

@@ -4,6 +4,7 @@
 #include "client.hpp"
 #include "paths.hpp"
 #include "port.hpp"
+#include "transport_type.hpp"
 #include "valid.hpp"
 
 #include <algorithm>
@@ -29,8 +30,7 @@ bool connection::take_request(const req_message& from, const datagram_address& s
     if (request_ == nullptr) return false;
     peer = {from.local_id, from.ca_guid, from.qpn, from.srq, source};
     terms.service_id = from.service_id;
-    terms.type =
-        from.transport == transport_service::rc ? IB_QPT_RELIABLE_CONN : IB_QPT_UNRELIABLE_CONN;
+    terms.type = passive_type(from).value_or(IB_QPT_RELIABLE_CONN);
     terms.primary = path_in(from.primary, from, at->attributes());
     terms.alternate = {};
     if (from.has_alternate()) {

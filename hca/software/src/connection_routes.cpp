@@ -32,7 +32,11 @@ struct message {
     UCHAR sidr_status() const { return bytes[28]; }
     USHORT reason() const { return load16(bytes + 34); }
     ib_qpn_t qp_of_req() const { return static_cast<ib_qpn_t>(load<3>(bytes + 56)); }
-    ib_qpn_t qp_of_rep() const { return static_cast<ib_qpn_t>(load<3>(bytes + 36)); }
+    // An XRC target stands in the field of an EE context. Source: IBA A14.3.2.
+    ib_qpn_t qp_of_rep() const {
+        const std::uint64_t number = load<3>(bytes + 36);
+        return static_cast<ib_qpn_t>(number != 0 ? number : load<3>(bytes + 40));
+    }
 
     bool is_request() const { return attribute() == req || attribute() == sidr_req; }
     /// The communication ID of the receiver.

@@ -18,7 +18,7 @@ NTSTATUS detach_fabric(void* attachment);
 /// Copies a text to the message of HCA_DRIVER.Attach, and returns the status.
 NTSTATUS set_message(NTSTATUS status, char* message, SIZE_T size, std::string_view text);
 
-/// "roce:INTERFACE" and "roce:ADDRESS".
+/// "roce:INTERFACE", "roce:ADDRESS", "roce:NAME?raw" and "roce:TAP?tap=ADDRESS,...".
 extern HCA_DRIVER roce_driver;
 
 } // namespace irpverbs::hca_software

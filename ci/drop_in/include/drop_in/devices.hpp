@@ -33,6 +33,10 @@ DEVICE_OBJECT* fdo_of(const device& which) noexcept;
 /// The device of that name, or null. IRQL: PASSIVE_LEVEL.
 const device* find_device(std::string_view name) noexcept;
 
+/// The socket of the daemon that serves the HCAs to other processes, too; empty: they are this
+/// process's alone. IRQL: PASSIVE_LEVEL.
+std::string daemon_socket();
+
 /// True in the child of a fork whose parent has attached HCAs: it has their memory, and none of the
 /// threads that serve them. A call that would use an object of the parent fails with EIO. IRQL:
 /// any.

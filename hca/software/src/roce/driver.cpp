@@ -4,10 +4,12 @@
 #include "../adapter.hpp"
 
 #include "ethernet_port.hpp"
+#include "place.hpp"
+#include "socket_wire.hpp"
+#include "tap.hpp"
+#include "tap_wire.hpp"
 
-#include <algorithm>
 #include <new>
-#include <optional>
 
 namespace irpverbs::hca_software {
 
@@ -26,37 +28,35 @@ topology plan_of(const roce::interface& on, const std::string& name) {
     return {{made}};
 }
 
-/// The text behind "roce:".
-struct place {
-    std::string name; // of an interface, or an address
-    roce::reception how = roce::reception::bound;
-};
+using roce::place;
 
-std::optional<place> parse_place(const std::string& where, std::string& problem) {
-    const std::size_t mark = std::min(where.find('?'), where.size());
-    place made{where.substr(0, mark)};
-    if (mark == where.size()) return made;
-    made.how = roce::reception::raw;
-    if (where.substr(mark) == "?raw") return made;
-    problem = where.substr(mark) + ": expected ?raw";
+std::optional<roce::interface> find_end(const place& at, NTSTATUS& status, std::string& problem) {
+    if (at.how == roce::form::tap)
+        return roce::find_other_end(at.name, at.addresses, status, problem);
+    if (std::optional<roce::interface> found = roce::find_interface(at.name)) return found;
+    status = STATUS_NO_SUCH_DEVICE;
+    problem = at.name.empty() ? "expected an interface or an address, as in roce:eth0"
+                              : at.name + ": no interface has this name or this address";
     return std::nullopt;
+}
+
+std::unique_ptr<roce::wire> make_wire(roce::ethernet_port& owner, roce::form how) {
+    if (how == roce::form::tap) return std::make_unique<roce::tap_wire>(owner);
+    return std::make_unique<roce::socket_wire>(
+        owner, how == roce::form::raw ? roce::reception::raw : roce::reception::bound);
 }
 
 NTSTATUS attach_interface(const std::string& where, ULONG& count, void** attachment,
                           std::string& problem) {
-    const std::optional<place> at = parse_place(where, problem);
+    const std::optional<place> at = roce::parse_place(where, problem);
     if (!at) return STATUS_OBJECT_NAME_INVALID;
-    const std::string& name = at->name;
-    const std::optional<roce::interface> on = roce::find_interface(name);
-    if (!on) {
-        problem = name.empty() ? "expected an interface or an address, as in roce:eth0"
-                               : name + ": no interface has this name or this address";
-        return STATUS_NO_SUCH_DEVICE;
-    }
-    auto made = std::make_unique<fabric>(plan_of(*on, name));
+    NTSTATUS status = STATUS_SUCCESS;
+    const std::optional<roce::interface> on = find_end(*at, status, problem);
+    if (!on) return status;
+    auto made = std::make_unique<fabric>(plan_of(*on, at->name));
     port& its = made->nodes()[0].ports[1];
-    its.ethernet = std::make_unique<roce::ethernet_port>(*made, its, at->how);
-    NTSTATUS status = its.ethernet->open(*on, problem);
+    its.ethernet = std::make_unique<roce::ethernet_port>(*made, its);
+    status = its.ethernet->open(make_wire(*its.ethernet, at->how), *on, problem);
     if (NT_SUCCESS(status)) status = start_adapters(*made, count, problem);
     if (NT_SUCCESS(status)) status = its.ethernet->start(problem);
     if (NT_SUCCESS(status)) *attachment = made.release();

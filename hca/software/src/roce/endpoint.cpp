@@ -9,7 +9,8 @@ namespace irpverbs::hca_software::roce {
 bool endpoint::start() {
     const auto readable = [](void* context) {
         auto& its = *static_cast<endpoint*>(context);
-        its.owner.receive(its.socket);
+        std::array<arrival, most_arrivals> arrived;
+        its.owner.receive(std::span(arrived).first(its.socket.receive(arrived.data())));
         return true;
     };
     watch =

@@ -16,20 +16,6 @@ namespace {
 
 constexpr UCHAR datagram_opcode = 0x64; // UD, SEND only
 
-NTSTATUS explain(std::string& problem, const ib_gid_t& gid, int error) {
-    problem = text_of(gid) + ", UDP port 4791: ";
-    if (error == EADDRINUSE)
-        problem += "in use, by another program or by the kernel's soft-RoCE (module rdma_rxe); "
-                   "?raw behind the name shares it";
-    else if (error == EPERM)
-        problem += "?raw needs root, or CAP_NET_RAW";
-    else
-        problem += std::strerror(error);
-    if (error == EADDRINUSE) return STATUS_SHARING_VIOLATION;
-    if (error == EACCES || error == EPERM) return STATUS_ACCESS_DENIED;
-    return error == EADDRNOTAVAIL ? STATUS_NO_SUCH_DEVICE : STATUS_INSUFFICIENT_RESOURCES;
-}
-
 /// A packet that has arrived at a queue pair, or at an agent.
 void read_datagram(const transport::packet& what, datagram& into) {
     const const_bytes content =
@@ -54,7 +40,7 @@ enum class reading { good, damaged, foreign };
 
 // Numbers below those of queue pairs are agents', which receive datagrams. There is no QP0.
 // Source: IBA A17.2.
-reading read_arrival(udp_socket::arrival& from, datagram& into) {
+reading read_arrival(arrival& from, datagram& into) {
     if (!has_right_crc(from.route, from.payload)) return reading::damaged;
     const const_bytes bytes = from.payload.first(from.payload.size() - ci::invariant_crc_size);
     const auto what = transport::parse_transport(bytes);
@@ -92,64 +78,43 @@ void set_attributes(port& at, const interface& of) {
 
 } // namespace
 
-NTSTATUS ethernet_port::open(const interface& on, std::string& problem) {
+NTSTATUS ethernet_port::open(std::unique_ptr<wire> by, interface on, std::string& problem) {
     set_attributes(port_, on);
     if (port_.mtu == 0) {
         problem = on.name + ": its MTU is too small for packets of 256 bytes";
         return STATUS_NOT_SUPPORTED;
     }
-    interface_ = on.index;
-    for (const ib_gid_t& each : on.gids) {
-        if (port_.gids.size() == port::max_gids) break;
-        const NTSTATUS status = add_socket(each, problem);
-        if (!NT_SUCCESS(status)) return status;
-        port_.gids.push_back(each);
-    }
-    if (port_.gids.empty()) {
+    if (on.gids.empty()) {
         problem = on.name + ": it has no IP address";
         return STATUS_NO_SUCH_DEVICE;
     }
-    return STATUS_SUCCESS;
+    on.gids.resize(std::min<std::size_t>(on.gids.size(), port::max_gids));
+    port_.gids = on.gids;
+    wire_ = std::move(by);
+    return wire_->open(on, problem);
 }
 
 NTSTATUS ethernet_port::start(std::string& problem) {
-    if (std::ranges::all_of(endpoints_, &endpoint::start)) return STATUS_SUCCESS;
+    if (wire_->start()) return STATUS_SUCCESS;
     problem = "a simulated machine has no sockets";
     return STATUS_NOT_SUPPORTED;
-}
-
-NTSTATUS ethernet_port::add_socket(const ib_gid_t& gid, std::string& problem) {
-    const int error = endpoints_.emplace_back(*this, how_).socket.open(gid, interface_);
-    return error == 0 ? STATUS_SUCCESS : explain(problem, gid, error);
 }
 
 NTSTATUS ethernet_port::join(const ib_gid_t& group) {
     const bool has_address = std::ranges::any_of(
         port_.gids, [&](const ib_gid_t& each) { return is_ipv4(each) == is_ipv4(group); });
-    return has_address ? groups_.join(group, interface_) : STATUS_NOT_SUPPORTED;
+    return has_address ? wire_->join(group) : STATUS_NOT_SUPPORTED;
 }
 
 void ethernet_port::close() {
-    for (endpoint& each : endpoints_)
-        each.watch.reset();
+    if (wire_ != nullptr) wire_->close();
 }
 
-const udp_socket* ethernet_port::find(const ib_gid_t& local) const {
-    const auto found = std::ranges::find_if(
-        endpoints_, [&](const endpoint& each) { return each.socket.local() == local; });
-    return found != endpoints_.end() ? &found->socket : nullptr;
-}
-
-USHORT ethernet_port::source_port(const ib_gid_t& from) const {
-    const udp_socket* const by = find(from);
-    return by != nullptr ? by->port() : udp_port;
-}
+USHORT ethernet_port::source_port(const ib_gid_t& from) const { return wire_->source_port(from); }
 
 bool ethernet_port::send(const global_route& route, std::span<UCHAR> payload) const {
-    const udp_socket* const by = find(route.from);
-    if (by == nullptr) return true;
-    write_invariant_crc({route, by->port()}, payload);
-    const int error = by->send(route, payload);
+    write_invariant_crc({route, wire_->source_port(route.from)}, payload);
+    const int error = wire_->send(route, payload);
     return error != EAGAIN && error != ENOBUFS;
 }
 
@@ -167,16 +132,14 @@ void ethernet_port::send(const datagram& what) const {
 }
 
 // A packet for which there is no memory is lost.
-void ethernet_port::receive(udp_socket& from) {
-    std::array<udp_socket::arrival, udp_socket::most_arrivals> arrived;
-    std::array<datagram, udp_socket::most_arrivals> read;
-    const std::size_t count = from.receive(arrived.data());
+void ethernet_port::receive(std::span<arrival> packets) {
+    std::array<datagram, most_arrivals> read;
     std::size_t good = 0;
     ULONG damaged = 0;
-    for (std::size_t i = 0; i < count; ++i)
+    for (arrival& each : packets)
         try {
             read[good] = {};
-            const reading result = read_arrival(arrived[i], read[good]);
+            const reading result = read_arrival(each, read[good]);
             good += result == reading::good ? 1 : 0;
             damaged += result == reading::damaged ? 1 : 0;
         } catch (const std::bad_alloc&) {

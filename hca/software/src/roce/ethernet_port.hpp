@@ -1,12 +1,11 @@
-// A port with an Ethernet interface in the place of a cable: RoCEv2 over UDP sockets, one for each
-// of its GIDs and each of its multicast groups.
+// A port with an Ethernet interface in the place of a cable: RoCEv2, over UDP sockets or a TAP
+// device.
 #pragma once
 
-#include "endpoint.hpp"
 #include "interface.hpp"
-#include "multicast_groups.hpp"
+#include "wire.hpp"
 
-#include <list>
+#include <memory>
 #include <span>
 #include <string>
 
@@ -19,22 +18,21 @@ namespace roce {
 
 class ethernet_port {
 public:
-    ethernet_port(fabric& where, port& at, reception how)
-        : fabric_(where), port_(at), how_(how), groups_(*this, how) {}
+    ethernet_port(fabric& where, port& at) : fabric_(where), port_(at) {}
     ethernet_port(const ethernet_port&) = delete;
     ethernet_port& operator=(const ethernet_port&) = delete;
 
-    /// Opens the sockets, and gives the port the interface's attributes. IRQL: PASSIVE_LEVEL, as
-    /// the next two. A failure is explained in `problem`.
-    NTSTATUS open(const interface& on, std::string& problem);
+    /// Opens the wire, and gives the port the interface's attributes. IRQL: PASSIVE_LEVEL, as the
+    /// next two. A failure is explained in `problem`.
+    NTSTATUS open(std::unique_ptr<wire> by, interface on, std::string& problem);
     /// Packets arrive from now on.
     NTSTATUS start(std::string& problem);
     /// Packets no longer arrive.
     void close();
 
-    /// Sends a packet to route.to from the socket of route.from. `payload` has the bytes from the
+    /// Sends a packet to route.to from route.from. `payload` has the bytes from the
     /// base transport header to the last pad byte, and 4 bytes for the invariant CRC. False: the
-    /// socket is full. A packet that the system refuses is lost. IRQL: <= DISPATCH_LEVEL.
+    /// wire is full. A packet that the system refuses is lost. IRQL: <= DISPATCH_LEVEL.
     bool send(const global_route& route, std::span<UCHAR> payload) const;
     /// The UDP port from which packets of this GID come.
     USHORT source_port(const ib_gid_t& from) const;
@@ -45,21 +43,15 @@ public:
     /// port has no address of its family. STATUS_INSUFFICIENT_RESOURCES: the system refuses. IRQL
     /// of both: PASSIVE_LEVEL.
     NTSTATUS join(const ib_gid_t& group);
-    void leave(const ib_gid_t& group) { groups_.leave(group); }
+    void leave(const ib_gid_t& group) { wire_->leave(group); }
 
-    /// Reads the packets of a socket. Runs on the reactor.
-    void receive(udp_socket& from);
+    /// The packets have arrived. Runs on the reactor.
+    void receive(std::span<arrival> packets);
 
 private:
-    NTSTATUS add_socket(const ib_gid_t& gid, std::string& problem);
-    const udp_socket* find(const ib_gid_t& local) const;
-
     fabric& fabric_;
     port& port_;
-    const reception how_;
-    unsigned interface_ = 0;        // its index
-    std::list<endpoint> endpoints_; // does not change after `open`
-    multicast_groups groups_;
+    std::unique_ptr<wire> wire_; // does not change after `open`
 };
 
 } // namespace roce

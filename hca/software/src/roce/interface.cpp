@@ -31,23 +31,14 @@ bool is_ip(const ifaddrs& of) {
            (of.ifa_addr->sa_family == AF_INET || of.ifa_addr->sa_family == AF_INET6);
 }
 
-// The modified EUI-64; 0: the interface has no hardware address of 6 bytes.
-ib_guid_t guid_of_hardware(const ifaddrs& of) {
-    constexpr UCHAR global_bit = 2;
-    if (of.ifa_addr == nullptr || of.ifa_addr->sa_family != AF_PACKET) return 0;
+// None: the interface has no hardware address of 6 bytes.
+std::optional<hardware_address> hardware_of(const ifaddrs& of) {
+    if (of.ifa_addr == nullptr || of.ifa_addr->sa_family != AF_PACKET) return std::nullopt;
     const auto& link = reinterpret_cast<const sockaddr_ll&>(*of.ifa_addr);
-    const UCHAR* mac = link.sll_addr;
-    if (link.sll_halen != 6 || std::all_of(mac, mac + 6, [](UCHAR each) { return each == 0; }))
-        return 0;
-    const UCHAR eui[8] = {static_cast<UCHAR>(mac[0] ^ global_bit),
-                          mac[1],
-                          mac[2],
-                          0xFF,
-                          0xFE,
-                          mac[3],
-                          mac[4],
-                          mac[5]};
-    return load<8>(eui);
+    hardware_address made;
+    std::copy_n(link.sll_addr, made.size(), made.begin());
+    if (link.sll_halen != made.size() || made == hardware_address{}) return std::nullopt;
+    return made;
 }
 
 // As an interface identifier of IPv6; that of an IPv4 address is ISATAP's. Source: RFC 5214.
@@ -81,8 +72,12 @@ interface read_interface(const ifaddrs* list, const std::string& name) {
     for (const ifaddrs* each = list; each != nullptr; each = each->ifa_next) {
         if (name != each->ifa_name) continue;
         made.name = name;
-        made.is_up = (each->ifa_flags & IFF_UP) != 0 && (each->ifa_flags & IFF_RUNNING) != 0;
-        if (made.guid == 0) made.guid = guid_of_hardware(*each);
+        made.is_enabled = (each->ifa_flags & IFF_UP) != 0;
+        made.is_up = made.is_enabled && (each->ifa_flags & IFF_RUNNING) != 0;
+        if (const auto hardware = hardware_of(*each)) {
+            made.hardware = *hardware;
+            made.guid = eui64_of(*hardware);
+        }
         if (!is_ip(*each)) continue;
         const ib_gid_t gid = gid_of(*each->ifa_addr);
         made.gids.insert(is_link_local(gid) ? made.gids.begin() : made.gids.end(), gid);

@@ -1,7 +1,7 @@
 // A network interface of this machine, and its addresses as GIDs.
 #pragma once
 
-#include <ci/ib_types.h>
+#include "hardware_address.hpp"
 
 #include <optional>
 #include <string>
@@ -12,10 +12,12 @@ namespace irpverbs::hca_software::roce {
 struct interface {
     std::string name;
     unsigned index = 0;
-    ib_guid_t guid = 0; // of its hardware address, or else of its first address
-    ULONG mtu = 0;      // bytes of an IP packet
-    bool is_up = false;
-    std::vector<ib_gid_t> gids; // the link-local IPv6 address first
+    ib_guid_t guid = 0;          // of its hardware address, or else of its first address
+    ULONG mtu = 0;               // bytes of an IP packet
+    hardware_address hardware{}; // zeros: it has none of Ethernet
+    bool is_enabled = false;     // by its administrator
+    bool is_up = false;          // and it has a carrier
+    std::vector<ib_gid_t> gids;  // the link-local IPv6 address first
 };
 
 /// Finds an interface by its name; or by one of its addresses, which then is its only one, and any

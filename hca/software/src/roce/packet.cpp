@@ -1,5 +1,7 @@
 #include "packet.hpp"
 
+#include "internet_checksum.hpp"
+
 #include <ci/support/crc32.hpp>
 
 #include <algorithm>
@@ -8,7 +10,6 @@ namespace irpverbs::hca_software::roce {
 
 namespace {
 
-constexpr UCHAR udp_protocol = 17;
 constexpr UCHAR default_hop_limit = 64;
 constexpr USHORT do_not_fragment = 0x4000;
 constexpr std::size_t identification_offset = 4; // in the IPv4 header
@@ -18,44 +19,32 @@ UCHAR hop_limit_of(const ip_route& route) {
     return route.global.hop_limit != 0 ? route.global.hop_limit : default_hop_limit;
 }
 
-void store_ipv4_checksum(UCHAR* header) {
-    ULONG sum = 0;
-    for (std::size_t i = 0; i < ipv4_header_size; i += 2)
-        sum += load16(header + i);
-    sum = (sum & 0xFFFF) + (sum >> 16);
-    store<2>(header + checksum_offset, ~(sum + (sum >> 16)) & 0xFFFF);
-}
-
-void write_ipv4(const ip_route& route, std::size_t payload, UCHAR* to) {
+void write_ipv4(const ip_route& route, UCHAR protocol, std::size_t content, UCHAR* to) {
     to[0] = 0x45; // version, words of the header
     to[1] = route.global.traffic_class;
-    store<2>(to + 2, ipv4_header_size + udp_header_size + payload);
+    store<2>(to + 2, ipv4_header_size + content);
     store<2>(to + identification_offset, route.identification);
     store<2>(to + 6, do_not_fragment);
     to[8] = hop_limit_of(route);
-    to[9] = udp_protocol;
+    to[9] = protocol;
     store<2>(to + checksum_offset, 0);
     store<4>(to + 12, route.global.from.gid_guid & 0xFFFFFFFF);
     store<4>(to + 16, route.global.to.gid_guid & 0xFFFFFFFF);
-    store_ipv4_checksum(to);
+    internet_checksum sum;
+    sum.add({to, ipv4_header_size});
+    store<2>(to + checksum_offset, sum.value());
 }
 
-void write_ipv6(const ip_route& route, std::size_t payload, UCHAR* to) {
+void write_ipv6(const ip_route& route, UCHAR protocol, std::size_t content, UCHAR* to) {
     store<4>(to, 6u << 28 | ULONG{route.global.traffic_class} << 20 |
                      (route.global.flow_label & 0xFFFFF));
-    store<2>(to + 4, udp_header_size + payload);
-    to[6] = udp_protocol;
+    store<2>(to + 4, content);
+    to[6] = protocol;
     to[7] = hop_limit_of(route);
     store<8>(to + 8, route.global.from.gid_prefix);
     store<8>(to + 16, route.global.from.gid_guid);
     store<8>(to + 24, route.global.to.gid_prefix);
     store<8>(to + 32, route.global.to.gid_guid);
-}
-
-std::size_t write_ip(const ip_route& route, std::size_t payload, UCHAR* to) {
-    const bool is_version_4 = route.uses_ipv4();
-    (is_version_4 ? write_ipv4 : write_ipv6)(route, payload, to);
-    return is_version_4 ? ipv4_header_size : ipv6_header_size;
 }
 
 // Sets the fields to ones that routers may change: type of service, time to live, checksum; traffic
@@ -114,8 +103,14 @@ bool find_identification(std::uint32_t difference, std::size_t words, USHORT& id
 
 } // namespace
 
+std::size_t write_ip(const ip_route& route, UCHAR protocol, std::size_t content, UCHAR* to) {
+    const bool is_version_4 = route.uses_ipv4();
+    (is_version_4 ? write_ipv4 : write_ipv6)(route, protocol, content, to);
+    return is_version_4 ? ipv4_header_size : ipv6_header_size;
+}
+
 std::size_t write_route(const ip_route& route, std::size_t payload, UCHAR* to) {
-    UCHAR* const udp = to + write_ip(route, payload, to);
+    UCHAR* const udp = to + write_ip(route, protocol_udp, udp_header_size + payload, to);
     store<2>(udp, route.from_port);
     store<2>(udp + 2, udp_port);
     store<2>(udp + 4, udp_header_size + payload);
@@ -126,7 +121,8 @@ std::size_t write_route(const ip_route& route, std::size_t payload, UCHAR* to) {
 std::array<UCHAR, ci::global_route_size> received_route(const ip_route& route,
                                                         std::size_t payload) {
     std::array<UCHAR, ci::global_route_size> made{};
-    write_ip(route, payload, route.uses_ipv4() ? &made[made.size() - ipv4_header_size] : &made[0]);
+    write_ip(route, protocol_udp, udp_header_size + payload,
+             route.uses_ipv4() ? &made[made.size() - ipv4_header_size] : &made[0]);
     return made;
 }
 
@@ -153,10 +149,9 @@ void write_invariant_crc(const ip_route& route, std::span<UCHAR> payload) {
 }
 
 std::size_t write_frame(const ip_route& route, const transport::packet& what, std::span<UCHAR> to) {
-    constexpr std::size_t type_offset = 12;
     const std::size_t size = transport::transport_size(what) + ci::invariant_crc_size;
     std::ranges::fill(to.first(ethernet_header_size), UCHAR{0});
-    store<2>(&to[type_offset], route.uses_ipv4() ? 0x0800 : 0x86DD);
+    store<2>(&to[ethernet_type_offset], route.uses_ipv4() ? type_ipv4 : type_ipv6);
     const std::size_t headers =
         ethernet_header_size + write_route(route, size, &to[ethernet_header_size]);
     const std::span<UCHAR> payload = to.subspan(headers, size);

@@ -26,6 +26,9 @@ inline constexpr std::size_t max_udp_payload =
 
 using ci::is_ipv4;
 
+enum ip_protocol : UCHAR { protocol_icmp = 1, protocol_udp = 17, protocol_icmpv6 = 58 };
+enum ethernet_type : USHORT { type_ipv4 = 0x0800, type_arp = 0x0806, type_ipv6 = 0x86DD };
+
 /// The IP and UDP headers of a packet. Both GIDs are addresses of one family.
 struct ip_route {
     global_route global;
@@ -41,9 +44,12 @@ inline std::size_t size_of(const ip_route& route) {
     return (route.uses_ipv4() ? ipv4_header_size : ipv6_header_size) + udp_header_size;
 }
 
-/// Writes both headers of a packet with `payload` bytes behind them, for which `to` has room. IPv4
-/// packets are not to be fragmented, and the UDP checksum is left out. Returns their number of
-/// bytes.
+/// Writes the IP header of a packet with `content` bytes behind it, for which `to` has room. IPv4
+/// packets are not to be fragmented. Returns its number of bytes.
+std::size_t write_ip(const ip_route& route, UCHAR protocol, std::size_t content, UCHAR* to);
+
+/// Writes both headers of a packet with `payload` bytes behind them, for which `to` has room. The
+/// UDP checksum is left out. Returns their number of bytes.
 std::size_t write_route(const ip_route& route, std::size_t payload, UCHAR* to);
 
 /// Writes the 40 bytes in front of a received datagram: the IPv6 header, or 20 zeros and the IPv4
@@ -58,6 +64,7 @@ std::uint32_t invariant_crc(const ip_route& route, const_bytes transport);
 void write_invariant_crc(const ip_route& route, std::span<UCHAR> payload);
 
 inline constexpr std::size_t ethernet_header_size = 14;
+inline constexpr std::size_t ethernet_type_offset = 12;
 inline constexpr std::size_t max_frame_size =
     ethernet_header_size + max_route_size + max_udp_payload;
 

@@ -56,7 +56,10 @@ int open_raw(bool is_version_4) {
 }
 
 const_bytes read_raw(const_bytes packet, bool is_version_4, ip_route& into) {
-    const const_bytes datagram = is_version_4 ? read_ipv4(packet, into) : packet;
+    return read_udp(is_version_4 ? read_ipv4(packet, into) : packet, into);
+}
+
+const_bytes read_udp(const_bytes datagram, ip_route& into) {
     if (datagram.size() < udp_header_size || load<2>(&datagram[port_offset]) != udp_port) return {};
     if (load<2>(&datagram[4]) != datagram.size()) return {};
     into.from_port = static_cast<USHORT>(load<2>(&datagram[0]));

@@ -14,6 +14,9 @@ int open_raw(bool is_version_4);
 /// of UDP alone. Returns the payload; empty: they are wrong.
 const_bytes read_raw(const_bytes packet, bool is_version_4, ip_route& into);
 
+/// Reads the UDP header of a packet to udp_port; the same.
+const_bytes read_udp(const_bytes datagram, ip_route& into);
+
 /// The most bytes of these headers.
 inline constexpr std::size_t max_raw_headers = 60 + udp_header_size;
 

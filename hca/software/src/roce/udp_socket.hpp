@@ -1,7 +1,7 @@
 // The UDP socket of an address or of a multicast group, on the port of RoCEv2.
 #pragma once
 
-#include "packet.hpp"
+#include "arrival.hpp"
 
 #include <memory>
 #include <sys/socket.h>
@@ -36,12 +36,6 @@ public:
     /// Sends a payload to `way.to` with that traffic class. The hop limit is the system's, and to a
     /// group that of `way` unless it is 0. Returns an errno; 0: it is sent. Never blocks.
     int send(const global_route& way, const_bytes payload) const;
-
-    struct arrival {
-        ip_route route;
-        const_bytes payload; // valid until the next call
-    };
-    static constexpr std::size_t most_arrivals = 32; // of a call
 
     /// Reads the packets that have arrived, at most most_arrivals; `to` has room for them. Returns
     /// their number. One thread at a time.
