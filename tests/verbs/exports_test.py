@@ -6,21 +6,15 @@ import sys
 import unittest
 
 FOLDER = pathlib.Path(sys.argv.pop(1)).resolve()
+SUPERSEDED = os.environ["IRPVERBS_SUPERSEDED"]
 OURS = FOLDER / "libibverbs.so.1"
 
-# Names of 2006 with the structures of that time, which programs that were linked since then do not use, and what went with them.
-OBSOLETE = {"ibv_register_driver@IBVERBS_1.1", *(f"ibv_{name}@IBVERBS_1.0" for name in (
-    "ack_async_event", "ack_cq_events", "alloc_pd", "attach_mcast", "close_device", "create_ah", "create_cq", "create_qp", "create_srq",
-    "dealloc_pd", "dereg_mr", "destroy_ah", "destroy_cq", "destroy_qp", "destroy_srq", "detach_mcast", "free_device_list",
-    "get_async_event", "get_cq_event", "get_device_guid", "get_device_list", "get_device_name", "modify_qp", "modify_srq",
-    "open_device", "query_device", "query_gid", "query_pkey", "query_port", "query_qp", "query_srq", "reg_mr", "resize_cq"))}
 
-
-def symbols(library):
-    """The defined dynamic symbols with their versions: T function, B data, A version."""
-    lines = subprocess.run(["nm", "-D", "--defined-only", "--with-symbol-versions", library],
+def symbols(file, which="--defined-only"):
+    """The dynamic symbols with their versions: T function, B data, A version, U defined elsewhere."""
+    lines = subprocess.run(["nm", "-D", "--format=posix", which, "--with-symbol-versions", file],
                            capture_output=True, text=True, check=True).stdout.splitlines()
-    return {line.split()[2]: line.split()[1] for line in lines}
+    return dict(line.split()[:2] for line in lines)
 
 
 def of_distribution():
@@ -31,9 +25,16 @@ def of_distribution():
 
 class Exports(unittest.TestCase):
     def test_symbols_and_versions_are_those_of_the_distribution(self):
-        ours, theirs = symbols(OURS), symbols(of_distribution())
-        self.assertEqual(theirs.keys() - ours.keys(), OBSOLETE)
-        self.assertEqual(ours, {name: kind for name, kind in theirs.items() if name not in OBSOLETE})
+        self.assertEqual(symbols(OURS), symbols(of_distribution()))
+
+    def test_program_linked_before_2007_is_refused_by_every_function(self):
+        """The program calls every name whose version is not the default."""
+        called = {name for name in symbols(SUPERSEDED, "--undefined-only") if "@IBVERBS_" in name}
+        self.assertEqual(called, {name for name in symbols(of_distribution()) if "@" in name and "@@" not in name})
+        for hca in ("", "software:"):
+            environment = dict(os.environ, LD_LIBRARY_PATH=str(FOLDER), IRPVERBS_HCA=hca)
+            done = subprocess.run([SUPERSEDED], env=environment, capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
 
     def test_core_exports_its_border_only(self):
         exported = symbols(FOLDER / "libirpverbs-drop-in.so")
