@@ -18,7 +18,7 @@ using hca_software::store;
 constexpr std::size_t header = roce::ethernet_header_size;
 constexpr std::size_t type_offset = roce::ethernet_type_offset;
 constexpr USHORT of_arp = roce::type_arp;
-const frame_bytes payload{1, 2, 3, 4, 5, 6, 7, 8};
+const frame_bytes eight_bytes{1, 2, 3, 4, 5, 6, 7, 8};
 
 // A tenth longer, so that what is due at the end has happened.
 void pass(LONGLONG seconds) {
@@ -38,7 +38,7 @@ class LinkHost : public BothMachines, protected linked_hosts {
 protected:
     /// Both know each other's addresses.
     void resolve(bool is_version_4) {
-        one.send(two.address(is_version_4), payload);
+        one.send(two.address(is_version_4), eight_bytes);
         std::size_t payloads = two.receive().size();
         one.receive();
         payloads += two.receive().size();
@@ -46,7 +46,7 @@ protected:
         ASSERT_TRUE(next_frame(one.link).empty());
     }
     /// A packet of UDP from one to two as it is on the link.
-    frame_bytes packet(bool is_version_4, const frame_bytes& content = payload) {
+    frame_bytes packet(bool is_version_4, const frame_bytes& content = eight_bytes) {
         resolve(is_version_4);
         one.send(two.address(is_version_4), content);
         return next_frame(two.link);
@@ -81,7 +81,7 @@ protected:
 
 TEST_P(LinkHost, FirstPacket_WaitsForTheAddress) {
     for (const bool is_version_4 : {true, false}) {
-        EXPECT_EQ(one.send(two.address(is_version_4), payload), 0);
+        EXPECT_EQ(one.send(two.address(is_version_4), eight_bytes), 0);
         const frame_bytes request = next_frame(two.link);
         ASSERT_GT(request.size(), header);
         EXPECT_TRUE(roce::is_group(destination_of(request)));
@@ -90,19 +90,20 @@ TEST_P(LinkHost, FirstPacket_WaitsForTheAddress) {
         EXPECT_TRUE(one.receive().empty()); // the response
         const std::vector<frame_bytes> got = two.receive();
         ASSERT_EQ(got.size(), 1u);
-        EXPECT_EQ(got.front(), payload);
-        EXPECT_EQ(two.send(one.address(is_version_4), payload), 0); // the request had its address
+        EXPECT_EQ(got.front(), eight_bytes);
+        EXPECT_EQ(two.send(one.address(is_version_4), eight_bytes),
+                  0); // the request had its address
         EXPECT_EQ(one.receive().size(), 1u);
     }
 }
 
 TEST_P(LinkHost, RequestForTheAddress_IsAsTheStandardHasIt) {
-    one.send(two.version_4, payload);
+    one.send(two.version_4, eight_bytes);
     const frame_bytes expected{0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 2, 0, 0, 0, 0x78, 1,    8,    6,
                                0,    1,    8,    0,    6,    4,    0, 1, 2, 0, 0,    0,    0x78, 1,
                                0x0A, 0x4E, 0,    1,    0,    0,    0, 0, 0, 0, 0x0A, 0x4E, 0,    2};
     EXPECT_EQ(next_frame(two.link), expected);
-    one.send(two.version_6, payload);
+    one.send(two.version_6, eight_bytes);
     const frame_bytes solicitation = next_frame(two.link);
     ASSERT_EQ(solicitation.size(), header + 40 + 32);
     const roce::hardware_address group{0x33, 0x33, 0xFF, 0, 0, 2};
@@ -125,7 +126,7 @@ TEST_P(LinkHost, PacketsThatWait_KeepTheirOrder_AndTheOldestGivesWay) {
 TEST_P(LinkHost, LostRequest_IsRepeatedTwice_AndThePacketIsLost) {
     for (const bool is_version_4 : {true, false}) {
         for (int requests = 0; requests < 3; ++requests) {
-            one.send(two.address(is_version_4), payload);
+            one.send(two.address(is_version_4), eight_bytes);
             EXPECT_TRUE(roce::is_group(destination_of(next_frame(two.link))));
             EXPECT_TRUE(next_frame(two.link).empty());
             pass(1);
@@ -136,12 +137,12 @@ TEST_P(LinkHost, LostRequest_IsRepeatedTwice_AndThePacketIsLost) {
 }
 
 TEST_P(LinkHost, ResponseToARepeatedRequest_SendsThePacket) {
-    one.send(two.version_4, payload);
+    one.send(two.version_4, eight_bytes);
     next_frame(two.link); // lost
     pass(1);
     two.receive();
     one.receive();
-    EXPECT_EQ(two.receive(), std::vector<frame_bytes>{payload});
+    EXPECT_EQ(two.receive(), std::vector<frame_bytes>{eight_bytes});
     pass(5);
     EXPECT_TRUE(next_frame(two.link).empty());
 }
@@ -149,32 +150,32 @@ TEST_P(LinkHost, ResponseToARepeatedRequest_SendsThePacket) {
 TEST_P(LinkHost, OldAddress_IsRequestedAgain_AndStillUsed) {
     resolve(true);
     pass(29);
-    one.send(two.version_4, payload);
+    one.send(two.version_4, eight_bytes);
     EXPECT_EQ(two.receive().size(), 1u);
     EXPECT_TRUE(next_frame(one.link).empty());
     pass(1);
-    one.send(two.version_4, payload);
+    one.send(two.version_4, eight_bytes);
     EXPECT_EQ(two.receive().size(), 1u);
     EXPECT_EQ(load16(&next_frame(one.link)[type_offset]), of_arp); // the response
 }
 
 TEST_P(LinkHost, RequestForAnotherHost_IsIgnored) {
-    one.send(ipv4(0x0A4E0009), payload);
-    one.send(ipv6(9), payload);
+    one.send(ipv4(0x0A4E0009), eight_bytes);
+    one.send(ipv6(9), eight_bytes);
     two.receive();
     EXPECT_TRUE(next_frame(one.link).empty());
 }
 
 TEST_P(LinkHost, OwnAddress_IsReachedWithoutTheLink) {
     for (const bool is_version_4 : {true, false})
-        EXPECT_EQ(one.send(one.address(is_version_4), payload), 0);
+        EXPECT_EQ(one.send(one.address(is_version_4), eight_bytes), 0);
     EXPECT_TRUE(next_frame(two.link).empty());
-    EXPECT_EQ(one.receive(one.loop.second), (std::vector<frame_bytes>{payload, payload}));
+    EXPECT_EQ(one.receive(one.loop.second), (std::vector<frame_bytes>{eight_bytes, eight_bytes}));
 }
 
 TEST_P(LinkHost, AddressOfAnother_IsNoSource) {
-    EXPECT_EQ(one.host.send({two.version_4, one.version_4}, payload), EADDRNOTAVAIL);
-    EXPECT_EQ(one.host.send({one.version_4, two.version_6}, payload), EAFNOSUPPORT);
+    EXPECT_EQ(one.host.send({two.version_4, one.version_4}, eight_bytes), EADDRNOTAVAIL);
+    EXPECT_EQ(one.host.send({one.version_4, two.version_6}, eight_bytes), EAFNOSUPPORT);
 }
 
 TEST_P(LinkHost, PacketToAGroup_ReachesMembersOnly) {
@@ -182,7 +183,7 @@ TEST_P(LinkHost, PacketToAGroup_ReachesMembersOnly) {
     const roce::hardware_address hardware[] = {{1, 0, 0x5E, 7, 0, 1},
                                                {0x33, 0x33, 0x12, 0x34, 0x56, 0x78}};
     for (int i = 0; i < 2; ++i) {
-        one.send(groups[i], payload);
+        one.send(groups[i], eight_bytes);
         const frame_bytes sent = next_frame(two.link);
         EXPECT_EQ(destination_of(sent), hardware[i]);
         EXPECT_FALSE(arrives(sent));
@@ -193,7 +194,7 @@ TEST_P(LinkHost, PacketToAGroup_ReachesMembersOnly) {
         two.host.leave(groups[i]);
         EXPECT_FALSE(arrives(sent));
         one.host.join(groups[i]);
-        one.send(groups[i], payload);
+        one.send(groups[i], eight_bytes);
         EXPECT_EQ(one.receive(one.loop.second).size(), 1u);
         EXPECT_TRUE(two.receive().empty());
     }
@@ -248,7 +249,7 @@ TEST_P(LinkHost, Advertisement_ReplacesAnAddressIfItSaysSo) {
     for (const auto& [overrides, hop_limit, stated, used] :
          {expected{false, 255, 7, 1}, {true, 254, 7, 1}, {true, 255, 7, 7}, {true, 255, 1, 1}}) {
         arrives(advertisement(overrides, hop_limit, stated));
-        two.send(one.version_6, payload);
+        two.send(one.version_6, eight_bytes);
         EXPECT_EQ(destination_of(next_frame(one.link))[5], used);
     }
 }
@@ -262,7 +263,7 @@ TEST_P(LinkHost, Announcement_CorrectsAnAddress) {
     other.announce();
     two.receive();
     for (const bool is_version_4 : {true, false}) {
-        two.send(moved.address(is_version_4), payload);
+        two.send(moved.address(is_version_4), eight_bytes);
         EXPECT_EQ(destination_of(next_frame(moved.link))[5], 9);
     }
 }
@@ -276,7 +277,7 @@ TEST_P(LinkHost, ClaimToOwnAddress_IsIgnored) {
     frame.insert(frame.end(), claim.begin(), claim.end());
     arrives(frame);
     EXPECT_TRUE(next_frame(one.link).empty());
-    two.send(two.version_4, payload);
+    two.send(two.version_4, eight_bytes);
     EXPECT_EQ(two.receive(two.loop.second).size(), 1u);
 }
 
@@ -286,7 +287,7 @@ TEST_P(LinkHost, PaddingOfTheFrame_IsNotOfThePacket) {
         frame.resize(frame.size() + 10, 0xEE);
         roce::arrival got;
         ASSERT_TRUE(two.host.receive(frame, got));
-        EXPECT_TRUE(std::ranges::equal(got.payload, payload));
+        EXPECT_TRUE(std::ranges::equal(got.payload, eight_bytes));
     }
 }
 
@@ -338,13 +339,13 @@ TEST_P(LinkHost, ForeignFrames_AreRefused) {
 
 TEST_P(LinkHost, ManyNeighbors_AreForgottenAgain) {
     for (ULONG i = 0; i < 3 * roce::neighbors::most; ++i) {
-        one.send(ipv4(0x0A4F0000 + i), payload);
+        one.send(ipv4(0x0A4F0000 + i), eight_bytes);
         while (!next_frame(two.link).empty()) {
         }
     }
     resolve(true);
     EXPECT_EQ(two.receive().size(), 0u);
-    one.send(two.version_4, payload);
+    one.send(two.version_4, eight_bytes);
     EXPECT_EQ(two.receive().size(), 1u);
 }
 
