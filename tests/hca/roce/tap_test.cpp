@@ -268,6 +268,25 @@ TEST_P(RoceTap, DeviceOfAnotherUser_IsAccessDenied) {
                        "tuntap add dev irptap1 mode tap user NAME), or CAP_NET_ADMIN");
 }
 
+// Neither end of the descriptor fails for good: a write has EIO meanwhile.
+TEST_P(RoceTap, DeviceThatWasDown_PassesPacketsAgain) {
+    const attached hca(std::string("roce:") + ours);
+    const attached peer("roce:10.91.0.1");
+    connected_end one(hca.device());
+    connected_end two(peer.device());
+    one.connect(way("10.91.0.1", 1), two.qp->Num, IB_MTU_4096);
+    two.connect(way("10.91.0.2", 0), one.qp->Num, IB_MTU_4096);
+    expect_data(one, two);
+    ASSERT_TRUE(run("ip link set dev irptap0 down"));
+    one.fill();
+    EXPECT_EQ(two.post_receive(7, 5000), STATUS_SUCCESS);
+    EXPECT_EQ(one.post(one.send(5, 5000)), STATUS_SUCCESS);
+    ASSERT_TRUE(run("ip link set dev irptap0 up"));
+    EXPECT_EQ(two.next().Status, ULONG{IB_WC_SUCCESS});
+    EXPECT_EQ(one.next().Status, ULONG{IB_WC_SUCCESS});
+    EXPECT_TRUE(two.has_bytes_of(one, 5000));
+}
+
 TEST_P(RoceTap, DeviceThatIsRemoved_LosesPackets) {
     const attached hca(std::string("roce:") + ours);
     datagram_end from(hca.device());
