@@ -12,6 +12,7 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <linux/if_tun.h>
+#include <net/if.h>
 #include <netinet/ip_icmp.h>
 #include <sched.h>
 #include <sys/ioctl.h>
