@@ -269,7 +269,7 @@ TEST_P(RoceTap, DeviceOfAnotherUser_IsAccessDenied) {
                        "tuntap add dev irptap1 mode tap user NAME), or CAP_NET_ADMIN");
 }
 
-// Neither end of the descriptor fails for good: a write has EIO meanwhile.
+// While it is down, a write has EIO; the descriptor does not fail for good.
 TEST_P(RoceTap, DeviceThatWasDown_PassesPacketsAgain) {
     const attached hca(std::string("roce:") + ours);
     const attached peer("roce:10.91.0.1");
