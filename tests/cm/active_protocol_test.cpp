@@ -107,6 +107,22 @@ TEST_P(CmActive, XrcInitiator_RequestsATargetThatTheReplyNamesInAFieldOfItsOwn) 
     EXPECT_NE(change.opts & IB_MOD_QP_RETRY_CNT, 0u);
 }
 
+// Neither field stands for the other one.
+TEST_P(CmActive, ReplyThatNamesNoQueuePairOfTheType_IsRejected) {
+    wanted.h_qp = nullptr;
+    wanted.qpn = 0x1234;
+    for (const ib_qp_type_t type : {IB_QPT_RELIABLE_CONN, IB_QPT_XRC_INI}) {
+        wanted.qp_type = type;
+        pending_connect connect(manager, wanted);
+        cm::rep_message rep = raw_peer::reply_to(peer.receive<cm::req_message>());
+        rep.qpn = type == IB_QPT_XRC_INI ? 0x4321 : 0;
+        rep.eecn = type == IB_QPT_XRC_INI ? 0 : 0x4321;
+        peer.send(rep);
+        EXPECT_EQ(peer.receive<cm::rej_message>().reason, IB_CM_REJ_UNSUPPORTED);
+        EXPECT_STREQ(name_of(connect.status()), "STATUS_INVALID_NETWORK_RESPONSE");
+    }
+}
+
 TEST_P(CmActive, TypesThatRequestNothing_AreRefused) {
     wanted.h_qp = nullptr;
     wanted.qpn = 0x1234;

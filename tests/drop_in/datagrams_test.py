@@ -168,6 +168,7 @@ class DatagramSockets(unittest.TestCase):
             stranger.bind((HOST, 0))
             for each in wrong:
                 stranger.sendto(each, other.name())
+            stranger.sendto(header + bytes(3000), other.name()) # longer than any
             stranger.sendto(header + b"right", other.name())
             self.assertEqual(other.receive(), (b"right", stranger.getsockname()))
             response = stranger.recv(100)

@@ -44,7 +44,7 @@ MISTAKES = [
        "    terms.init_depth = std::min(terms.init_depth, rep.initiator_depth);\n")]),
     ("private_data_of_rtu_lost", CONNECTING,
      [("    rtu.private_data = std::exchange(data_, {});\n", "    data_ = {};\n")]),
-    ("target_of_a_reply_not_read", CONNECTING, [("peer.qpn = rep.queue_pair();", "peer.qpn = rep.qpn;")]),
+    ("target_of_a_reply_not_read", CONNECTING, [("peer.qpn = queue_pair_in(rep, terms.type);", "peer.qpn = rep.qpn;")]),
     ("initiator_requests_a_reliable_connection", ENGINE + "transport_type.cpp",
      [("of.extended_transport = type == IB_QPT_XRC_INI ? extended_xrc : 0;", "of.extended_transport = 0;")]),
     ("initiator_is_a_peer", ENGINE + "transport_type.cpp", [("(type == IB_QPT_XRC_INI && !peer_to_peer)", "type == IB_QPT_XRC_INI")]),

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 namespace {
@@ -89,6 +90,42 @@ TEST_F(PortClaim, SharedNumber_IsSharedUntilOneHasItAlone) {
     EXPECT_EQ(beside(at(first_address), true), 0);
     EXPECT_EQ(one.make_exclusive(), 0);
     EXPECT_EQ(beside(at(first_address), true), EADDRINUSE);
+}
+
+TEST_F(PortClaim, NumberOfTwoPorts_StaysSharedIfOnePortIsAnothers) {
+    claimed_numbers second_only = everywhere(AF_INET, true);
+    second_only.ports = {second_port};
+    port_claim other;
+    ASSERT_EQ(one.begin(file, everywhere(AF_INET, true), true), 0);
+    ASSERT_EQ(other.begin(file, second_only, true), 0);
+    EXPECT_EQ(one.make_exclusive(), EADDRNOTAVAIL);
+    EXPECT_EQ(beside(everywhere(AF_INET, true), true), 0);
+}
+
+// It has the file open, too.
+TEST_F(PortClaim, ChildOfAFork_KeepsNoClaimThatEnds) {
+    int pipe_ends[2];
+    ASSERT_EQ(pipe(pipe_ends), 0);
+    ASSERT_EQ(one.begin(file, at(first_address), false), 0);
+    const pid_t child = fork();
+    ASSERT_NE(child, -1);
+    if (child == 0) {
+        close(pipe_ends[1]);
+        char none = 0;
+        _exit(read(pipe_ends[0], &none, 1) == 0 ? 0 : 1);
+    }
+    EXPECT_EQ(beside(at(first_address)), EADDRINUSE);
+    one.end();
+    EXPECT_EQ(beside(at(first_address)), 0);
+    close(pipe_ends[0]);
+    close(pipe_ends[1]);
+    EXPECT_EQ(waitpid(child, nullptr, 0), child);
+}
+
+TEST_F(PortClaim, AnotherBeginning_EndsTheClaim) {
+    ASSERT_EQ(one.begin(file, at(first_address), false), 0);
+    ASSERT_EQ(one.begin(file, at(second_address), false), 0);
+    EXPECT_EQ(beside(at(first_address)), 0);
 }
 
 TEST_F(PortClaim, FileWithoutAccess_MakesNoClaim) {

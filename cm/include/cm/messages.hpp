@@ -125,10 +125,6 @@ struct rep_message {
     ib_guid_t ca_guid = 0;
     bytes<196> private_data{};
 
-    /// The number of the sender's queue pair: that of an XRC target stands in the field of an EE
-    /// context. Source: IBA A14.3.2.
-    ib_qpn_t queue_pair() const { return qpn != 0 ? qpn : eecn; }
-
     bool operator==(const rep_message&) const = default;
 };
 

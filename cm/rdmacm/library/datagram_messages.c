@@ -165,6 +165,7 @@ static void take_udp_message(struct datagram* socket, const uint8_t* bytes, size
     datagram_resolve(peer, be32toh(header.qpn) & 0xFFFFFF);
 }
 
+/* One that is longer than any of a datagram socket is lost, not shortened. */
 static void take_udp_messages(struct datagram* socket) {
     enum { MOST_AT_ONCE = 64 };
     uint8_t bytes[DATAGRAM_SIZE + DATAGRAM_UDP_HEADER_6];
@@ -174,9 +175,10 @@ static void take_udp_messages(struct datagram* socket) {
         socklen_t size = sizeof from;
         ssize_t length;
         memset(&from, 0, sizeof from);
-        length = recvfrom(socket->udp, bytes, sizeof bytes, MSG_DONTWAIT, &from.any, &size);
+        length =
+            recvfrom(socket->udp, bytes, sizeof bytes, MSG_DONTWAIT | MSG_TRUNC, &from.any, &size);
         if (length < 0) return;
-        take_udp_message(socket, bytes, (size_t)length, &from);
+        if ((size_t)length <= sizeof bytes) take_udp_message(socket, bytes, (size_t)length, &from);
     }
 }
 

@@ -81,6 +81,7 @@ void port_claim::choose_ranges(const claimed_numbers& numbers) {
 }
 
 int port_claim::begin(const std::string& file, const claimed_numbers& numbers, bool shared) {
+    end();
     file_ = open_file(file);
     if (file_ < 0) return 0;
     choose_ranges(numbers);
@@ -100,13 +101,24 @@ int port_claim::lock(bool shared) const {
     return 0;
 }
 
+int port_claim::make_exclusive() {
+    const int error = lock(false);
+    if (error != 0) lock(true); // ranges in front of the one that another has
+    return error;
+}
+
 int port_claim::explain(const range& wanted, short type) const {
     struct flock found = lock_of(type, wanted.begin, wanted.size);
     const bool is_known = fcntl(file_, F_OFD_GETLK, &found) == 0 && found.l_type != F_UNLCK;
     return wanted.size == 1 && (!is_known || found.l_len == 1) ? EADDRINUSE : EADDRNOTAVAIL;
 }
 
+// A child of a fork may have the file open, and would keep the locks.
 void port_claim::end() {
+    for (const range& each : ranges_) {
+        struct flock none = lock_of(F_UNLCK, each.begin, each.size);
+        fcntl(file_, F_OFD_SETLK, &none);
+    }
     if (file_ >= 0) close(file_);
     file_ = -1;
     ranges_.clear();

@@ -18,8 +18,9 @@ struct claimed_numbers {
     sa_family_t family = AF_INET;
 };
 
-/// Locks of a file (F_OFD_SETLK): a range of its offsets for the numbers of a port. They end with
-/// the process. Threads: one at a time.
+/// Locks of a file (F_OFD_SETLK): a range of its offsets for the numbers of a port. They end at the
+/// latest with the process and the children that it has forked, which have the file open, too, as
+/// those of a program on the kernel's device have its ids. Threads: one at a time.
 class port_claim {
 public:
     port_claim() = default;
@@ -27,13 +28,13 @@ public:
     port_claim(const port_claim&) = delete;
     port_claim& operator=(const port_claim&) = delete;
 
-    /// Claims numbers by a file, which is created if it is not there. `shared`: others may have
-    /// them, too, if they share them. Without access to the file there is no claim, and no error.
-    /// Returns an errno value: EADDRINUSE, if another process has the address; EADDRNOTAVAIL, if
-    /// one of the two has all addresses.
+    /// Claims numbers, in place of those before, by a file, which is created if it is not there.
+    /// `shared`: others may have them, too, if they share them. Without access to the file there is
+    /// no claim, and no error. Returns an errno value: EADDRINUSE, if another process has the
+    /// address; EADDRNOTAVAIL, if one of the two has all addresses.
     int begin(const std::string& file, const claimed_numbers& numbers, bool shared);
     /// Claims that no other shares them any more. Returns the same; the claim is then as before.
-    int make_exclusive() { return lock(false); }
+    int make_exclusive();
     /// No effect without a claim.
     void end();
 

@@ -77,7 +77,7 @@ void connection::path_ended(port_object& object, NTSTATUS status, const sa_path_
 void connection::take_reply(const cause& why) {
     const auto& rep = std::get<rep_message>(*why.message);
     peer.id = rep.local_id;
-    peer.qpn = rep.queue_pair();
+    peer.qpn = queue_pair_in(rep, terms.type);
     peer.ca_guid = rep.ca_guid;
     peer.srq = rep.srq;
     at->add_remote_qp(*this);
@@ -165,7 +165,7 @@ void connection::send_rtu(const cause& why) {
 void connection::fill_reply(const rep_message& from) {
     if (reply_ == nullptr) return;
     *reply_ = {};
-    reply_->qpn = from.queue_pair();
+    reply_->qpn = queue_pair_in(from, terms.type);
     reply_->resp_res = terms.resp_res;
     reply_->init_depth = terms.init_depth;
     reply_->failover = from.failover_accepted;

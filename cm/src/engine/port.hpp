@@ -217,7 +217,7 @@ private:
     connection* addressee(const Message& message);
     connection* addressee(const rej_message& message);
     static bool is_early_rejection(const any_message& message, const connection& to);
-    static event event_of(const any_message& message);
+    static event event_of(const any_message& message, const connection& to);
     void respond_to_stranger(const any_message& message, const datagram_address& to, effects& fx);
     // deadlines
     static void timer_expired(KDPC*, void* self, void*, void*);

@@ -102,7 +102,7 @@ void cm_port::receive(const any_message& message, const datagram_address& source
         std::visit([this](const auto& each) { return addressee(each); }, message);
     if (to == nullptr) return respond_to_stranger(message, source, fx);
     if (is_early_rejection(message, *to)) return;
-    cause why{event_of(message), fx};
+    cause why{event_of(message, *to), fx};
     why.message = &message;
     why.source = &source;
     if (!to->raise(why)) ++counters.unexpected;
@@ -141,9 +141,11 @@ bool cm_port::is_early_rejection(const any_message& message, const connection& t
     return to.is_peer_to_peer && rej != nullptr && rej->reason == IB_CM_REJ_INVALID_SERVICE_ID;
 }
 
-event cm_port::event_of(const any_message& message) {
-    if (const auto* const rep = std::get_if<rep_message>(&message))
-        return is_client_qp(rep->queue_pair()) && rep->ca_guid != 0 ? event::rep : event::bad_rep;
+event cm_port::event_of(const any_message& message, const connection& to) {
+    if (const auto* const rep = std::get_if<rep_message>(&message)) {
+        const ib_qpn_t qpn = queue_pair_in(*rep, to.terms.type);
+        return is_client_qp(qpn) && rep->ca_guid != 0 ? event::rep : event::bad_rep;
+    }
     if (std::holds_alternative<mra_message>(message)) return event::mra;
     if (std::holds_alternative<rej_message>(message)) return event::rej;
     if (std::holds_alternative<rtu_message>(message)) return event::rtu;

@@ -21,6 +21,10 @@ void set_transport(req_message& of, ib_qp_type_t type) {
     of.extended_transport = type == IB_QPT_XRC_INI ? extended_xrc : 0;
 }
 
+ib_qpn_t queue_pair_in(const rep_message& reply, ib_qp_type_t type) {
+    return type == IB_QPT_XRC_INI ? reply.eecn : reply.qpn;
+}
+
 std::optional<ib_qp_type_t> passive_type(const req_message& of) {
     if (of.transport == transport_service::rc) return IB_QPT_RELIABLE_CONN;
     if (of.transport == transport_service::uc) return IB_QPT_UNRELIABLE_CONN;

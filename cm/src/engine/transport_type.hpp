@@ -15,6 +15,10 @@ bool may_request(ib_qp_type_t type, bool peer_to_peer);
 /// Sets the fields of a request for the type of the active end.
 void set_transport(req_message& of, ib_qp_type_t type);
 
+/// The number of the sender's queue pair in the reply to a request of this type: that of an XRC
+/// target stands in the field of an EE context.
+ib_qpn_t queue_pair_in(const rep_message& reply, ib_qp_type_t type);
+
 /// The type that the passive end has for a request; none: the transport is not supported.
 std::optional<ib_qp_type_t> passive_type(const req_message& of);
 

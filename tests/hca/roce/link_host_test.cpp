@@ -69,6 +69,16 @@ protected:
         made.insert(made.end(), content.begin(), content.end());
         return made;
     }
+    static frame_bytes arp_frame(const roce::arp_message& what) {
+        const auto content = roce::write_arp(what);
+        frame_bytes made(header);
+        std::ranges::copy(roce::broadcast_address, made.begin());
+        std::ranges::copy(what.from, &made[6]);
+        made[6] &= 0xFE;
+        store<2>(&made[type_offset], of_arp);
+        made.insert(made.end(), content.begin(), content.end());
+        return made;
+    }
     frame_bytes advertisement(bool overrides, UCHAR hop_limit, UCHAR last_of_hardware) const {
         const hca_software::global_route way{one.version_6, two.version_6, 0, hop_limit, 0};
         roce::hardware_address stated = one.hardware;
@@ -270,12 +280,7 @@ TEST_P(LinkHost, Announcement_CorrectsAnAddress) {
 
 // Neither by ARP nor by neighbor discovery.
 TEST_P(LinkHost, ClaimToOwnAddress_IsIgnored) {
-    const auto claim = roce::write_arp({true, one.hardware, two.version_4, {}, two.version_4});
-    frame_bytes frame(header);
-    std::ranges::fill_n(frame.begin(), 6, UCHAR{0xFF});
-    store<2>(&frame[type_offset], of_arp);
-    frame.insert(frame.end(), claim.begin(), claim.end());
-    arrives(frame);
+    arrives(arp_frame({true, one.hardware, two.version_4, {}, two.version_4}));
     EXPECT_TRUE(next_frame(one.link).empty());
     two.send(two.version_4, eight_bytes);
     EXPECT_EQ(two.receive(two.loop.second).size(), 1u);
@@ -335,6 +340,60 @@ TEST_P(LinkHost, ForeignFrames_AreRefused) {
     frame_bytes damaged = packet(true);
     damaged[header + 1] ^= 1;
     EXPECT_FALSE(arrives(damaged)) << "checksum";
+}
+
+// Source: RFC 1122 3.2.1.3, RFC 4291 2.7.
+TEST_P(LinkHost, PacketFromAGroup_IsRefused) {
+    const ib_gid_t groups[] = {ipv4(0xEF870001), roce::all_nodes};
+    for (const ib_gid_t& group : groups) {
+        frame_bytes frame = packet(roce::is_ipv4(group));
+        ASSERT_TRUE(arrives(frame));
+        roce::write_route({{group, two.address(roce::is_ipv4(group))}}, eight_bytes.size(),
+                          &frame[header]);
+        EXPECT_FALSE(arrives(frame));
+    }
+    const hca_software::global_route way{roce::all_nodes, two.version_6, 0, 255, 0};
+    frame_bytes frame = message(
+        false, roce::write_neighbor({true, two.version_6, one.hardware}, way), way.hop_limit);
+    roce::write_ip({way}, roce::protocol_icmpv6, 32, &frame[header]);
+    arrives(frame);
+    EXPECT_TRUE(next_frame(one.link).empty());
+}
+
+TEST_P(LinkHost, FrameFromAGroup_IsRefused) {
+    for (const bool is_version_4 : {true, false}) {
+        frame_bytes frame = packet(is_version_4);
+        frame[6] |= 1;
+        EXPECT_FALSE(arrives(frame));
+    }
+    roce::hardware_address group = one.hardware;
+    group[0] |= 1;
+    arrives(arp_frame({true, group, one.version_4, {}, two.version_4}));
+    EXPECT_TRUE(next_frame(one.link).empty());
+}
+
+// They would be taken for packets of IPv4, and the response would have its header.
+TEST_P(LinkHost, AddressesOfIpv4InIpv6_AreRefused) {
+    frame_bytes frame = packet(false);
+    for (const std::size_t place : {header + 8, header + 24}) {
+        frame_bytes mapped = frame;
+        store<8>(&mapped[place], two.version_4.gid_prefix);
+        store<8>(&mapped[place + 8], two.version_4.gid_guid);
+        EXPECT_FALSE(roce::parse_ip(false, std::span(mapped).subspan(header)));
+    }
+    const hca_software::global_route way{one.version_6, two.version_6, 0, 255, 0};
+    arrives(message(false, roce::write_neighbor({true, two.version_4, one.hardware}, way), 255));
+    EXPECT_TRUE(next_frame(one.link).empty());
+}
+
+// Source: RFC 5227 2.1.1.
+TEST_P(LinkHost, ProbeForAnAddress_HasItsReply_AndStatesNone) {
+    arrives(arp_frame({true, one.hardware, ipv4(0), {}, two.version_4}));
+    const frame_bytes reply = next_frame(one.link);
+    ASSERT_EQ(reply.size(), header + roce::arp_size);
+    EXPECT_EQ(destination_of(reply), one.hardware);
+    two.send(ipv4(0), eight_bytes);
+    EXPECT_TRUE(roce::is_group(destination_of(next_frame(one.link)))); // a request
 }
 
 TEST_P(LinkHost, ManyNeighbors_AreForgottenAgain) {

@@ -9,6 +9,7 @@
 #include <support/dissection.hpp>
 
 #include <ci/capture.hpp>
+#include <hca/software.h>
 
 #include <boost/endian/conversion.hpp>
 
@@ -134,6 +135,24 @@ TEST_P(Roce, Datagram_ArrivesBehindItsIpHeader) {
     EXPECT_EQ(to.route()[21], 0x20); // type of service
     const ULONG source = static_cast<ULONG>(first_address.gid().gid_guid);
     EXPECT_EQ(boost::endian::load_big_u32(&to.route()[32]), source);
+}
+
+// Source: RFC 3168 5.
+TEST_P(Roce, PacketThatIsMarkedAsCongested_IsCounted) {
+    datagram_end from(first());
+    datagram_end to(second());
+    from.start();
+    to.start();
+    ib_av_attr_t way = way_to(to);
+    for (way.grh.traffic_class = 0x20; way.grh.traffic_class < 0x24; ++way.grh.traffic_class) {
+        EXPECT_EQ(to.post_receive(7), STATUS_SUCCESS);
+        EXPECT_EQ(from.post(from.send(5, 1000, from.vector(way), to.qp->Num)), STATUS_SUCCESS);
+        EXPECT_EQ(to.next().Status, ULONG{IB_WC_SUCCESS});
+        EXPECT_EQ(to.route()[21], way.grh.traffic_class);
+        HCA_SOFTWARE_COUNTERS counters{};
+        EXPECT_EQ(HcaSoftwareCounters(second_address.guid(), 1, &counters), STATUS_SUCCESS);
+        EXPECT_EQ(counters.EcnMarks, way.grh.traffic_class == 0x23 ? 1u : 0u);
+    }
 }
 
 // A group of IPv4 that no other process has.

@@ -12,6 +12,7 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <linux/if_tun.h>
+#include <net/if.h>
 #include <netinet/ip_icmp.h>
 #include <sched.h>
 #include <sys/ioctl.h>
@@ -266,6 +267,25 @@ TEST_P(RoceTap, DeviceOfAnotherUser_IsAccessDenied) {
     EXPECT_EQ(status, STATUS_ACCESS_DENIED);
     EXPECT_EQ(message, "irptap1: the TAP device belongs to another user: its owner opens it (ip "
                        "tuntap add dev irptap1 mode tap user NAME), or CAP_NET_ADMIN");
+}
+
+// While it is down, a write has EIO; the descriptor does not fail for good.
+TEST_P(RoceTap, DeviceThatWasDown_PassesPacketsAgain) {
+    const attached hca(std::string("roce:") + ours);
+    const attached peer("roce:10.91.0.1");
+    connected_end one(hca.device());
+    connected_end two(peer.device());
+    one.connect(way("10.91.0.1", 1), two.qp->Num, IB_MTU_4096);
+    two.connect(way("10.91.0.2", 0), one.qp->Num, IB_MTU_4096);
+    expect_data(one, two);
+    ASSERT_TRUE(run("ip link set dev irptap0 down"));
+    one.fill();
+    EXPECT_EQ(two.post_receive(7, 5000), STATUS_SUCCESS);
+    EXPECT_EQ(one.post(one.send(5, 5000)), STATUS_SUCCESS);
+    ASSERT_TRUE(run("ip link set dev irptap0 up"));
+    EXPECT_EQ(two.next().Status, ULONG{IB_WC_SUCCESS});
+    EXPECT_EQ(one.next().Status, ULONG{IB_WC_SUCCESS});
+    EXPECT_TRUE(two.has_bytes_of(one, 5000));
 }
 
 TEST_P(RoceTap, DeviceThatIsRemoved_LosesPackets) {

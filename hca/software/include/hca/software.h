@@ -140,6 +140,7 @@ typedef struct _HCA_SOFTWARE_COUNTERS {
     ULONGLONG BufferOverrunErrors;
     ULONGLONG RemotePhysicalErrors; /* 0 unless set: switches forward no corrupted packets */
     ULONGLONG Vl15Dropped;          /* SMPs without a buffer */
+    ULONGLONG EcnMarks; /* Ethernet: packets received with CE in their IP header; RFC 3168 */
 } HCA_SOFTWARE_COUNTERS;
 NT_API NTSTATUS HcaSoftwareCounters(ib_guid_t guid, UCHAR port, HCA_SOFTWARE_COUNTERS* counters);
 

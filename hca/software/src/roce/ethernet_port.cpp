@@ -62,6 +62,9 @@ reading read_arrival(arrival& from, datagram& into) {
     return reading::good;
 }
 
+// A router on the way was congested. Source: RFC 3168 5.
+bool is_marked(const ip_route& route) { return (route.global.traffic_class & 3) == 3; }
+
 void set_attributes(port& at, const interface& of) {
     at.guid = of.guid;
     at.pkeys = {IB_PKEY_DEFAULT_FULL};
@@ -136,17 +139,20 @@ void ethernet_port::receive(std::span<arrival> packets) {
     std::array<datagram, most_arrivals> read;
     std::size_t good = 0;
     ULONG damaged = 0;
+    ULONG marked = 0;
     for (arrival& each : packets)
         try {
             read[good] = {};
             const reading result = read_arrival(each, read[good]);
             good += result == reading::good ? 1 : 0;
             damaged += result == reading::damaged ? 1 : 0;
+            marked += result == reading::good && is_marked(each.route) ? 1 : 0;
         } catch (const std::bad_alloc&) {
             continue;
         }
     fabric_.change([&] {
         port_.counters.ReceiveErrors += damaged;
+        port_.counters.EcnMarks += marked;
         for (datagram& each : std::span(read).first(good))
             fabric_.arrive_from_ethernet(port_, std::move(each));
         return true;

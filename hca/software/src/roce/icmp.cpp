@@ -73,7 +73,8 @@ std::optional<neighbor_message> parse_neighbor(const ip_packet& packet) {
     made.is_solicited = (bytes[flags_offset] & solicited_flag) != 0;
     made.overrides = (bytes[flags_offset] & override_flag) != 0;
     const UCHAR wanted = made.is_solicitation ? source_option : target_option;
-    if (ci::is_group(made.target) || !read_options(bytes.subspan(neighbor_size), wanted, made))
+    if (ci::is_group(made.target) || is_ipv4(made.target) ||
+        !read_options(bytes.subspan(neighbor_size), wanted, made))
         return std::nullopt;
     return made;
 }

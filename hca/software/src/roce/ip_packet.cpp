@@ -29,6 +29,7 @@ std::optional<ip_packet> parse_ipv4(const_bytes bytes) {
     return made;
 }
 
+// An address of IPv4 in an IPv6 header would be taken for one of an IPv4 packet.
 std::optional<ip_packet> parse_ipv6(const_bytes bytes) {
     if (bytes.size() < ipv6_header_size || bytes[0] >> 4 != 6) return std::nullopt;
     const std::size_t size = load16(&bytes[4]);
@@ -37,6 +38,7 @@ std::optional<ip_packet> parse_ipv6(const_bytes bytes) {
     ip_packet made;
     made.route.global = {ipv6_at(&bytes[8]), ipv6_at(&bytes[24]), first & 0xFFFFF, bytes[7],
                          static_cast<UCHAR>(first >> 20 & 0xFF)};
+    if (is_ipv4(made.route.global.from) || is_ipv4(made.route.global.to)) return std::nullopt;
     made.protocol = bytes[6];
     made.content = bytes.subspan(ipv6_header_size, size);
     return made;

@@ -14,7 +14,7 @@ struct ip_packet {
 };
 
 /// Parses a packet, behind which there may be other bytes. None: it is damaged, a fragment, or one
-/// with extension headers of IPv6.
+/// of IPv6 with an address of IPv4. Extension headers of IPv6 are its content.
 std::optional<ip_packet> parse_ip(bool is_version_4, const_bytes bytes);
 
 /// The sum of the pseudo header that the checksum of ICMPv6 begins with. Source: RFC 8200 8.1.

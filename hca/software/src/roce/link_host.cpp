@@ -17,6 +17,7 @@ namespace {
 using dispatch::detail::spin_guard;
 
 constexpr ib_gid_t unspecified{};
+constexpr ib_gid_t unspecified_4{0, 0xFFFF00000000};
 constexpr std::size_t source_offset = 6; // in the Ethernet header
 
 hardware_address hardware_at(const UCHAR* from) {
@@ -161,6 +162,7 @@ bool link_host::read(const_bytes frame, arrival& into) {
     const hardware_address to = hardware_at(frame.data());
     if (to != hardware_ && !is_group(to)) return false;
     const hardware_address from = hardware_at(&frame[source_offset]);
+    if (is_group(from)) return false;
     const const_bytes content = frame.subspan(ethernet_header_size);
     const USHORT type = load16(&frame[ethernet_type_offset]);
     if (type == type_arp)
@@ -171,7 +173,7 @@ bool link_host::read(const_bytes frame, arrival& into) {
 }
 
 void link_host::receive_arp(const arp_message& what) {
-    if (has(what.from_ip)) return;
+    if (has(what.from_ip) || is_group(what.from)) return;
     const bool is_to_me = has(what.to_ip);
     learn(what.from_ip, what.from, true, is_to_me);
     if (what.is_request && is_to_me)
@@ -197,7 +199,8 @@ void link_host::receive_neighbor(const neighbor_message& what, const ib_gid_t& f
 
 void link_host::learn(const ib_gid_t& address, const hardware_address& hardware, bool overrides,
                       bool is_new) {
-    if (is_group(hardware) || address == unspecified || ci::is_group(address)) return;
+    if (is_group(hardware) || ci::is_group(address)) return;
+    if (address == unspecified || address == unspecified_4) return;
     std::array<UCHAR, ethernet_header_size> header;
     for (const neighbors::packet& each : neighbors_.learn(address, hardware, overrides, is_new))
         write(link_, hardware, type_of(address), header, each);
@@ -205,13 +208,14 @@ void link_host::learn(const ib_gid_t& address, const hardware_address& hardware,
 
 bool link_host::receive_ip(const ip_packet& what, const hardware_address& from, arrival& into) {
     const global_route& way = what.route.global;
+    if (ci::is_group(way.from)) return false;
     if (what.protocol == protocol_udp && receives(way.to)) {
         into.route = what.route;
         into.payload = read_udp(what.content, into.route);
         return !into.payload.empty();
     }
     if (const auto message = parse_neighbor(what)) receive_neighbor(*message, way.from, from);
-    if (!has(way.to) || ci::is_group(way.from)) return false;
+    if (!has(way.to)) return false;
     if (const auto reply = reply_to_echo(what)) send_icmp({way.to, way.from}, from, *reply);
     return false;
 }

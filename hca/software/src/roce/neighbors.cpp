@@ -18,8 +18,8 @@ constexpr unsigned most_requests = 3;
 
 neighbors::resolution neighbors::resolve(const ib_gid_t& address, const_bytes headers,
                                          const_bytes payload) {
-    const ULONGLONG now = KeQueryInterruptTime();
     const spin_guard guard(lock_);
+    const ULONGLONG now = KeQueryInterruptTime();
     const auto found = entries_.find(address);
     entry& its = found != entries_.end() ? found->second : add(address, now);
     resolution made{its.hardware};
@@ -35,8 +35,8 @@ neighbors::resolution neighbors::resolve(const ib_gid_t& address, const_bytes he
 }
 
 std::vector<ib_gid_t> neighbors::due_requests() {
-    const ULONGLONG now = KeQueryInterruptTime();
     const spin_guard guard(lock_);
+    const ULONGLONG now = KeQueryInterruptTime();
     std::erase_if(entries_, [&](const auto& each) {
         const entry& its = each.second;
         return !its.hardware && its.requests == most_requests &&
@@ -64,8 +64,8 @@ void neighbors::count_request(entry& of, ULONGLONG now) {
 std::vector<neighbors::packet> neighbors::learn(const ib_gid_t& address,
                                                 const hardware_address& hardware, bool overrides,
                                                 bool is_new) {
-    const ULONGLONG now = KeQueryInterruptTime();
     const spin_guard guard(lock_);
+    const ULONGLONG now = KeQueryInterruptTime();
     const auto found = entries_.find(address);
     if (found == entries_.end() && !is_new) return {};
     entry& its = found != entries_.end() ? found->second : add(address, now);
