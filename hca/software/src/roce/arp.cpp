@@ -8,14 +8,8 @@ namespace {
 
 // Ethernet, IPv4, and the sizes of their addresses.
 constexpr std::uint64_t kind_of_addresses = 0x000108000604;
-constexpr USHORT request = 1;
-constexpr USHORT reply = 2;
-
-hardware_address hardware_at(const UCHAR* from) {
-    hardware_address made;
-    std::copy_n(from, made.size(), made.begin());
-    return made;
-}
+constexpr USHORT arp_request = 1;
+constexpr USHORT arp_reply = 2;
 
 ib_gid_t ip_at(const UCHAR* from) { return {0, std::uint64_t{0xFFFF} << 32 | load<4>(from)}; }
 
@@ -24,15 +18,15 @@ ib_gid_t ip_at(const UCHAR* from) { return {0, std::uint64_t{0xFFFF} << 32 | loa
 std::optional<arp_message> parse_arp(const_bytes bytes) {
     if (bytes.size() < arp_size || load<6>(&bytes[0]) != kind_of_addresses) return std::nullopt;
     const USHORT operation = load16(&bytes[6]);
-    if (operation != request && operation != reply) return std::nullopt;
-    return arp_message{operation == request, hardware_at(&bytes[8]), ip_at(&bytes[14]),
+    if (operation != arp_request && operation != arp_reply) return std::nullopt;
+    return arp_message{operation == arp_request, hardware_at(&bytes[8]), ip_at(&bytes[14]),
                        hardware_at(&bytes[18]), ip_at(&bytes[24])};
 }
 
 std::array<UCHAR, arp_size> write_arp(const arp_message& what) {
     std::array<UCHAR, arp_size> made;
     store<6>(&made[0], kind_of_addresses);
-    store<2>(&made[6], what.is_request ? request : reply);
+    store<2>(&made[6], what.is_request ? arp_request : arp_reply);
     std::ranges::copy(what.from, &made[8]);
     store<4>(&made[14], what.from_ip.gid_guid & 0xFFFFFFFF);
     std::ranges::copy(what.to, &made[18]);

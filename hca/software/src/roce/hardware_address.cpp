@@ -4,7 +4,15 @@
 
 #include <ci/support/ip_gid.hpp>
 
+#include <algorithm>
+
 namespace irpverbs::hca_software::roce {
+
+hardware_address hardware_at(const UCHAR* from) {
+    hardware_address made;
+    std::copy_n(from, made.size(), made.begin());
+    return made;
+}
 
 hardware_address hardware_of_group(const ib_gid_t& group) {
     hardware_address made;

@@ -11,6 +11,9 @@ using hardware_address = std::array<UCHAR, 6>;
 
 inline constexpr hardware_address broadcast_address{0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF};
 
+/// The address that stands in the six bytes there.
+hardware_address hardware_at(const UCHAR* from);
+
 /// True for the address of a group, and for that of all hosts.
 inline bool is_group(const hardware_address& address) { return (address[0] & 1) != 0; }
 

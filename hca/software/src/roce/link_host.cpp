@@ -20,12 +20,6 @@ constexpr ib_gid_t unspecified{};
 constexpr ib_gid_t unspecified_4{0, 0xFFFF00000000};
 constexpr std::size_t source_offset = 6; // in the Ethernet header
 
-hardware_address hardware_at(const UCHAR* from) {
-    hardware_address made;
-    std::copy_n(from, made.size(), made.begin());
-    return made;
-}
-
 ethernet_type type_of(const ib_gid_t& address) { return is_ipv4(address) ? type_ipv4 : type_ipv6; }
 
 } // namespace
