@@ -344,7 +344,7 @@ const std::vector<defect>& queue_defects() {
          "nmap/npcap#553, Oxalin/usbip_windows#7",
          found_by::outcome,
          peeks_and_pops_apart,
-         {"DoubleCompletion"}},
+         {"DoubleCompletion", ""}}, // "": the check of list links, in checked code
         {"resets_links_that_are_in_use", "dokan-dev/dokany#1188", found_by::outcome,
          resets_links_that_are_in_use},
         {"cleanup_misses_the_one_in_hand", "microsoft/Windows-driver-samples#489",

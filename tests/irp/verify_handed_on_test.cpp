@@ -182,11 +182,11 @@ TEST(SentIrpAccess, SentIrp_LocationIsPoisonedUntilReturned) {
     EXPECT_TRUE(nothing(found_with("io", [](sim_machine&) {
         IO_STACK_LOCATION* own = nullptr;
         const auto poisoned = [&] { return __asan_address_is_poisoned(own) != 0; };
-        filtered stack(go_on_up, [&](DEVICE_OBJECT*, IRP* irp, NTSTATUS status) {
-            own = IoGetCurrentIrpStackLocation(irp) + 1; // the lower driver's location is current
+        filtered stack(go_on_up, [&](DEVICE_OBJECT*, IRP*, NTSTATUS status) {
             EXPECT_TRUE(poisoned());
             return status;
         });
+        own = IoGetNextIrpStackLocation(stack.asked.irp());
         stack.asked.send(stack.upper);
         EXPECT_TRUE(poisoned());
         stack.finish_lower();

@@ -2,7 +2,7 @@
 // process, build and compiler. Checked inline functions would add the scheduling points of a debug
 // build.
 #define IRPVERBS_CHECKED_INLINES 0
-#include "three_deep.hpp"
+#include "../three_deep.hpp"
 
 #include <support/golden.hpp>
 
