@@ -76,6 +76,9 @@ std::vector<reported_finding> located(bool freed_before) {
 // A driver that reads the parameters of an IRP which it has queued reads freed memory if the IRP
 // is completed before.
 TEST(InlineIrpFunctions, LocationOfFreedIrp_IsUseAfterFree) {
+#if IRPVERBS_ADDRESS_SANITIZER
+    GTEST_SKIP() << "the sanitizer ends the program at the read that follows the report";
+#endif
     EXPECT_TRUE(is(located(true), "UseAfterFree", DRIVER_VERIFIER_IOMANAGER_VIOLATION, 0x03));
     EXPECT_TRUE(nothing(located(false)));
 }
