@@ -60,7 +60,8 @@ pair_with_loss() {{
     kill $server
     wait $server || true
 }}
-# perftest connects twice and does not await that its server listens for the second connection: both start anew.
+# Some make several connections, of which a server that begins to listen in between takes the later ones: both start
+# anew. So does perftest, which connects twice and does not await that its server listens for the second connection.
 anew() {{
     for attempt in 1 2 3 4 5 6 7 8 9 10; do
         $1 & server=$!
@@ -128,8 +129,8 @@ COMMANDS = {
                                       f" 'ours rping -c -a {KERNELS[6]} {RPING}'",
     "rping over IPv6, we serve": f"pair 'ours rping -s -a {OURS[6]} {RPING}'"
                                  f" 'kernels rping -c -a {OURS[6]} {RPING}'",
-    **named("ucmatose", both_roles("pair", "ucmatose -b {at} -c 4 -S 5000", "ucmatose -s {at} -c 4 -S 5000")),
-    **named("udaddy", both_roles("pair", "udaddy -b {at} -c 2", "udaddy -s {at} -c 2")),
+    **named("ucmatose", both_roles("anew", "ucmatose -b {at} -c 4 -S 5000", "ucmatose -s {at} -c 4 -S 5000")),
+    **named("udaddy", both_roles("anew", "udaddy -b {at} -c 2", "udaddy -s {at} -c 2")),
     "mckey, kernel receives": f"group k0 'kernels {MCKEY} -b {KERNELS[4]}' 'ours {MCKEY} -s -b {OURS[4]}'",
     "mckey, we receive": f"group u0 'ours {MCKEY} -b {OURS[4]}' 'kernels {MCKEY} -s -b {KERNELS[4]}'",
     **named("endpoints", both_roles("pair", "rdma_server -s {at}", "rdma_client -s {at}")),

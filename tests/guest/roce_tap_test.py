@@ -21,8 +21,8 @@ ip link set dev lo up && rdma link add rxet type rxe netdev t0
 ADDRESSES = {4: ("10.79.0.1", "10.79.0.2"), 6: ("fd79::1", "fd79::2")}
 
 
-def pair(name, server, client, family=4):
-    commands = programs.both_roles("pair", server, client, "on_tap", ADDRESSES[family])
+def pair(name, server, client, family=4, function="pair"):
+    commands = programs.both_roles(function, server, client, "on_tap", ADDRESSES[family])
     return programs.named(f"{name} over IPv{family}", commands)
 
 
@@ -44,8 +44,8 @@ COMMANDS = {
     **pingpong("ibv_ud_pingpong", 1000, 2),
     **pair("rping", f"rping -s -a {{at}} {programs.RPING}", f"rping -c -a {{at}} {programs.RPING}"),
     **pair("rping", f"rping -s -a {{at}} {programs.RPING}", f"rping -c -a {{at}} {programs.RPING}", 6),
-    **pair("ucmatose", "ucmatose -b {at} -c 4 -S 5000", "ucmatose -s {at} -c 4 -S 5000"),
-    **pair("udaddy", "udaddy -b {at} -c 2", "udaddy -s {at} -c 2"),
+    **pair("ucmatose", "ucmatose -b {at} -c 4 -S 5000", "ucmatose -s {at} -c 4 -S 5000", function="anew"),
+    **pair("udaddy", "udaddy -b {at} -c 2", "udaddy -s {at} -c 2", function="anew"),
     "ping": "( on_tap rping -s -a 10.79.0.2 ) & until ping -c 1 -W 1 10.79.0.2; do sleep 0.1; done"
             " && ping -c 3 10.79.0.2 && ping -6 -c 3 fd79::2 && kill $! ; wait",
 }
