@@ -19,7 +19,7 @@ PROGRAMS = [f"/usr/bin/{name}" for name in ("rping", "ucmatose", "udaddy", "mcke
 FUNCTIONS = f"""
 kernels() {{ exec timeout 60 "$@"; }}
 # global_routes.c says why.
-with_routes() {{ exec timeout 60 env LD_PRELOAD={GLOBAL_ROUTES} "$@"; }}
+with_routes() {{ exec timeout ${{limit:-60}} env LD_PRELOAD={GLOBAL_ROUTES} "$@"; }}
 ours() {{ exec /usr/sbin/ip netns exec there timeout 60 {IRPCTL} --hca roce:u0 run -- "$@"; }}
 # Without a namespace: the kernel has the port of RoCEv2, but no device on rx1.
 beside() {{ exec timeout 60 {IRPCTL} --hca 'roce:rx1?raw' run -- "$@"; }}
@@ -89,6 +89,14 @@ datagrams() {{
     wait $server
     return $status
 }}
+# With losses udpong stops after its login in one of forty runs on a busy machine (docs/decisions/rsockets.md).
+datagrams_with_loss() {{
+    limit=20
+    for attempt in 1 2 3; do
+        datagrams "$@" && return
+    done
+    return 1
+}}
 lose() {{
     tc qdisc replace dev k0 root netem loss $1
     tc -n there qdisc replace dev u0 root netem loss $1
@@ -109,9 +117,9 @@ def both_roles(function, server, client, ours="ours", addresses=(KERNELS[4], OUR
 
 
 # Its echoes wait 1 ms: a later response is taken for the next one's, and its number is sent for ever.
-def udpong(how, size):
+def udpong(how, size, function="datagrams"):
     words = f"udpong -T {how} -C 100 -S {size}"
-    return both_roles("datagrams", f"{words} -b {{at}}", f"{words} -s {{at}}", kernels="with_routes")
+    return both_roles(function, f"{words} -b {{at}}", f"{words} -s {{at}}", kernels="with_routes")
 
 
 def named(name, commands):
@@ -156,7 +164,7 @@ COMMANDS = {
     **named("rping with 5 % loss", both_roles("pair_with_loss", f"rping -s -a {{at}} {RPING}", f"rping -c -a {{at}} {RPING}")),
     **named("rstream with 5 % loss", streams("rstream", "blocking")),
     **named("riostream with 5 % loss", streams("riostream", "async")),
-    **named("udpong with 5 % loss", udpong("blocking", 1000)),
+    **named("udpong with 5 % loss", udpong("blocking", 1000, "datagrams_with_loss")),
 }
 
 
