@@ -7,11 +7,11 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 
 
-def run(devices, programs, commands, options=()):
-    """`commands` maps names to shell commands; `options` are guest.py's. Returns the guest's status, and a map
-    from each name to its status and output."""
-    lines = [f"echo '== {name}'\n( {command} )\necho \"== status $?\"" for name, command in
-             commands.items()]
+def run(devices, programs, commands, options=(), functions=""):
+    """`commands` maps names to shell commands, which may call the `functions`; `options` are guest.py's. Returns the
+    guest's status, and a map from each name to its status and output."""
+    lines = [functions, *(f"echo '== {name}'\n( {command} )\necho \"== status $?\"" for name, command in
+             commands.items())]
     files = [word for each in programs for word in ("--file", each)]
     guest = [sys.executable, "-W", "error", str(HERE / "guest.py"), "--devices", devices, *options, *files]
     ended = subprocess.run([*guest, "sh", "-c", "\n".join(lines)], text=True, capture_output=True,

@@ -170,8 +170,7 @@ COMMANDS = {
 
 def run_programs(programs, commands, options=()):
     """Returns the guest's status, and a map from each name to the status and output of its command."""
-    return guest_script.run("rxe", [CABLE, IRPCTL, GLOBAL_ROUTES, *LIBRARIES, *programs],
-                            {name: f"{FUNCTIONS}{command}" for name, command in commands.items()}, options)
+    return guest_script.run("rxe", [CABLE, IRPCTL, GLOBAL_ROUTES, *LIBRARIES, *programs], commands, options, FUNCTIONS)
 
 
 class RoceProgramsTest(unittest.TestCase):
