@@ -226,6 +226,12 @@ TEST_P(RoceTap, AddressesOfAnHca_AreThoseOfNoOther) {
                   STATUS_OBJECT_NAME_INVALID);
         EXPECT_EQ(message, std::string(each) + ": it is no address of a host");
     }
+    std::string many = "irptap0?tap=10.91.1.1";
+    for (int i = 2; i <= 32; ++i)
+        many += ",10.91.1." + std::to_string(i);
+    EXPECT_EQ(status_of(many, message), STATUS_OBJECT_NAME_INVALID);
+    EXPECT_EQ(message, "10.91.1.32: it is one too many; an HCA has at most 31 addresses and its "
+                       "link-local one");
     EXPECT_EQ(status_of("irptap0?tap=10.91.0", message), STATUS_OBJECT_NAME_INVALID);
     EXPECT_EQ(message, "'10.91.0': expected an IP address");
 }

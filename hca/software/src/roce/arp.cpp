@@ -11,16 +11,14 @@ constexpr std::uint64_t kind_of_addresses = 0x000108000604;
 constexpr USHORT arp_request = 1;
 constexpr USHORT arp_reply = 2;
 
-ib_gid_t ip_at(const UCHAR* from) { return {0, std::uint64_t{0xFFFF} << 32 | load<4>(from)}; }
-
 } // namespace
 
 std::optional<arp_message> parse_arp(const_bytes bytes) {
     if (bytes.size() < arp_size || load<6>(&bytes[0]) != kind_of_addresses) return std::nullopt;
     const USHORT operation = load16(&bytes[6]);
     if (operation != arp_request && operation != arp_reply) return std::nullopt;
-    return arp_message{operation == arp_request, hardware_at(&bytes[8]), ip_at(&bytes[14]),
-                       hardware_at(&bytes[18]), ip_at(&bytes[24])};
+    return arp_message{operation == arp_request, hardware_at(&bytes[8]), ipv4_at(&bytes[14]),
+                       hardware_at(&bytes[18]), ipv4_at(&bytes[24])};
 }
 
 std::array<UCHAR, arp_size> write_arp(const arp_message& what) {

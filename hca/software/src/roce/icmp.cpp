@@ -45,10 +45,7 @@ bool read_options(const_bytes options, UCHAR wanted, neighbor_message& into) {
     while (!options.empty()) {
         const std::size_t size = options.size() > 1 ? std::size_t{options[1]} * 8 : 0;
         if (size == 0 || size > options.size()) return false;
-        if (options[0] == wanted && size == option_size) {
-            hardware_address& found = into.hardware.emplace();
-            std::copy_n(&options[2], found.size(), found.begin());
-        }
+        if (options[0] == wanted && size == option_size) into.hardware = hardware_at(&options[2]);
         options = options.subspan(size);
     }
     return true;

@@ -8,8 +8,6 @@ namespace {
 
 constexpr USHORT fragment_bits = 0x3FFF; // more fragments, and the offset
 
-ib_gid_t ipv4_at(const UCHAR* from) { return {0, std::uint64_t{0xFFFF} << 32 | load<4>(from)}; }
-
 ib_gid_t ipv6_at(const UCHAR* from) { return {load<8>(from), load<8>(from + 8)}; }
 
 std::optional<ip_packet> parse_ipv4(const_bytes bytes) {

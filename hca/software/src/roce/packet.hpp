@@ -26,6 +26,11 @@ inline constexpr std::size_t max_udp_payload =
 
 using ci::is_ipv4;
 
+/// The IPv4 address in the four bytes there, mapped into a GID.
+inline ib_gid_t ipv4_at(const UCHAR* from) {
+    return {0, std::uint64_t{0xFFFF} << 32 | load<4>(from)};
+}
+
 enum ip_protocol : UCHAR { protocol_icmp = 1, protocol_udp = 17, protocol_icmpv6 = 58 };
 enum ethernet_type : USHORT { type_ipv4 = 0x0800, type_arp = 0x0806, type_ipv6 = 0x86DD };
 

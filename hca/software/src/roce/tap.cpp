@@ -1,5 +1,7 @@
 #include "tap.hpp"
 
+#include "../node.hpp"
+
 #include <dispatch/ke.h>
 
 #include <fcntl.h>
@@ -55,6 +57,11 @@ NTSTATUS add_address(interface& to, const ib_gid_t& address, std::string& proble
     const std::string text = text_of(address);
     if (!is_of_host(address)) {
         problem = text + ": it is no address of a host";
+        return STATUS_OBJECT_NAME_INVALID;
+    }
+    if (to.gids.size() == port::max_gids) {
+        problem = text + ": it is one too many; an HCA has at most " +
+                  std::to_string(port::max_gids - 1) + " addresses and its link-local one";
         return STATUS_OBJECT_NAME_INVALID;
     }
     if (find_interface(text)) {
