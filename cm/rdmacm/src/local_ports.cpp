@@ -29,7 +29,19 @@ table& only() {
     return *all;
 }
 
-constinit unsigned live_devices = 0; // guarded by the package's lock
+// And one while devices are opened: a first one that fails then is not the last. Guarded by the
+// package's lock.
+constinit unsigned live_devices = 0;
+
+void begin_device() {
+    const state_lock guard;
+    ++live_devices;
+}
+
+// The caller holds the lock.
+void end_device() {
+    if (--live_devices == 0) event_channel::end_all();
+}
 
 void device_failed(void* which) {
     auto& device = *static_cast<local_device*>(which);
@@ -37,7 +49,7 @@ void device_failed(void* which) {
     if (std::exchange(device.is_gone, true)) return;
     for (device_use& each : device.uses)
         each.user.report_removal();
-    if (--live_devices == 0) event_channel::end_all();
+    end_device();
 }
 
 void open_device(std::deque<local_device>& all, ibv_device* which) {
@@ -51,10 +63,7 @@ void open_device(std::deque<local_device>& all, ibv_device* which) {
     irpverbs_ibv_query_device(context, &made.limits);
     for (std::uint8_t i = 1; i <= made.limits.phys_port_cnt; ++i)
         made.ports.push_back({&made, i});
-    {
-        const state_lock guard;
-        ++live_devices;
-    }
+    begin_device();
     verbs::on_failure(context, device_failed, &made);
 }
 
@@ -96,9 +105,16 @@ std::deque<local_device>& local_devices() {
     int count = 0;
     const std::unique_ptr<ibv_device*, decltype(&std::free)> list(
         irpverbs_ibv_get_device_list(&count), std::free);
+    begin_device();
     for (int i = 0; i < count; ++i)
         open_device(all.devices, list.get()[i]);
-    if (all.devices.empty()) errno = ENODEV;
+    const state_lock counting;
+    if (all.devices.empty()) {
+        --live_devices; // devices may appear later
+        errno = ENODEV;
+    } else {
+        end_device();
+    }
     return all.devices;
 }
 
