@@ -43,7 +43,6 @@ struct destination {
     SIZE_T unit; // what sizes of the call count: bytes each
     SIZE_T bytes;
     ULONG flags = 0;
-    Character* end = nullptr;
     SIZE_T used = 0; // characters in front of the zero
 
     destination(Character* text, SIZE_T length, SIZE_T each, ULONG wanted = 0)
