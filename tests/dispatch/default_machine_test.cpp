@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <future>
 #include <thread>
 
@@ -43,6 +44,16 @@ TEST(DefaultMachine, ChildOfAFork_LeavesTheParentsMachine) {
         return in_child([] {
             leave_machine_after_fork();
             return &machine::current() != &lasting_machine();
+        });
+    }));
+}
+
+TEST(DefaultMachine, ChildOfAFork_EndsByExit) {
+    ASSERT_TRUE(in_child([] {
+        static_cast<asio_machine&>(machine::current()).context(); // starts a thread
+        return in_child([] {
+            exit(0);
+            return false;
         });
     }));
 }

@@ -23,7 +23,10 @@ def functions(library):
 class LoneCalls(unittest.TestCase):
     def results(self, library, kind, hca):
         """The result of each function. Faults are left out: no library takes any pointer."""
-        ended = run(os.environ["IRPVERBS_LONE_CALLS"], library, kind, *functions(library), hca=hca)
+        try:
+            ended = run(os.environ["IRPVERBS_LONE_CALLS"], library, kind, *functions(library), hca=hca)
+        except subprocess.TimeoutExpired as late:
+            self.fail(f"the function after these does not end: {late.output}")
         self.assertEqual(ended.returncode, 0, ended.stdout)
         every = re.findall(r"(?m)^(\w+) (faults|lost|\d+)$", ended.stdout)
         self.assertEqual([name for name, _ in every], functions(library))
@@ -31,7 +34,9 @@ class LoneCalls(unittest.TestCase):
 
     def test_without_devices_nothing_starts_and_every_fork_ends(self):
         for hca in (None, NO_DAEMON):
-            for library, called in (("libibumad.so.3", 20), ("libibverbs.so.1", 30)):
+            for library, called in (("libibumad.so.3", 20), ("libibverbs.so.1", 30), ("librdmacm.so.1", 15)):
+                if not (LIBRARIES / library).exists():
+                    continue
                 for kind in KINDS:
                     with self.subTest((hca, library, kind)):
                         results = self.results(library, kind, hca)

@@ -9,6 +9,7 @@
 #include <verbs/library.h>
 #include <verbs/objects.hpp>
 
+#include <atomic>
 #include <cerrno>
 #include <fcntl.h>
 #include <memory>
@@ -29,14 +30,9 @@ table& only() {
     return *all;
 }
 
-// And one while devices are opened: a first one that fails then is not the last. Guarded by the
-// package's lock.
-constinit unsigned live_devices = 0;
-
-void begin_device() {
-    const state_lock guard;
-    ++live_devices;
-}
+// And one while devices are opened: a first one that fails then is not the last. Counted without
+// the lock, which belongs to the process's machine: that starts with the first device.
+constinit std::atomic<unsigned> live_devices = 0;
 
 // The caller holds the lock.
 void end_device() {
@@ -63,7 +59,7 @@ void open_device(std::deque<local_device>& all, ibv_device* which) {
     irpverbs_ibv_query_device(context, &made.limits);
     for (std::uint8_t i = 1; i <= made.limits.phys_port_cnt; ++i)
         made.ports.push_back({&made, i});
-    begin_device();
+    ++live_devices;
     verbs::on_failure(context, device_failed, &made);
 }
 
@@ -105,14 +101,14 @@ std::deque<local_device>& local_devices() {
     int count = 0;
     const std::unique_ptr<ibv_device*, decltype(&std::free)> list(
         irpverbs_ibv_get_device_list(&count), std::free);
-    begin_device();
+    ++live_devices;
     for (int i = 0; i < count; ++i)
         open_device(all.devices, list.get()[i]);
-    const state_lock counting;
     if (all.devices.empty()) {
         --live_devices; // devices may appear later
         errno = ENODEV;
     } else {
+        const state_lock counting;
         end_device();
     }
     return all.devices;

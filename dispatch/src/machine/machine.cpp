@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <exception>
 #include <iterator>
+#include <unistd.h>
 
 namespace irpverbs::dispatch {
 namespace detail {
@@ -77,10 +78,27 @@ thread_local thread_attachment attachment;
 
 std::atomic<machine*> chosen_default{nullptr};
 
+/// The machine of a program that chooses none. A child of a fork that calls exit has none of its
+/// threads, so only the process that made it waits for them.
+class own_machine {
+public:
+    own_machine() = default;
+    own_machine(const own_machine&) = delete;
+    own_machine& operator=(const own_machine&) = delete;
+    ~own_machine() {
+        if (getpid() == maker_) delete machine_;
+    }
+    machine& get() const { return *machine_; }
+
+private:
+    asio_machine* machine_ = new asio_machine;
+    pid_t maker_ = getpid();
+};
+
 machine& default_machine() {
     if (machine* chosen = chosen_default.load(std::memory_order_acquire)) return *chosen;
-    static asio_machine only;
-    return only;
+    static const own_machine only;
+    return only.get();
 }
 
 } // namespace
