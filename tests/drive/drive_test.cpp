@@ -1,11 +1,13 @@
 // irpverbs-drive as a process, as its user runs it.
 #include "../irpctl/program.hpp"
 
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <regex>
 #include <string>
+#include <unistd.h>
 
 namespace {
 
@@ -19,6 +21,19 @@ std::string read_all(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
     return {std::istreambuf_iterator<char>(file), {}};
 }
+
+/// A file of this process alone, which is removed at the end.
+class scratch_file {
+public:
+    scratch_file() = default;
+    scratch_file(const scratch_file&) = delete;
+    scratch_file& operator=(const scratch_file&) = delete;
+    ~scratch_file() { std::remove(path_.c_str()); }
+    const std::string& path() const { return path_; }
+
+private:
+    std::string path_ = ::testing::TempDir() + "drive_" + std::to_string(getpid());
+};
 
 /// Without the folders of the build, and addresses.
 std::string without_places(std::string text) {
@@ -77,22 +92,22 @@ TEST(Drive, ReplayLine_RepeatsTheFailure) {
 }
 
 TEST(Drive, ReplayLineOfAnotherDriverOrScript_IsRefused) {
-    const std::string path = ::testing::TempDir() + "drive_other.script";
-    std::ofstream(path) << read_all(SCRIPT) << "# another one\n";
+    const scratch_file script;
+    std::ofstream(script.path()) << read_all(SCRIPT) << "# another one\n";
     const ended found = run({WRONG_DRIVER, SCRIPT, "--format=json"});
     std::smatch line;
     ASSERT_TRUE(std::regex_search(found.out, line, std::regex("\"replay\":\"([^\"]*)\"")));
     const std::string marked = line[1];
     const std::string unmarked = marked.substr(0, marked.rfind('.'));
     expect_complaint(run({RIGHT_DRIVER, SCRIPT, "--replay", marked}), 2, "another driver");
-    expect_complaint(run({WRONG_DRIVER, path, "--replay", marked}), 2, "another driver or script");
+    expect_complaint(run({WRONG_DRIVER, script.path(), "--replay", marked}), 2,
+                     "another driver or script");
     expect_complaint(run({WRONG_DRIVER, SCRIPT, "--replay", unmarked}), 2, "another driver");
     EXPECT_EQ(run({WRONG_DRIVER, SCRIPT, "--one-process", "--replay", unmarked}).status, 1);
     setenv("IRPVERBS_STRATEGY", marked.substr(marked.find('=') + 1).c_str(), 1);
     expect_complaint(run({RIGHT_DRIVER, SCRIPT}), 2, "another driver");
     EXPECT_EQ(run({WRONG_DRIVER, SCRIPT}).status, 1);
     unsetenv("IRPVERBS_STRATEGY");
-    std::remove(path.c_str());
 }
 
 TEST(Drive, DriverThatCrashes_IsAShrunkFailure) {
@@ -129,12 +144,11 @@ TEST(Drive, DriverOfWindows_ReadsItsRegistryKeyAndServesItsInterrupt) {
 }
 
 TEST(Drive, SettingThatTheDriverRefuses_FailsItsLoad) {
-    const std::string path = ::testing::TempDir() + "drive_sensor.script";
-    std::ofstream(path) << "registry Parameters\\Scale dword 0\nsetup\n add\n";
-    const ended how = run({SENSOR_DRIVER, path, "--runs=1", "--pct=0"});
+    const scratch_file script;
+    std::ofstream(script.path()) << "registry Parameters\\Scale dword 0\nsetup\n add\n";
+    const ended how = run({SENSOR_DRIVER, script.path(), "--runs=1", "--pct=0"});
     EXPECT_EQ(how.status, 1);
     EXPECT_TRUE(has(how.out, "DriverEntry returned STATUS_INVALID_PARAMETER")) << how.out;
-    std::remove(path.c_str());
 }
 
 TEST(Drive, DpcOfAServiceRoutineThatOutlivesItsInterrupt_IsFound) {
@@ -156,11 +170,10 @@ TEST(Drive, ThreadThatOutlivesItsDriver_IsReported) {
 
 /// A run of the driver that keeps an object of that number (keeping.c) at its unload.
 ended run_keeping(int number) {
-    const std::string path = ::testing::TempDir() + "drive_keeping.script";
-    std::ofstream(path) << "registry Keeps dword " << number << "\nactor user\n"
-                        << " open f \\Device\\Keeping\n read f 4\n close f\n";
-    const ended how = run({KEEPING_DRIVER, path, "--runs=50", "--pct=50"});
-    std::remove(path.c_str());
+    const scratch_file script;
+    std::ofstream(script.path()) << "registry Keeps dword " << number << "\nactor user\n"
+                                 << " open f \\Device\\Keeping\n read f 4\n close f\n";
+    const ended how = run({KEEPING_DRIVER, script.path(), "--runs=50", "--pct=50"});
     return how;
 }
 
@@ -196,11 +209,11 @@ TEST(Drive, MemoryHandleAndReferenceThatAreNeverReleased_AreReported) {
 }
 
 TEST(Drive, FileThatTheScriptOpensTwiceUnderOneName_IsNoLeakOfTheDriver) {
-    const std::string path = ::testing::TempDir() + "drive_twice.script";
-    std::ofstream(path) << "actor user\n open f \\Device\\Keeping\n open f \\Device\\Keeping\n";
-    const ended how = run({KEEPING_DRIVER, path, "--runs=10", "--pct=10"});
+    const scratch_file script;
+    std::ofstream(script.path())
+        << "actor user\n open f \\Device\\Keeping\n open f \\Device\\Keeping\n";
+    const ended how = run({KEEPING_DRIVER, script.path(), "--runs=10", "--pct=10"});
     EXPECT_EQ(how.status, 0) << how.out << how.err;
-    std::remove(path.c_str());
 }
 
 TEST(Drive, LinkThatIsLeftAtUnload_KeepsTheDriverFromBeingLoadedAgain) {
@@ -225,12 +238,11 @@ TEST(Drive, UndefinedFunction_FailsTheRunThatCallsIt) {
 /// Runs of a driver of losing.c; `expected`: of the read.
 ended run_losing(const std::string& driver, const std::string& expected,
                  const std::string& completes) {
-    const std::string path = ::testing::TempDir() + "drive_losing.script";
-    std::ofstream(path) << "setup\n open f \\Device\\Losing\nactor reader\n read f 4 expect "
-                        << expected << "\nactor writer\n write f \"x\"" << completes
-                        << "\nactor canceller\n cancel f\n";
-    const ended how = run({driver, path, "--runs=300", "--pct=300"});
-    std::remove(path.c_str());
+    const scratch_file script;
+    std::ofstream(script.path())
+        << "setup\n open f \\Device\\Losing\nactor reader\n read f 4 expect " << expected
+        << "\nactor writer\n write f \"x\"" << completes << "\nactor canceller\n cancel f\n";
+    const ended how = run({driver, script.path(), "--runs=300", "--pct=300"});
     return how;
 }
 
@@ -257,13 +269,12 @@ TEST(Drive, RequestThatIsLostByTheCommandThatCompletesIt_FailsTheRun) {
 }
 
 TEST(Drive, Report_GoesToTheNamedFile) {
-    const std::string path = ::testing::TempDir() + "drive_report.xml";
-    const ended how =
-        run({RIGHT_DRIVER, SCRIPT, "--runs=1", "--pct=0", "--format=junit", "--output", path});
+    const scratch_file report;
+    const ended how = run(
+        {RIGHT_DRIVER, SCRIPT, "--runs=1", "--pct=0", "--format=junit", "--output", report.path()});
     EXPECT_EQ(how.status, 0);
     EXPECT_EQ(how.out, "");
-    EXPECT_TRUE(has(read_all(path), "failures=\"0\""));
-    std::remove(path.c_str());
+    EXPECT_TRUE(has(read_all(report.path()), "failures=\"0\""));
 }
 
 TEST(Drive, NoRuns_DoNotPass) {
