@@ -86,13 +86,13 @@ public:
     own_machine(const own_machine&) = delete;
     own_machine& operator=(const own_machine&) = delete;
     ~own_machine() {
-        if (getpid() == maker_) delete machine_;
+        if (getpid() == process_) delete machine_;
     }
     machine& get() const { return *machine_; }
 
 private:
     asio_machine* machine_ = new asio_machine;
-    pid_t maker_ = getpid();
+    pid_t process_ = getpid();
 };
 
 machine& default_machine() {
