@@ -6,18 +6,25 @@
 #include "user_mode.hpp"
 
 #include <dispatch/testing/explore.hpp>
+#include <irp/support/debug_output.hpp>
 #include <irp/testing/explore.hpp>
 #include <irp/wdm.h>
 
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <functional>
 #include <iterator>
+#include <new>
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
+#include <sys/mman.h>
 #include <unistd.h>
 
 namespace {
@@ -68,7 +75,9 @@ void parse(CLI::App& app, options& chosen) {
               "Instead of --seconds: schedules of a search of all, at most");
     app.add_option("--verifier", chosen.verifier, "Checks, as of IRPVERBS_VERIFIER")
         ->capture_default_str();
-    app.add_flag("--faults", chosen.faults, "Let allocations and other calls fail by chance");
+    app.add_flag("--faults", chosen.faults,
+                 "Let allocations and other calls fail by chance. A run in which one failed is not "
+                 "held to the script's statuses");
     app.add_option("--replay", chosen.replay, "Run the one schedule of a report's replay line");
     app.add_flag("--one-process", chosen.one_process,
                  "Run in this process, for a debugger: a crash ends it");
@@ -150,21 +159,73 @@ void check_mark(const std::string& mark, bool one_process) {
         setenv("IRPVERBS_STRATEGY", drive::without_mark(strategy, mark, !one_process).c_str(), 1);
 }
 
+bool is_replay() {
+    const char* const strategy = std::getenv("IRPVERBS_STRATEGY");
+    return strategy != nullptr && std::string_view(strategy).starts_with("replay:");
+}
+
+/// Counts the runs of this process and its children.
+class run_counter {
+public:
+    run_counter()
+        : runs_(mmap(nullptr, sizeof(count), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+                     0)) {
+        if (runs_ == MAP_FAILED) throw std::bad_alloc();
+        new (runs_) count(0);
+    }
+    ~run_counter() { munmap(runs_, sizeof(count)); }
+    run_counter(const run_counter&) = delete;
+    run_counter& operator=(const run_counter&) = delete;
+
+    bool is_first() { return static_cast<count*>(runs_)->fetch_add(1) == 0; }
+
+private:
+    using count = std::atomic<std::uint64_t>;
+    void* runs_;
+};
+
+using play_once = std::function<std::optional<std::string>(dispatch::sim_machine&)>;
+
+// Repeats the schedule of the environment or of the failure; only its first run shows what the
+// driver prints.
+dispatch::explore_summary replay(const dispatch::explore_options& how, const play_once& play) {
+    run_counter runs;
+    return dispatch::explore(how, [&](dispatch::sim_machine& machine) {
+        irpverbs::irp::set_debug_output(runs.is_first());
+        return play(machine);
+    });
+}
+
+// Messages of all runs of a campaign would hide those of the run that failed.
+dispatch::explore_summary explore(const dispatch::explore_options& how, const play_once& play) {
+    irpverbs::irp::set_debug_output(!how.own_process);
+    dispatch::explore_summary found = dispatch::explore(how, play);
+    if (!found.failure || !how.own_process) return found;
+    set_replay(found.failure->replay);
+    dispatch::explore_options again = how;
+    again.shrink_budget = 0;
+    again.progress = {};
+    replay(again, play);
+    return found;
+}
+
 int drive_it(const options& chosen) {
     const std::string text = contents_of(chosen.script);
     const drive::script script = drive::parse_script(text, chosen.script);
     const std::string mark = drive::mark_of(chosen.driver, text);
     set_replay(chosen.replay);
     check_mark(mark, chosen.one_process);
-    const irpverbs::irp::campaign_verifier verified(chosen.verifier);
+    const irpverbs::irp::campaign_verifier verified(chosen.verifier +
+                                                    (chosen.faults ? ",low_resources" : ""));
     drive::driver_module driver(chosen.driver);
     drive::result found{chosen.driver, chosen.script, {}};
+    const play_once play = [&](dispatch::sim_machine& machine) {
+        return drive::play(machine, driver, script);
+    };
     {
         const progress line;
-        found.summary =
-            dispatch::explore(campaign_of(chosen, line), [&](dispatch::sim_machine& machine) {
-                return drive::play(machine, driver, script);
-            });
+        const dispatch::explore_options how = campaign_of(chosen, line);
+        found.summary = is_replay() ? replay(how, play) : explore(how, play);
     }
     if (found.summary.failure) drive::add_mark(*found.summary.failure, mark);
     write(drive::written_as(chosen.form(), found), chosen.output);

@@ -13,6 +13,9 @@ const char* const script_help = R"(The script, one command a line; # begins a co
   registry NAME dword NUMBER | registry NAME string "TEXT"
                             first of all: a value of the driver's registry key, before the driver
                             is loaded; NAME as Depth or Parameters\Depth
+  resource interrupt | resource port BYTES | resource memory BYTES
+                            first of all, too: what 'start' assigns to the device, in this order;
+                            no device is at the ports, and the memory is zero at first
   setup                     the commands below run one after the other, first
   actor NAME                a thread of its own: all actors run at the same time
   teardown                  the commands below run when all actors have ended
@@ -23,7 +26,9 @@ const char* const script_help = R"(The script, one command a line; # begins a co
                             user, guest or anonymous
     read FILE BYTES
     write FILE "TEXT"
-    ioctl FILE CODE [in "TEXT"] [out BYTES]
+    ioctl FILE CODE [in "TEXT" [becomes "TEXT"]] [out BYTES]
+                            becomes: another thread of user mode writes that text, of the same
+                            length, over the first while the driver has the request
     flush FILE
     cancel FILE             all requests of the file
     close FILE
@@ -82,6 +87,8 @@ private:
         const std::string first = take("a command");
         if (first == "registry") {
             read_setting();
+        } else if (first == "resource") {
+            read_resource();
         } else if (first == "setup") {
             section_ = &made_.setup;
         } else if (first == "teardown") {
@@ -95,9 +102,29 @@ private:
         if (!words_.empty()) fail("nothing more was expected than before '" + words_[0].text + "'");
     }
 
-    void read_setting() {
+    void expect_no_section(const std::string& name) const {
         if (section_ != nullptr || !made_.actors.empty())
-            fail("'registry' was expected before 'setup', 'actor NAME' and 'teardown'");
+            fail("'" + name + "' was expected before 'setup', 'actor NAME' and 'teardown'");
+    }
+
+    void read_resource() {
+        expect_no_section("resource");
+        resource made{};
+        if (take_if("interrupt"))
+            made.kind = resource_kind::interrupt;
+        else if (take_if("port"))
+            made = {resource_kind::port, number("a number of bytes", max_length)};
+        else if (take_if("memory"))
+            made = {resource_kind::memory, number("a number of bytes", max_length)};
+        else
+            fail("'interrupt', 'port' or 'memory' was expected");
+        if (made.kind != resource_kind::interrupt && made.bytes == 0)
+            fail("a number of bytes above 0 was expected");
+        made_.resources.push_back(made);
+    }
+
+    void read_setting() {
+        expect_no_section("registry");
         setting made;
         const std::string path = take("the name of a value");
         const std::size_t slash = path.rfind('\\');
@@ -129,7 +156,7 @@ private:
         };
         const auto known = verbs.find(name);
         if (known == verbs.end()) fail("'" + name + "' is no command; see irpverbs-drive --help");
-        command made{known->second, line_, trimmed(), {}, {}, {}, 0, {}, 0, {}, false, {}, {}};
+        command made{known->second, line_, trimmed(), {}, {}, {}, 0, {}, {}, 0, {}, false, {}, {}};
         if (made.what <= verb::close) made.file = take("the script's name of a file");
         read_arguments(made);
         read_expectation(made);
@@ -156,6 +183,9 @@ private:
         case verb::ioctl:
             made.code = number("a control code", 0xFFFFFFFF);
             if (take_if("in")) made.input = quoted();
+            if (take_if("becomes")) made.becomes = quoted();
+            if (!made.becomes.empty() && made.becomes.size() != made.input.size())
+                fail("a text of the length of the first was expected behind 'becomes'");
             if (take_if("out")) made.length = number("a number of bytes", max_length);
             break;
         default:

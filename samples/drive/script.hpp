@@ -41,6 +41,7 @@ struct command {
     std::optional<GUID> interface;  // open: the class of a device interface
     ULONG code = 0;                 // ioctl
     std::string input;              // write, ioctl
+    std::string becomes;            // ioctl: what another thread writes over the input; or empty
     ULONG length = 0;               // read: bytes; ioctl: of output; sleep: ms
     std::vector<NTSTATUS> expected; // empty: any status
     bool may_stay_pending = false;  // read, write, ioctl: to the end
@@ -56,15 +57,24 @@ struct setting {
     std::string text;
 };
 
+enum class resource_kind : std::uint8_t { interrupt, port, memory };
+
+/// What IRP_MN_START_DEVICE assigns to the device.
+struct resource {
+    resource_kind kind;
+    ULONG bytes = 0; // of ports and memory
+};
+
 struct actor {
     std::string name;
     std::vector<command> commands;
 };
 
 struct script {
-    std::vector<setting> settings; // before the driver is loaded
-    std::vector<command> setup;    // one after the other, before the actors
-    std::vector<actor> actors;     // at the same time
+    std::vector<setting> settings;   // before the driver is loaded
+    std::vector<resource> resources; // in the order of the lists
+    std::vector<command> setup;      // one after the other, before the actors
+    std::vector<actor> actors;       // at the same time
     std::vector<command> teardown;
 };
 

@@ -1,5 +1,9 @@
 #include "user_mode.hpp"
 
+#include "resources.hpp"
+
+#include <dispatch/status.hpp>
+#include <dispatch/support/faults.hpp>
 #include <dispatch/support/leftovers.hpp>
 #include <dispatch/support/unset_bytes.hpp>
 #include <irp/file.h>
@@ -13,6 +17,7 @@
 #include <map>
 #include <set>
 #include <utility>
+#include <vector>
 
 namespace drive {
 
@@ -32,19 +37,25 @@ std::string name_of(NTSTATUS status) {
     return name != nullptr ? name : std::to_string(static_cast<ULONG>(status));
 }
 
+/// Not on the stack of a thread, whose own loads and stores there are not watched.
+using user_memory = std::vector<char>;
+
 /// An event of one request, for the wait for its completion.
 class completion {
 public:
     explicit completion(irpverbs::dispatch::sim_machine& machine) : machine_(machine) {
         ZwCreateEvent(&event_, 0, nullptr, NotificationEvent, FALSE);
     }
-    ~completion() { ZwClose(event_); }
+    ~completion() {
+        if (event_ != nullptr) ZwClose(event_);
+    }
     completion(const completion&) = delete;
     completion& operator=(const completion&) = delete;
 
+    /// Null: there is none, since its creation was made to fail.
     HANDLE event() const { return event_; }
     IO_STATUS_BLOCK* block() { return &block_; }
-    std::size_t returned(const std::string& output) const {
+    std::size_t returned(const user_memory& output) const {
         return std::min<std::size_t>(block_.Information, output.size());
     }
 
@@ -88,6 +99,25 @@ private:
     IO_STATUS_BLOCK block_{};
 };
 
+/// Another thread of user mode, which writes over the input of a request that it does not wait for.
+class overwriting_thread {
+public:
+    overwriting_thread(irpverbs::dispatch::sim_machine& machine, const command& what,
+                       user_memory& input) {
+        KeInitializeEvent(&ended_, NotificationEvent, FALSE);
+        machine.spawn("another thread", [this, &what, &input] {
+            std::copy(what.becomes.begin(), what.becomes.end(), input.begin());
+            KeSetEvent(&ended_, IO_NO_INCREMENT, FALSE);
+        });
+    }
+    ~overwriting_thread() { KeWaitForSingleObject(&ended_, Executive, KernelMode, FALSE, nullptr); }
+    overwriting_thread(const overwriting_thread&) = delete;
+    overwriting_thread& operator=(const overwriting_thread&) = delete;
+
+private:
+    KEVENT ended_;
+};
+
 class world {
 public:
     world(irpverbs::dispatch::sim_machine& machine, driver_module& module, const script& what)
@@ -95,8 +125,7 @@ public:
 
     std::optional<std::string> play() {
         KeInitializeMutex(&manager_, 0);
-        if (const NTSTATUS status = load(); !NT_SUCCESS(status))
-            return "DriverEntry returned " + name_of(status);
+        if (const NTSTATUS status = load(); !NT_SUCCESS(status)) return not_loaded(status);
         perform(script_.setup);
         left_ = script_.actors.size();
         for (const actor& each : script_.actors)
@@ -118,6 +147,19 @@ private:
         for (const setting& each : script_.settings)
             set(each);
         return irpverbs::irp::load_driver(module_.entry(), driver_name, driver_);
+    }
+
+    // Code of the driver that goes on then is found as after an unload.
+    std::optional<std::string> not_loaded(NTSTATUS status) {
+        if (!a_call_was_made_to_fail()) return "DriverEntry returned " + name_of(status);
+        machine_.run();
+        module_.check_unloaded();
+        check_leftovers();
+        return failure_;
+    }
+
+    bool a_call_was_made_to_fail() const {
+        return irpverbs::dispatch::detail::faults_injected(machine_) != 0;
     }
 
     static std::u16string wide(const std::string& text) { return {text.begin(), text.end()}; }
@@ -182,7 +224,7 @@ private:
     }
 
     void check(const command& each, NTSTATUS status) {
-        if (each.expected.empty() ||
+        if (each.expected.empty() || a_call_was_made_to_fail() ||
             std::find(each.expected.begin(), each.expected.end(), status) != each.expected.end())
             return;
         std::string expected;
@@ -257,8 +299,11 @@ private:
 
     NTSTATUS request(const command& each, const std::string& who) {
         completion done(machine_);
-        std::string input = each.input;
-        std::string output(each.length, '\0');
+        if (done.event() == nullptr) return STATUS_INSUFFICIENT_RESOURCES;
+        user_memory input(each.input.begin(), each.input.end());
+        user_memory output(each.length);
+        std::optional<overwriting_thread> other;
+        if (!each.becomes.empty()) other.emplace(machine_, each, input);
         const NTSTATUS status = done.result(send(each, done, input, output), files_[each.file]);
         if (done.cancelled()) check_stayed_pending(each, who, done.pending());
         if (NT_SUCCESS(status)) check_returned(each, {output.data(), done.returned(output)});
@@ -275,7 +320,7 @@ private:
              pending);
     }
 
-    NTSTATUS send(const command& each, completion& done, std::string& input, std::string& output) {
+    NTSTATUS send(const command& each, completion& done, user_memory& input, user_memory& output) {
         const HANDLE file = files_[each.file];
         const auto length = static_cast<ULONG>(input.size());
         LARGE_INTEGER start{};
@@ -307,12 +352,18 @@ private:
         return status;
     }
 
+    NTSTATUS add_device() try {
+        device_.emplace();
+        vector_ = device_->interrupt_vector();
+        resources_.emplace(script_.resources, vector_, device_->interrupt_irql());
+        device_->set_resources(resources_->raw(), resources_->translated());
+        return device_->add(driver_);
+    } catch (const irpverbs::dispatch::status_error& wrong) {
+        return wrong.status();
+    }
+
     NTSTATUS send_plug_and_play(verb what) {
-        if (what == verb::add) {
-            device_.emplace();
-            vector_ = device_->interrupt_vector();
-            return device_->add(driver_);
-        }
+        if (what == verb::add) return add_device();
         if (!device_) return STATUS_INVALID_DEVICE_STATE;
         switch (what) {
         case verb::start: {
@@ -380,6 +431,7 @@ private:
     const script& script_;
     DRIVER_OBJECT* driver_ = nullptr;
     bool unloaded_ = false;
+    std::optional<resource_lists> resources_;
     std::optional<pnp_device> device_;
     ULONG vector_ = 0; // of the device's interrupt line; 0: there was no device
     KMUTEX manager_{};

@@ -522,6 +522,24 @@ TEST(IrqlKeReleaseSpinLock, Kept_IsNotReported) {
     EXPECT_TRUE(nothing_reported(seen));
 }
 
+// As cancel routines do with the cancel lock: the first lock's IRQL is the second one's to restore.
+TEST(IrqlKeReleaseSpinLock, ReleaseAtTheSameLevel_LeavesTheFallToOthers) {
+    const findings seen{check::irql};
+    KSPIN_LOCK lock;
+    KSPIN_LOCK other;
+    KeInitializeSpinLock(&lock);
+    KeInitializeSpinLock(&other);
+    KIRQL old = KeAcquireSpinLockRaiseToDpc(&lock);
+    KeReleaseSpinLock(&lock, DISPATCH_LEVEL);
+    KeLowerIrql(old);
+    old = KeAcquireSpinLockRaiseToDpc(&lock);
+    KeReleaseSpinLock(&lock, DISPATCH_LEVEL);
+    KeAcquireSpinLockAtDpcLevel(&other);
+    KeReleaseSpinLock(&other, old);
+    EXPECT_EQ(KeGetCurrentIrql(), PASSIVE_LEVEL);
+    EXPECT_TRUE(nothing_reported(seen));
+}
+
 TEST(IrqlKeSetEvent, Broken_IsReported) {
     rows_of("IrqlKeSetEvent", true);
     findings seen{check::irql};

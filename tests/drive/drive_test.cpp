@@ -303,4 +303,28 @@ TEST(Drive, WrongUse_IsOneLineAndItsStatus) {
     expect_complaint(run({SCRIPT, SCRIPT}), 1, "pipe.script");
 }
 
+TEST(Drive, ResourcesOfTheScript_ComeWithTheStart) {
+    const ended how = run({BOARD_DRIVER, BOARD_SCRIPT, "--runs=100"});
+    EXPECT_EQ(how.status, 0) << how.out << how.err;
+    EXPECT_EQ(how.err, "") << "no run failed, and their messages are not printed";
+}
+
+std::size_t count_of(const std::string& part, const std::string& text) {
+    std::size_t count = 0;
+    for (std::size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1))
+        ++count;
+    return count;
+}
+
+TEST(Drive, MessagesOfTheDriver_AreThoseOfTheRunThatFailed) {
+    const char* const message = "board: 256 bytes of registers\n";
+    const ended how = run({BOARD_THAT_KEEPS_ITS_INTERRUPT, BOARD_SCRIPT, "--format=json"});
+    EXPECT_EQ(how.status, 1) << how.out;
+    EXPECT_EQ(count_of(message, how.err), 1u) << how.err;
+    std::smatch line;
+    ASSERT_TRUE(std::regex_search(how.out, line, std::regex("\"replay\":\"([^\"]*)\"")));
+    const ended again = run({BOARD_THAT_KEEPS_ITS_INTERRUPT, BOARD_SCRIPT, "--replay", line[1]});
+    EXPECT_EQ(count_of(message, again.err), 1u) << again.err;
+}
+
 } // namespace

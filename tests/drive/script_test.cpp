@@ -37,6 +37,29 @@ TEST(DriveScript, Sections_HoldTheirCommands) {
               (std::vector<NTSTATUS>{STATUS_SUCCESS, STATUS_INVALID_HANDLE}));
 }
 
+TEST(DriveScript, Resources_StandInTheirOrder) {
+    const script made = parse_script(
+        "resource memory 0x1000\nresource interrupt\nresource port 8\nsetup\n add", "s");
+    ASSERT_EQ(made.resources.size(), 3u);
+    EXPECT_EQ(made.resources[0].kind, resource_kind::memory);
+    EXPECT_EQ(made.resources[0].bytes, 0x1000u);
+    EXPECT_EQ(made.resources[1].kind, resource_kind::interrupt);
+    EXPECT_EQ(made.resources[2].kind, resource_kind::port);
+    EXPECT_EQ(made.resources[2].bytes, 8u);
+    EXPECT_EQ(error_of("resource dma 1"), "s:1: 'interrupt', 'port' or 'memory' was expected");
+    EXPECT_EQ(error_of("resource port 0"), "s:1: a number of bytes above 0 was expected");
+    EXPECT_EQ(error_of("setup\nresource interrupt"),
+              "s:2: 'resource' was expected before 'setup', 'actor NAME' and 'teardown'");
+}
+
+TEST(DriveScript, InputThatBecomesAnother_HasItsLength) {
+    const script made = parse_script("setup\n ioctl f 3 in \"ab\" becomes \"cd\" out 4", "s");
+    EXPECT_EQ(made.setup[0].becomes, "cd");
+    EXPECT_EQ(made.setup[0].length, 4u);
+    EXPECT_EQ(error_of("setup\n ioctl f 3 in \"ab\" becomes \"c\""),
+              "s:2: a text of the length of the first was expected behind 'becomes'");
+}
+
 TEST(DriveScript, Shutdown_HasNoArguments) {
     EXPECT_EQ(parse_script("actor a\n shutdown\n", "s").actors.at(0).commands.at(0).what,
               verb::shutdown);

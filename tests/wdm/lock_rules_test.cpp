@@ -1,44 +1,13 @@
 // Rules about ERESOURCEs, push locks and the run-time library's strings.
-#include <functional>
-#include <gtest/gtest.h>
-#include <irp/testing/explore.hpp>
-#include <string>
-#include <support/abandoned_runs.hpp>
+#include "one_run.hpp"
 
-#include <ntifs.h>
 #include <ntstrsafe.h>
 
 namespace {
 
-using irpverbs::dispatch::sim_machine;
-
-/// The report of one run of the body; "" if nothing is reported.
-std::string report_of(const std::function<void()>& body) {
-    const irpverbs::testing::abandoned_runs memory;
-    irpverbs::dispatch::explore_options once;
-    once.random_runs = 1;
-    once.pct_runs = 0;
-    once.shrink_budget = 0;
-    const auto found =
-        irpverbs::irp::explore(once, [&](sim_machine& sim) -> std::optional<std::string> {
-            sim.spawn("caller", body);
-            sim.run();
-            return std::nullopt;
-        });
-    return found.failure ? found.failure->what : "";
-}
-
-bool is(const std::string& report, const std::string& rule, const std::string& function) {
-    return report.find("rule: " + rule + '\n') != report.npos &&
-           report.find(function) != report.npos;
-}
-
-void at(KIRQL level, const std::function<void()>& call) {
-    KIRQL before;
-    KeRaiseIrql(level, &before);
-    call();
-    KeLowerIrql(before);
-}
+using one_run::at;
+using one_run::is;
+using one_run::report_of;
 
 struct scoped_resource {
     ERESOURCE resource;

@@ -110,8 +110,13 @@ void check_lower(processor& self, KIRQL to) {
 
 void check_release_irql(processor& self, const void* lock, KIRQL to) {
     if (!enabled(check::irql)) return;
-    const raise* begun = raise_ended_by(verifier_state_of(self), lock);
+    raise* begun = raise_ended_by(verifier_state_of(self), lock);
     if (begun == nullptr) return;
+    // As KeReleaseSpinLockFromDpcLevel: the fall is left to KeLowerIrql or to another release.
+    if (begun->from < to && to == self.irql) {
+        begun->lock = nullptr;
+        return;
+    }
     if (begun->from != to) {
         finding found = make_finding(
             verifier_rules::IrqlKeReleaseSpinLock,

@@ -22,8 +22,8 @@ IRPVERBS_REGISTERED_EARLY const machine_local<machine_names> names_of_machine(0)
 } // namespace
 
 object_namespace::object_namespace() {
-    for (const char16_t* folder :
-         {u"\\DEVICE", u"\\DRIVER", u"\\FILESYSTEM", u"\\GLOBAL??", u"\\CALLBACK"})
+    for (const char16_t* folder : {u"\\DEVICE", u"\\DRIVER", u"\\FILESYSTEM", u"\\GLOBAL??",
+                                   u"\\CALLBACK", u"\\BASENAMEDOBJECTS"})
         entries_.emplace(folder, entry{kind::folder, {}});
     for (const char16_t* link : {u"\\??", u"\\DOSDEVICES", u"\\GLOBAL??\\GLOBAL"})
         entries_.emplace(link, entry{kind::link, std::u16string(global_folder)});

@@ -2,6 +2,7 @@
 #include "verify/hooks.hpp"
 
 #include <irp/mdl.h>
+#include <irp/support/user_memory.hpp>
 
 #include <dispatch/pool.h>
 
@@ -50,6 +51,8 @@ void IoFreeMdl(PMDL Mdl) {
 
 void MmProbeAndLockPages(PMDL MemoryDescriptorList, KPROCESSOR_MODE, LOCK_OPERATION Operation) {
     VERIFY_IRQL(MmProbeAndLockPages);
+    irpverbs::irp::verify::user_memory_probed(MmGetMdlVirtualAddress(MemoryDescriptorList),
+                                              MmGetMdlByteCount(MemoryDescriptorList));
     MemoryDescriptorList->MdlFlags |= MDL_PAGES_LOCKED;
     if (Operation != IoReadAccess) MemoryDescriptorList->MdlFlags |= MDL_WRITE_OPERATION;
 }

@@ -2,18 +2,21 @@
 #include "plug_and_play/plug_and_play.hpp"
 #include "verify/hooks.hpp"
 
+#include <dispatch/machine.hpp>
 #include <dispatch/status.hpp>
 #include <irp/testing/pnp.hpp>
 
 #include <algorithm>
 #include <initializer_list>
+#include <memory>
 #include <utility>
 #include <vector>
 
 namespace irpverbs::irp {
 namespace {
 
-constexpr UCHAR undefined_minor = 0xFF; // as in Driver Verifier
+constexpr UCHAR undefined_minor = 0xFF;     // as in Driver Verifier
+constexpr LONGLONG bus_delay = 10 * 10'000; // 10 ms
 
 NTSTATUS complete(IRP* irp, NTSTATUS status) {
     irp->IoStatus.Status = status;
@@ -37,6 +40,40 @@ bool bus_succeeds(UCHAR minor) {
     default:
         return false;
     }
+}
+
+/// A request that the bus completes after a while, as where the hardware takes its time.
+struct delayed_request {
+    IRP* irp;
+    NTSTATUS status;
+    KTIMER timer{};
+    KDPC dpc{};
+
+    delayed_request(IRP* which, NTSTATUS with) : irp(which), status(with) {
+        KeInitializeTimer(&timer);
+        KeInitializeDpc(&dpc, end, this);
+    }
+
+    void begin() {
+        LARGE_INTEGER due;
+        due.QuadPart = -bus_delay;
+        KeSetTimer(&timer, due, &dpc);
+    }
+
+    static void end(KDPC*, void* context, void*, void*) {
+        const std::unique_ptr<delayed_request> self(static_cast<delayed_request*>(context));
+        complete(self->irp, self->status);
+    }
+};
+
+// In some simulated runs, and in some of their requests.
+NTSTATUS complete_now_or_later(IRP* irp, NTSTATUS status) {
+    dispatch::machine& here = dispatch::machine::current();
+    if (!here.simulated() || !here.fires("bus.pends", 4)) return complete(irp, status);
+    auto* const request = new delayed_request(irp, status);
+    IoMarkIrpPending(irp);
+    request->begin();
+    return STATUS_PENDING;
 }
 
 } // namespace
@@ -63,11 +100,22 @@ ULONG pnp_device::interrupt_vector() const {
     return plug_and_play::current()->line_of(physical_)->vector;
 }
 
+KIRQL pnp_device::interrupt_irql() const {
+    return plug_and_play::current()->line_of(physical_)->irql;
+}
+
+void pnp_device::set_resources(_CM_RESOURCE_LIST* raw, _CM_RESOURCE_LIST* translated) noexcept {
+    raw_resources_ = raw;
+    translated_resources_ = translated;
+}
+
 NTSTATUS pnp_device::dispatch(DEVICE_OBJECT* device, IRP* irp) {
     auto& self = *static_cast<pnp_device*>(*static_cast<void**>(device->DeviceExtension));
     const IO_STACK_LOCATION& stack = *IoGetCurrentIrpStackLocation(irp);
     switch (stack.MajorFunction) {
     case IRP_MJ_PNP:
+        if (stack.MinorFunction == IRP_MN_START_DEVICE)
+            return complete_now_or_later(irp, STATUS_SUCCESS);
         return complete(irp,
                         bus_succeeds(stack.MinorFunction) ? STATUS_SUCCESS : irp->IoStatus.Status);
     case IRP_MJ_POWER:
@@ -87,7 +135,9 @@ NTSTATUS pnp_device::serve_power(IRP* irp) {
         power_ = power.State.DeviceState;
     const bool served =
         stack.MinorFunction == IRP_MN_SET_POWER || stack.MinorFunction == IRP_MN_QUERY_POWER;
-    return complete(irp, served ? STATUS_SUCCESS : irp->IoStatus.Status);
+    if (!served) return complete(irp, irp->IoStatus.Status);
+    return stack.MinorFunction == IRP_MN_SET_POWER ? complete_now_or_later(irp, STATUS_SUCCESS)
+                                                   : complete(irp, STATUS_SUCCESS);
 }
 
 bool pnp_device::is_in(std::initializer_list<state> states) const {
@@ -128,7 +178,9 @@ NTSTATUS pnp_device::add(DRIVER_OBJECT* driver) {
 
 NTSTATUS pnp_device::start() {
     if (!is_in({state::added, state::stopped})) return STATUS_INVALID_DEVICE_STATE;
-    const NTSTATUS status = send(IRP_MJ_PNP, IRP_MN_START_DEVICE);
+    IO_STACK_PARAMETERS parameters{};
+    parameters.StartDevice = {raw_resources_, translated_resources_};
+    const NTSTATUS status = send(IRP_MJ_PNP, IRP_MN_START_DEVICE, parameters);
     state_ = NT_SUCCESS(status) ? state::started : state::added;
     return status;
 }

@@ -11,6 +11,7 @@
 #include "routine_return.hpp"
 #include "snapshots.hpp"
 #include "tracing.hpp"
+#include "user_memory.hpp"
 #include "waits.hpp"
 
 #include <dispatch/support/checks.hpp>
@@ -277,6 +278,7 @@ begun begin(core::processor& self, irp_tracker& tracker, DEVICE_OBJECT* device, 
     pending_report* report = check_sending(call);
     if (report != nullptr && std::string_view(report->found.rule) == "ForwardedTwice")
         return {report, true};
+    find_user_buffers(of, call.next);
     enter(call, mine, caller);
     return {report, false};
 }

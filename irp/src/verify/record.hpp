@@ -54,6 +54,12 @@ struct event {
 };
 std::string text_of(const event& what);
 
+struct user_buffer {
+    ULONG_PTR begin = 0;
+    ULONG length = 0; // 0: there is none
+    bool probed = false;
+};
+
 struct record {
     static constexpr std::size_t most_events = 48;
 
@@ -75,7 +81,8 @@ struct record {
     void* kept_by = nullptr;
     std::uint32_t kept_by_device = 0;
     std::uint32_t kept_in_epoch = 0;
-    bool reported = false; // reported as lost or leaked
+    bool reported = false;                   // reported as lost or leaked
+    std::array<user_buffer, 2> user_buffers; // of a METHOD_NEITHER request: input, output
 
     // cancel
     bool cancel_requested = false;

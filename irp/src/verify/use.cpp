@@ -3,6 +3,7 @@
 #include "hooks.hpp"
 #include "irql_rules.hpp"
 #include "routine_return.hpp"
+#include "user_memory.hpp"
 
 #include <irp/irp.h>
 
@@ -80,10 +81,12 @@ void check_use(IRP* irp, const char* function) {
 
 void check_access(const void* address) {
     if (!enabled(check::io)) return;
-    irp_tracker& tracker = irp_tracker::of(core::this_processor());
+    core::processor& self = core::this_processor();
+    irp_tracker& tracker = irp_tracker::of(self);
     pending_report* report = nullptr;
     {
         const std::lock_guard guard(tracker.lock);
+        report = check_user_buffer(tracker, context_of(self), address);
         for (const IRP* irp : tracker.quarantine) {
             const auto distance = static_cast<std::size_t>(static_cast<const char*>(address) -
                                                            reinterpret_cast<const char*>(irp));

@@ -2,12 +2,18 @@
 
 #include "format.hpp"
 
+#include <atomic>
+
+#include <dispatch/support/checks.hpp>
 #include <dispatch/support/processor.hpp>
+#include <irp/support/debug_output.hpp>
 
 #include <windows/wdk/debug.h>
 #include <windows/wdk/status_codes.h>
 
 namespace {
+
+std::atomic<bool> output_is_shown{true};
 
 /* The levels that are printed: bit n stands for level n, as in the masks of Windows' components. */
 ULONG printed_levels() {
@@ -26,12 +32,20 @@ bool is_printed(ULONG level) {
 ULONG print(const char* prefix, const char* format, va_list arguments) {
     // Printing takes long: what the driver looked at before it may be another's afterwards.
     irpverbs::dispatch::detail::sched_point(irpverbs::dispatch::detail::point::interlocked);
+    if (!output_is_shown.load(std::memory_order_relaxed)) return STATUS_SUCCESS;
     const std::string text = prefix + irpverbs::irp::windows::formatted(format, false, arguments);
     std::fwrite(text.data(), 1, text.size(), stderr);
     return STATUS_SUCCESS;
 }
 
+[[noreturn]] void stop_at(const char* file, ULONG line, const std::string& what) {
+    const std::string text = std::string(file) + ':' + std::to_string(line) + ": " + what;
+    irpverbs::dispatch::detail::bug_check(MANUALLY_INITIATED_CRASH, text.c_str(), line);
+}
+
 } // namespace
+
+void irpverbs::irp::set_debug_output(bool shown) { output_is_shown = shown; }
 
 extern "C" {
 
@@ -60,16 +74,13 @@ ULONG DbgPrintEx(ULONG ComponentId, ULONG Level, const char* Format, ...) {
     return status;
 }
 
-void IrpverbsBreakPoint(const char* File, ULONG Line) {
-    std::fprintf(stderr, "break point at %s:%u\n", File, Line);
-    KeBugCheckEx(MANUALLY_INITIATED_CRASH, Line, 0, 0, 0);
-}
+void IrpverbsBreakPoint(const char* File, ULONG Line) { stop_at(File, Line, "break point"); }
 
 void RtlAssert(PVOID FailedAssertion, PVOID FileName, ULONG LineNumber, PSTR Message) {
-    std::fprintf(stderr, "%s:%u: assertion failed: %s%s%s\n", static_cast<const char*>(FileName),
-                 LineNumber, Message == nullptr ? "" : Message, Message == nullptr ? "" : ": ",
-                 static_cast<const char*>(FailedAssertion));
-    KeBugCheckEx(MANUALLY_INITIATED_CRASH, LineNumber, 0, 0, 0);
+    std::string text = "assertion failed: ";
+    if (Message != nullptr) text += std::string(Message) + ": ";
+    stop_at(static_cast<const char*>(FileName), LineNumber,
+            text + static_cast<const char*>(FailedAssertion));
 }
 
 } // extern "C"

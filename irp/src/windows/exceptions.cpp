@@ -2,6 +2,7 @@
 
 #include "irql_rules.hpp"
 
+#include <irp/support/user_memory.hpp>
 #include <windows/wdk/bug_codes.h>
 #include <windows/wdk/exceptions.h>
 #include <windows/wdk/status_codes.h>
@@ -13,6 +14,7 @@ void probe(const volatile void* address, SIZE_T length, ULONG alignment) {
     if (length == 0) return;
     if (alignment != 0 && first % alignment != 0) ExRaiseDatatypeMisalignment();
     if (first + length < first) ExRaiseAccessViolation();
+    irpverbs::irp::verify::user_memory_probed(address, length);
 }
 
 } // namespace

@@ -18,7 +18,8 @@ using dispatch::detail::irql_bound;
 
 inline void check_irql_of(dispatch::detail::irql_rule rule) {
     namespace core = dispatch::detail;
-    if (rule.bound == core::irql_bound::exactly && !core::settings.strict_sdv_irql) {
+    if (rule.bound == core::irql_bound::exactly && rule.level == PASSIVE_LEVEL &&
+        !core::settings.strict_sdv_irql) {
         rule.bound = core::irql_bound::at_most;
         rule.level = APC_LEVEL;
     }

@@ -1,5 +1,6 @@
 #include "standard.hpp"
 
+#include <windows/wdk/kernel.h>
 #include <windows/wdk/virtual_memory.h>
 
 // Every page of a Linux process is mapped, so an MDL's memory is used where it lies.

@@ -3,6 +3,7 @@
 #include "sids.hpp"
 
 #include <windows/wdk/executive.h>
+#include <windows/wdk/file_systems.h>
 #include <windows/wdk/status_codes.h>
 
 namespace irpverbs::windows {

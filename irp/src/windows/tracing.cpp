@@ -4,6 +4,7 @@
 #include <dispatch/support/live_objects.hpp>
 #include <dispatch/support/verify.hpp>
 
+#include <dispatch/pool.h>
 #include <windows/wdk/wmi.h>
 
 using namespace irpverbs::dispatch::detail;
@@ -33,6 +34,17 @@ NTSTATUS IoWMIRegistrationControl(PDEVICE_OBJECT DeviceObject, ULONG Action) {
         add_live_object(this_processor(), live_object_kind::wmi_registration, DeviceObject);
     else if (Action == WMIREG_ACTION_DEREGISTER)
         remove_live_object(live_object_kind::wmi_registration, DeviceObject);
+    return STATUS_SUCCESS;
+}
+ULONG IoWMIDeviceObjectToProviderId(PDEVICE_OBJECT DeviceObject) {
+    return static_cast<ULONG>(reinterpret_cast<ULONG_PTR>(DeviceObject));
+}
+NTSTATUS IoWMIWriteEvent(PVOID WnodeEventItem) {
+    ExFreePool(WnodeEventItem);
+    return STATUS_SUCCESS;
+}
+NTSTATUS WmiFireEvent(PDEVICE_OBJECT, LPCGUID, ULONG, ULONG, PVOID EventData) {
+    if (EventData != nullptr) ExFreePool(EventData);
     return STATUS_SUCCESS;
 }
 NTSTATUS WmiTraceMessage(TRACEHANDLE, ULONG, LPCGUID, USHORT, ...) { return STATUS_SUCCESS; }

@@ -39,6 +39,8 @@ void uses_locks(sim_machine& sim);         // locks and regions
 void changes_irql(sim_machine& sim);       // IRQLs
 void plugs_and_plays(sim_machine& sim);    // Plug and Play
 void use_resource();                       // an ERESOURCE
-void uses_pool(sim_machine& sim);          // pool memory, and objects in it
+void use_dma_adapter();
+void use_user_buffer();           // of a METHOD_NEITHER request
+void uses_pool(sim_machine& sim); // pool memory, and objects in it
 
 } // namespace planted

@@ -154,6 +154,8 @@ void uses_pool(sim_machine& sim) {
         use_lookaside();
         use_lock();
         use_resource();
+        use_dma_adapter();
+        use_user_buffer();
         use_thread();
         use_live_object(core::live_object_kind::resource, planted("ResourceFreed"));
         use_live_object(core::live_object_kind::interrupt, planted("InterruptOutlivesDriver"));

@@ -43,11 +43,18 @@
 #define WNODE_FLAG_STATIC_INSTANCE_NAMES 0x00000080
 #define WNODE_FLAG_INTERNAL 0x00000100
 #define WNODE_FLAG_USE_TIMESTAMP 0x00000200
+#define WNODE_FLAG_PERSIST_EVENT 0x00000400
 #define WNODE_FLAG_EVENT_REFERENCE 0x00002000
+#define WNODE_FLAG_ANSI_INSTANCENAMES 0x00004000
+#define WNODE_FLAG_METHOD_ITEM 0x00008000
+#define WNODE_FLAG_PDO_INSTANCE_NAMES 0x00010000
 #define WNODE_FLAG_LOG_WNODE 0x00040000
 #define WNODE_FLAG_TRACED_GUID 0x00020000
 #define WNODE_FLAG_USE_GUID_PTR 0x00080000
 #define WNODE_FLAG_USE_MOF_PTR 0x00100000
+#define WNODE_FLAG_NO_HEADER 0x00200000
+#define WNODE_FLAG_SEND_DATA_BLOCK 0x00400000
+#define WNODE_FLAG_VERSIONED_PROPERTIES 0x00800000
 #define WNODE_FLAG_SEVERITY_MASK 0xff000000
 #define EVENT_TRACE_TYPE_START 0x01
 #define EVENT_TRACE_TYPE_END 0x02
@@ -275,7 +282,8 @@ typedef enum _TRACE_INFORMATION_CLASS {
 
 NT_EXTERN_C_BEGIN
 /* No one listens to WMI or to event tracing: providers are registered, never queried and never
-   enabled, and events are lost. STATUS_SUCCESS. IRQL: <= DISPATCH_LEVEL; IoWMIRegistrationControl:
+   enabled, and events are lost. IoWMIWriteEvent and WmiFireEvent free the event, which comes from
+   nonpaged pool. STATUS_SUCCESS. IRQL: <= DISPATCH_LEVEL; IoWMIRegistrationControl:
    PASSIVE_LEVEL. Source: WDK IoWMIRegistrationControl, EtwRegister, WmiTraceMessage. */
 NT_API NTSTATUS IoWMIRegistrationControl(PDEVICE_OBJECT DeviceObject, ULONG Action);
 NT_API NTSTATUS IoWMISetNotificationCallback(PVOID Object, WMI_NOTIFICATION_CALLBACK Callback,
