@@ -79,6 +79,24 @@ public:
         if (on_copy) on_copy();
         return true;
     }
+    // Late: the bytes are there with the completion.
+    bool deliver(ULONG, UCHAR* to, const UCHAR* from, std::size_t size) override {
+        const region* at = of_memory(to, size);
+        if (at == nullptr) ++outside;
+        if (at == nullptr || !at->mapped) return false;
+        delivered_.push_back({to, {from, from + size}});
+        if (on_copy) on_copy();
+        return true;
+    }
+    void show_delivered() {
+        for (const auto& [to, bytes] : delivered_)
+            std::ranges::copy(bytes, to);
+        delivered_.clear();
+    }
+    bool fetch(UCHAR* to, const UCHAR* from, std::size_t size) override {
+        std::memcpy(to, from, size);
+        return true;
+    }
     bool compare_swap(UCHAR* at, ULONGLONG compare, ULONGLONG swap, ULONGLONG& before) override {
         return atomic(at, before, [&] { return before == compare ? swap : before; });
     }
@@ -175,8 +193,14 @@ private:
         return true;
     }
 
+    struct late_bytes {
+        UCHAR* to;
+        std::vector<UCHAR> bytes;
+    };
+
     std::deque<region> regions_;
     std::deque<window> windows_;
+    std::vector<late_bytes> delivered_;
     ULONG last_key_ = 0;
 };
 

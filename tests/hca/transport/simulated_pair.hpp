@@ -46,6 +46,7 @@ public:
     const IB_XRCD* domain() const override { return &in_; }
     bool complete(const IB_WC& entry) override {
         if (received.size() == room) return false;
+        if (auto* late = dynamic_cast<simulated_memory*>(&queue.memory())) late->show_delivered();
         received.push_back(entry);
         return true;
     }
@@ -86,7 +87,10 @@ public:
     machine_time now() override;
     void set_timer(machine_time due) override { timer = due; }
     void complete_send(const IB_WC& entry) override { sent.push_back(entry); }
-    void complete_receive(const IB_WC& entry) override { received.push_back(entry); }
+    void complete_receive(const IB_WC& entry) override {
+        memory.show_delivered();
+        received.push_back(entry);
+    }
     void report(IB_ASYNC_EVENT event) override { events.push_back(event); }
     void migration_changed() override {}
     void state_changed(ib_qp_state_t to) override { states.push_back(to); }
