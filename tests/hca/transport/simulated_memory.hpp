@@ -79,8 +79,10 @@ public:
         if (on_copy) on_copy();
         return true;
     }
-    // Late: the bytes are there with the completion.
+    // Every other time late: the bytes are there with the completion.
     bool deliver(ULONG, UCHAR* to, const UCHAR* from, std::size_t size) override {
+        is_late_ = !is_late_;
+        if (!is_late_) return copy(to, from, size);
         const region* at = of_memory(to, size);
         if (at == nullptr) ++outside;
         if (at == nullptr || !at->mapped) return false;
@@ -201,6 +203,7 @@ private:
     std::deque<region> regions_;
     std::deque<window> windows_;
     std::vector<late_bytes> delivered_;
+    bool is_late_ = false;
     ULONG last_key_ = 0;
 };
 
