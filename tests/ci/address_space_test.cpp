@@ -136,6 +136,60 @@ TEST(AddressSpace, ProcessThatHasEnded_FailsTheCopy) {
     EXPECT_FALSE(address_space::copy(space->place_of(&value, 1), &seen, 1));
 }
 
+TEST(AddressSpace, PlacesOfThisProcess_AreCopiedByTheSystem) {
+    const address_space& own = address_space::own();
+    EXPECT_FALSE(own.has_ended());
+    std::vector<char> from(40'000);
+    std::iota(from.begin(), from.end(), char{1});
+    const auto other = own_space();
+    ASSERT_NE(other, nullptr);
+    const std::array<const address_space*, 3> spaces{&own, other.get(), nullptr};
+    for (const address_space* source : spaces)
+        for (const address_space* target : spaces) {
+            std::vector<char> to(from.size());
+            const void* first =
+                source != nullptr ? source->place_of(from.data(), from.size()) : from.data();
+            void* second = target != nullptr ? target->place_of(to.data(), to.size()) : to.data();
+            EXPECT_TRUE(address_space::copy(second, first, from.size()));
+            EXPECT_EQ(to, from);
+        }
+}
+
+TEST(AddressSpace, UnmappedPlacesOfThisProcess_FailTheCopyAtEitherEnd) {
+    const address_space& own = address_space::own();
+    const auto other = own_space();
+    ASSERT_NE(other, nullptr);
+    const guarded_page page;
+    std::array<char, 16> bytes{};
+    void* const across = own.place_of(page.end() - 8, bytes.size());
+    for (void* const end : {static_cast<void*>(bytes.data()), own.place_of(bytes.data(), 16),
+                            other->place_of(bytes.data(), 16)}) {
+        EXPECT_FALSE(address_space::copy(end, across, bytes.size()));
+        EXPECT_FALSE(address_space::copy(across, end, bytes.size()));
+        EXPECT_TRUE(address_space::copy(end, across, 8));
+        EXPECT_TRUE(address_space::copy(across, end, 8));
+    }
+    ULONGLONG before = 0;
+    void* const word = own.place_of(page.end(), 8);
+    EXPECT_FALSE(address_space::fetch_add(word, 1, before));
+    EXPECT_FALSE(address_space::compare_swap(word, 0, 1, before));
+    EXPECT_FALSE(address_space::write_word(word, 1));
+}
+
+TEST(AddressSpace, ChildOfThisProcess_CopiesItsOwnMemory) {
+    static char value = 'a';
+    void* const place = address_space::own().place_of(&value, 1);
+    const pid_t child = fork();
+    if (child == 0) {
+        const char other = 'b';
+        _exit(address_space::copy(place, &other, 1) && value == 'b' ? 0 : 1);
+    }
+    int state = -1;
+    ASSERT_EQ(waitpid(child, &state, 0), child);
+    EXPECT_EQ(state, 0);
+    EXPECT_EQ(value, 'a');
+}
+
 TEST(AddressSpace, Numbers_AreUsedAgain) {
     for (int i = 0; i < 5000; ++i)
         ASSERT_NE(own_space(), nullptr) << i;

@@ -291,6 +291,14 @@ TEST(StoreRing, ManyLaps_KeepContentAndOrder) {
     }
 }
 
+TEST(StoreRing, RefusedByTheClient_TakesNoneAtAnyTime) {
+    stores here;
+    store_consumer::refuse_all(here.of_client);
+    for (int i = 0; i < 200; ++i)
+        EXPECT_FALSE(here.append("a"));
+    EXPECT_EQ(here.daemon.count(), 0u);
+}
+
 TEST(StoreRing, FullRing_TakesNoMoreUntilTheClientHasAppliedSome) {
     stores here;
     for (std::uint64_t i = 0; i < store_ring::slots; ++i)

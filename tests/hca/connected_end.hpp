@@ -23,7 +23,11 @@ public:
         : ca_(fdo), type_(type) {
         ib_qp_create_t wanted = small_qp(cq_, type);
         wanted.sq_depth = 16;
-        if (type != IB_QPT_XRC_INI) wanted.rq_depth = 16;
+        wanted.sq_sge = 2;
+        if (type != IB_QPT_XRC_INI) {
+            wanted.rq_depth = 16;
+            wanted.rq_sge = 2;
+        }
         wanted.sq_max_inline = 16;
         qp = create_qp(pd_, wanted);
     }

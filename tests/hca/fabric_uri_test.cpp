@@ -15,19 +15,19 @@ namespace {
 using namespace irpverbs::testing;
 using irpverbs::hca_software::parse_fabric_uri;
 
-constexpr USHORT sent = 40;
+constexpr USHORT datagrams_sent = 40;
 
 class FaultsOfAllCables : public BothMachines {
 protected:
-    /// The numbers of the datagrams that arrive at host2 over two cables when host1 sends `sent`
-    /// datagrams on a fabric of that URI, and 0 behind them without faults.
+    /// The numbers of the datagrams that arrive at host2 over two cables when host1 sends
+    /// `datagrams_sent` datagrams on a fabric of that URI, and 0 behind them without faults.
     std::vector<std::uint64_t> numbers_through(const std::string& uri) {
         const attached hcas(uri);
         open_hca one{hcas.fdo(0)};
         open_hca two{hcas.fdo(1)};
         mad_client sender{one, agent_of(vendor_class)};
         mad_client receiver{two, agent_of(vendor_class, {send_method})};
-        for (USHORT i = 1; i <= sent; ++i)
+        for (USHORT i = 1; i <= datagrams_sent; ++i)
             sender.send(to_lid(two.lid()), {vendor_class, send_method, i});
         for (const ib_guid_t each : {hcas.guid(0), hcas.guid(1), switch1}) {
             HCA_SOFTWARE_COUNTERS counters;
@@ -38,7 +38,7 @@ protected:
             EXPECT_EQ(HcaSoftwareSetFaults(each, 1, nullptr), STATUS_SUCCESS);
         sender.send(to_lid(two.lid()), {vendor_class, send_method, 0});
         std::vector<std::uint64_t> numbers;
-        for (bool ended = false; !ended || numbers.size() + lost_ < sent;) {
+        for (bool ended = false; !ended || numbers.size() + lost_ < datagrams_sent;) {
             const std::uint64_t number = receiver.receive().data.get<2>(16);
             ended |= number == 0;
             if (number != 0) numbers.push_back(number);
@@ -54,19 +54,19 @@ TEST_P(FaultsOfAllCables, Loss_LosesSomeAndCountsThem) {
     const auto numbers = numbers_through("software:?loss=0.25");
     EXPECT_GT(lost_, 5u);
     EXPECT_LT(lost_, 35u);
-    EXPECT_EQ(numbers.size() + lost_, sent);
+    EXPECT_EQ(numbers.size() + lost_, datagrams_sent);
     EXPECT_TRUE(std::ranges::is_sorted(numbers));
 }
 
 TEST_P(FaultsOfAllCables, Duplication_LosesNone) {
     auto numbers = numbers_through("software:?duplication=0.25");
-    EXPECT_GT(numbers.size(), sent + 5u);
-    EXPECT_EQ(std::unique(numbers.begin(), numbers.end()) - numbers.begin(), sent);
+    EXPECT_GT(numbers.size(), datagrams_sent + 5u);
+    EXPECT_EQ(std::unique(numbers.begin(), numbers.end()) - numbers.begin(), datagrams_sent);
 }
 
 TEST_P(FaultsOfAllCables, Reordering_LosesNone) {
     auto numbers = numbers_through("software:?static?reordering=0.25");
-    EXPECT_EQ(numbers.size(), sent);
+    EXPECT_EQ(numbers.size(), datagrams_sent);
     EXPECT_FALSE(std::ranges::is_sorted(numbers));
     std::ranges::sort(numbers);
     EXPECT_EQ(std::ranges::adjacent_find(numbers), numbers.end());
@@ -111,8 +111,8 @@ TEST(SoftwareAttach, WrongOption_IsRefusedWithItsReason) {
         EXPECT_EQ(reason(option), option + ": expected a probability from 0 to 0.5");
     }
     for (const char* const option : {"?", "?los=0.1", "?loss", "?unmanaged=1", "?host=host1"})
-        EXPECT_EQ(reason(option), std::string(option) + ": expected ?unmanaged, ?static, ?loss=, "
-                                                        "?duplication= or ?reordering=");
+        EXPECT_EQ(reason(option), std::string(option) + ": expected ?unmanaged, ?static, ?checked, "
+                                                        "?loss=, ?duplication= or ?reordering=");
     EXPECT_EQ(reason("?static?loss=2").substr(0, 7), "?loss=2");
     ULONG count = 0;
     EXPECT_EQ(HcaEnumerate(nullptr, &count), STATUS_SUCCESS);

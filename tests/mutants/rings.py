@@ -74,6 +74,7 @@ ROWS = [
      [("if (size > store_ring::max_bytes ||\n            !permits", "if (size == ~std::uint64_t{0} ||\n            !permits")], RINGS),
     ("store_without_consent", "rings", STORES,
      [("            !permits(static_cast<ULONG>(key_and_size >> 32), address, size))", "            (permits(static_cast<ULONG>(key_and_size >> 32), address, size), false))")], RINGS),
+    ("first_store_before_a_look", "rings", STORES, [("applied_ = 0 - store_ring::slots;", "applied_ = 0;")], RINGS),
     ("store_applied_twice", "rings", STORES, [("        applied_.store(number + 1, std::memory_order_release);\n        own_", "        own_")], RINGS),
     ("next_ring_begins_early", "rings", COMPLETIONS, [("own_->end.store(produced_ + 1,", "own_->end.store(produced_,")], RINGS),
 ]

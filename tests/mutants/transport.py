@@ -104,6 +104,8 @@ MISTAKES = [
      [("if (!whole || !copy_payload(", "if (!copy_payload(")]),
     ("write_longer_than_told", EXECUTION,
      [("what.row().is_last() ? end == target.length : end < target.length", "end <= target.length || true")]),
+    ("bytes_of_an_unfinished_message_are_late", EXECUTION,
+     [("what.row().is_first() && what.row().is_last() ? scatter_to_receive : scatter;", "scatter_to_receive;")]),
     ("send_longer_than_the_receive", EXECUTION,
      [("    if (end > max_message || end > receive_.length)", "    if (end > max_message)")]),
     ("message_number_forgotten", EXECUTION,

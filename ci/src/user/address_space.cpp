@@ -11,6 +11,7 @@
 #include <linux/magic.h>
 #include <new>
 #include <string>
+#include <sys/uio.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -23,6 +24,7 @@ constexpr unsigned address_bits = 48;
 constexpr std::uint64_t address_mask = (std::uint64_t{1} << address_bits) - 1;
 constexpr std::uint64_t foreign_bit = std::uint64_t{1} << 63;
 constexpr unsigned max_spaces = 4096;
+constexpr unsigned own_space = max_spaces; // the number behind those of the others
 
 constexpr int no_descriptor = -1;
 
@@ -39,18 +41,42 @@ constexpr std::size_t words_of_page = 4096 / word_size;
 /// but each word has one place in its page. A page that is slow to appear delays few others.
 std::array<KSPIN_LOCK, words_of_page> word_locks;
 
+std::size_t number_of(std::uint64_t place) { return (place & ~foreign_bit) >> address_bits; }
+
 int descriptor_of(std::uint64_t place) {
-    const std::size_t number = (place & ~foreign_bit) >> address_bits;
+    const std::size_t number = number_of(place);
     return number < max_spaces ? descriptors[number].load(std::memory_order_relaxed) - 1
                                : no_descriptor;
 }
 
 crossing::store_producer* ring_of(std::uint64_t place) {
-    const std::size_t number = (place & ~foreign_bit) >> address_bits;
+    const std::size_t number = number_of(place);
     return number < max_spaces ? rings[number].load(std::memory_order_acquire) : nullptr;
 }
 
 std::uint64_t word_of(const void* place) { return reinterpret_cast<std::uintptr_t>(place); }
+
+bool is_own(const void* place) {
+    return address_space::is_foreign(place) && number_of(word_of(place)) == own_space;
+}
+
+/// For system calls alone: the memory may not be mapped.
+void* address_of_own(const void* place) {
+    return reinterpret_cast<void*>(static_cast<std::uintptr_t>(word_of(place) & address_mask));
+}
+
+// As pread and pwrite, from and to addresses of this process.
+ssize_t read_own(int, void* to, std::size_t size, off_t address) {
+    const iovec here{to, size};
+    const iovec there{reinterpret_cast<void*>(address), size};
+    return process_vm_readv(getpid(), &here, 1, &there, 1, 0);
+}
+
+ssize_t write_own(int, const void* from, std::size_t size, off_t address) {
+    const iovec here{const_cast<void*>(from), size};
+    const iovec there{reinterpret_cast<void*>(address), size};
+    return process_vm_writev(getpid(), &here, 1, &there, 1, 0);
+}
 
 /// Transfers all bytes by a system call that may transfer fewer.
 template <class Byte, class Call>
@@ -69,11 +95,13 @@ bool transfer(Byte* bytes, std::size_t size, std::uint64_t place, const Call& ca
 }
 
 bool read_foreign(void* to, std::uint64_t place, std::size_t size) {
-    return transfer(static_cast<std::byte*>(to), size, place, pread);
+    return transfer(static_cast<std::byte*>(to), size, place,
+                    number_of(place) == own_space ? read_own : pread);
 }
 
 bool write_foreign(std::uint64_t place, const void* from, std::size_t size) {
-    return transfer(static_cast<const std::byte*>(from), size, place, pwrite);
+    return transfer(static_cast<const std::byte*>(from), size, place,
+                    number_of(place) == own_space ? write_own : pwrite);
 }
 
 bool copy_between(std::uint64_t to, std::uint64_t from, std::size_t size) {
@@ -140,10 +168,16 @@ std::unique_ptr<address_space> address_space::make(detail::unique_descriptor mem
     return nullptr;
 }
 
+const address_space& address_space::own() {
+    static const address_space made({}, own_space);
+    return made;
+}
+
 address_space::address_space(detail::unique_descriptor memory, unsigned number)
     : memory_(std::move(memory)), number_(number) {}
 
 address_space::~address_space() {
+    if (number_ == own_space) return;
     rings[number_].store(nullptr);
     descriptors[number_].store(0);
 }
@@ -162,10 +196,15 @@ void* address_space::place_of(const void* address, std::uint64_t size) const {
 // The kernel reads nothing of a process without memory, and fails at a page that is not mapped.
 bool address_space::has_ended() const {
     std::byte any{};
-    return pread(memory_.get(), &any, 1, 0) == 0;
+    return memory_ && pread(memory_.get(), &any, 1, 0) == 0;
 }
 
+// The calls check both of their addresses, so a place of this process may be either.
 bool address_space::copy(void* to, const void* from, std::size_t size) {
+    if (is_own(to) && is_foreign(from))
+        to = address_of_own(to);
+    else if (is_own(from) && is_foreign(to))
+        from = address_of_own(from);
     if (is_foreign(to) && is_foreign(from)) return copy_between(word_of(to), word_of(from), size);
     if (is_foreign(to)) return write_foreign(word_of(to), from, size);
     if (is_foreign(from)) return read_foreign(to, word_of(from), size);

@@ -100,9 +100,22 @@ NTSTATUS deallocate_pd(HCA_PD* pd, CI_UDATA* user, PIRP) try {
 
 namespace {
 
-// The kernel would register the memory of this process for another one.
-NTSTATUS check_region(const HCA_MR* mr, const ib_mr_create_t& region, const IRP* irp) {
-    if (ci::is_of_another_process(irp)) return STATUS_NOT_SUPPORTED;
+// The kernel registers memory of this process: another one's only where it is mapped here, under
+// the addresses that its owner has for it.
+NTSTATUS find_memory(const ib_mr_create_t& region, const IRP* irp, void*& memory) {
+    const MDL* const mapped = ci::mapped_region(irp);
+    if (mapped == nullptr) {
+        memory = region.vaddr;
+        return ci::is_of_another_process(irp) ? STATUS_NOT_SUPPORTED : STATUS_SUCCESS;
+    }
+    memory = MmGetMdlVirtualAddress(mapped);
+    return region.length <= MmGetMdlByteCount(mapped) ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER;
+}
+
+NTSTATUS check_region(const HCA_MR* mr, const ib_mr_create_t& region, const IRP* irp,
+                      void*& memory) {
+    if (const NTSTATUS status = find_memory(region, irp, memory); !NT_SUCCESS(status))
+        return status;
     const IB_CA_ATTR& limits = adapter::of(mr->Pd->Ca->Device).limits();
     if (limits.MaxMrSize != 0 && region.length > limits.MaxMrSize) return STATUS_INVALID_PARAMETER;
     return check_rights(limits, region.access_ctrl);
@@ -134,9 +147,11 @@ NTSTATUS failure_of_change(const verbs_context& opened, int result, int error) {
 NTSTATUS register_mr(HCA_MR* mr, CI_UDATA* user, PIRP irp) {
     HcaCopyUserData(user, nullptr, 0);
     const ib_mr_create_t& region = mr->Create;
-    if (const NTSTATUS status = check_region(mr, region, irp); !NT_SUCCESS(status)) return status;
+    void* memory = nullptr;
+    if (const NTSTATUS status = check_region(mr, region, irp, memory); !NT_SUCCESS(status))
+        return status;
     const verbs_context& opened = context_of(mr->Pd);
-    ibv_mr* made = opened.verbs().reg_mr(extension_of(mr->Pd).domain, region.vaddr, region.length,
+    ibv_mr* made = opened.verbs().reg_mr(extension_of(mr->Pd).domain, memory, region.length,
                                          HcaMrBase(&region), access_flags(region.access_ctrl));
     if (const int error = failure_of(made); error != 0) return opened.failure(error);
     if (irp->Cancel != FALSE) {
@@ -149,24 +164,26 @@ NTSTATUS register_mr(HCA_MR* mr, CI_UDATA* user, PIRP irp) {
 }
 
 // ibv_rereg_mr takes no address for work requests, and no length of 0.
-bool can_move_to(const ib_mr_create_t& region) {
-    return region.length != 0 && HcaMrBase(&region) == reinterpret_cast<ULONG_PTR>(region.vaddr);
+bool can_move_to(const ib_mr_create_t& region, const void* memory) {
+    return region.length != 0 && HcaMrBase(&region) == reinterpret_cast<ULONG_PTR>(memory);
 }
 
 // A change that the kernel made is not undone by a cancel.
 NTSTATUS modify_mr(HCA_MR* mr, const ib_mr_mod_t* modify, CI_UDATA* user, PIRP irp) {
     HcaCopyUserData(user, nullptr, 0);
     const ib_mr_create_t region = HcaModifiedMr(mr, modify);
-    if (const NTSTATUS status = check_region(mr, region, irp); !NT_SUCCESS(status)) return status;
+    void* memory = nullptr;
+    if (const NTSTATUS status = check_region(mr, region, irp, memory); !NT_SUCCESS(status))
+        return status;
     const bool moves = (modify->opts & IB_MR_MOD_ADDR) != 0;
-    if (moves && !can_move_to(region)) return STATUS_NOT_SUPPORTED;
+    if (moves && !can_move_to(region, memory)) return STATUS_NOT_SUPPORTED;
     const bool has_rights = (modify->opts & IB_MR_MOD_ACCESS) != 0;
     const verbs_context& opened = context_of(mr->Pd);
     ibv_mr* its = extension_of(mr).region;
-    const int result = opened.verbs().rereg_mr(
-        its, static_cast<int>(modify->opts), extension_of(HcaModifiedPd(mr, modify)).domain,
-        moves ? region.vaddr : nullptr, moves ? region.length : 0,
-        has_rights ? access_flags(region.access_ctrl) : 0);
+    const int result = opened.verbs().rereg_mr(its, static_cast<int>(modify->opts),
+                                               extension_of(HcaModifiedPd(mr, modify)).domain,
+                                               moves ? memory : nullptr, moves ? region.length : 0,
+                                               has_rights ? access_flags(region.access_ctrl) : 0);
     const int error = errno;
     if (result != 0 && result != IBV_REREG_MR_ERR_DO_FORK_OLD)
         return failure_of_change(opened, result, error);

@@ -69,6 +69,7 @@ NTSTATUS attach_text(std::string_view text, const fabric_uri& uri, ULONG& count,
     auto made = std::make_unique<fabric>(plan);
     if (uri.configured) made->bring_up(plan);
     if (uri.has_faults()) made->set_faults(uri.faults);
+    if (uri.checked) made->check_memory();
     const NTSTATUS status = start_adapters(*made, count, problem);
     if (NT_SUCCESS(status)) *attachment = made.release();
     return status;

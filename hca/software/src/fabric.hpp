@@ -30,6 +30,11 @@ public:
     /// adapters exist.
     void set_faults(HCA_SOFTWARE_FAULTS of_a_cable);
 
+    /// The system copies from and to the memory of clients, so that a work request fails where a
+    /// page is not mapped. Must be called before adapters exist.
+    void check_memory() { checks_memory_ = true; }
+    bool checks_memory() const { return checks_memory_; }
+
     /// Reads under the fabric's lock. `function` must call no other function of the fabric.
     template <class Function>
     auto with_lock(const Function& function) {
@@ -166,6 +171,7 @@ private:
     straight_paths straight_paths_;     // guarded by lock_
     std::atomic<ULONGLONG> changes_{1}; // written under lock_
     std::atomic<ULONGLONG> routes_{1};  // written under lock_
+    bool checks_memory_ = false;
     const bool simulated_;
 };
 

@@ -52,11 +52,15 @@ void apply(std::string_view option, fabric_uri& made) {
         made.configured = false;
         return;
     }
+    if (option == "checked") {
+        made.checked = true;
+        return;
+    }
     const std::size_t mark = std::min(option.find('='), option.size());
     const auto known =
         std::ranges::find(fault_options, option.substr(0, mark), &fault_option::name);
     if (known == fault_options.end() || mark == option.size())
-        fail(option, "?unmanaged, ?static, ?loss=, ?duplication= or ?reordering=");
+        fail(option, "?unmanaged, ?static, ?checked, ?loss=, ?duplication= or ?reordering=");
     made.faults.*known->once_in = once_in(option, option.substr(mark + 1));
 }
 

@@ -12,6 +12,7 @@ namespace irpverbs::hca_software {
 struct fabric_uri {
     std::string file; // empty: the built-in fabric
     bool configured = true;
+    bool checked = false;         // see fabric::check_memory
     HCA_SOFTWARE_FAULTS faults{}; // of each cable
 
     bool has_faults() const {

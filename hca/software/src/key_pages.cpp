@@ -1,6 +1,8 @@
 // The regions of a key table whose memory is pages, which work requests register or a verb.
 #include "key_table.hpp"
 
+#include <ci/support/address_space.hpp>
+
 #include <algorithm>
 #include <utility>
 
@@ -34,6 +36,14 @@ bool is_good(const page_registration& what, ULONG most) {
 }
 
 } // namespace
+
+// A page that no process has is one that is not mapped.
+ULONGLONG place_of_page(ULONGLONG page, const ci::address_space* in) {
+    if (in == nullptr) return page;
+    const void* const address = reinterpret_cast<const void*>(static_cast<std::uintptr_t>(page));
+    const void* const place = in->place_of(address, page_size);
+    return reinterpret_cast<std::uintptr_t>(place != nullptr ? place : in->place_of(nullptr, 0));
+}
 
 ULONG key_table::insert_paged(const HCA_PD* pd, page_address* pages, ULONG most,
                               key_holder& holder) {
@@ -84,7 +94,8 @@ ULONG key_table::insert_shared(const key_holder& other, const key_range& range,
 }
 
 // A reader that finds a new page finds, too, that the entry has changed since it was valid.
-bool key_table::register_pages(const page_registration& what, const HCA_PD* pd) {
+bool key_table::register_pages(const page_registration& what, const HCA_PD* pd,
+                               const ci::address_space* in) {
     const spin_guard guard(lock_);
     key_holder* region = holder_at(what.rkey);
     if (region == nullptr || region->kind != key_kind::paged || region->pd != pd ||
@@ -92,7 +103,7 @@ bool key_table::register_pages(const page_registration& what, const HCA_PD* pd) 
         return false;
     std::atomic_thread_fence(std::memory_order_release);
     for (ULONG i = 0; i < what.page_count; ++i)
-        region->pages[i].store(what.pages[i], std::memory_order_relaxed);
+        region->pages[i].store(place_of_page(what.pages[i], in), std::memory_order_relaxed);
     region->key = what.rkey;
     region->owner = paged_owner(pd);
     region->range = {pd, what.first, what.length, region->pages, what.access};

@@ -10,6 +10,10 @@
 #include <cstddef>
 #include <cstdint>
 
+namespace irpverbs::ci {
+class address_space;
+}
+
 namespace irpverbs::hca_software {
 
 inline constexpr ULONG max_mrs = 1u << 20;
@@ -43,6 +47,10 @@ enum class key_kind : UCHAR { region, window_1, window_2, paged, physical };
 
 /// The address of a page, which may be replaced while a key that was valid is looked up.
 using page_address = std::atomic<ULONGLONG>;
+
+/// The place of a page, which is an address of this process, in an address space; null: the address
+/// itself.
+ULONGLONG place_of_page(ULONGLONG page, const ci::address_space* in);
 
 /// A region or window, as the holder of its key. Guarded by the table's lock; zero at first.
 struct key_holder {
@@ -104,8 +112,9 @@ public:
     /// it; nothing is changed.
     bool bind(const transport::window_binding& what, const HCA_PD* pd, std::uint64_t queue_pair);
     /// Registers pages with a free region of the domain, by a work request. False: IBA does not
-    /// allow it; nothing is changed.
-    bool register_pages(const transport::page_registration& what, const HCA_PD* pd);
+    /// allow it; nothing is changed. `in`: see place_of_page.
+    bool register_pages(const transport::page_registration& what, const HCA_PD* pd,
+                        const ci::address_space* in = nullptr);
     /// Makes a key invalid: of a window of type 2 that is bound for the queue pair, or of pages
     /// that are registered for the domain. False: it is none.
     bool invalidate(ULONG key, const HCA_PD* pd, std::uint64_t queue_pair);

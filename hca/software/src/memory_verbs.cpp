@@ -26,8 +26,9 @@ NTSTATUS find_range(const HCA_PD* pd, const ib_mr_create_t& region, const IRP* i
                                                           : STATUS_INVALID_PARAMETER;
     }
     const ci::address_space* client = ci::client_memory(pd->Ca);
+    const bool is_here = client == nullptr || client == &ci::address_space::own();
+    if (is_here && ci::is_of_another_process(irp)) return STATUS_NOT_SUPPORTED;
     void* memory = client != nullptr ? client->place_of(region.vaddr, region.length) : region.vaddr;
-    if (client == nullptr && ci::is_of_another_process(irp)) return STATUS_NOT_SUPPORTED;
     range = {pd, HcaMrBase(&region), region.length, memory, region.access_ctrl};
     return client == nullptr || memory != nullptr ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER;
 }
@@ -60,7 +61,8 @@ NTSTATUS check_limits(const ib_phys_create_t& region) {
 }
 
 // Null without memory.
-page_list list_pages(const ib_phys_create_t& region) {
+page_list list_pages(const HCA_PD* pd, const ib_phys_create_t& region) {
+    const ci::address_space* const in = ci::client_memory(pd->Ca);
     const ULONGLONG count = (region.buf_offset + region.length + page_size - 1) / page_size;
     page_list pages = allocate_pages(count);
     if (pages == nullptr) return pages;
@@ -71,7 +73,7 @@ page_list list_pages(const ib_phys_create_t& region) {
             ++range;
             offset = 0;
         }
-        pages[i].store(range->base_addr + offset, std::memory_order_relaxed);
+        pages[i].store(place_of_page(range->base_addr + offset, in), std::memory_order_relaxed);
     }
     return pages;
 }
@@ -120,7 +122,7 @@ NTSTATUS register_pmr(HCA_MR* mr, CI_UDATA* user, PIRP) {
     HcaCopyUserData(user, nullptr, 0);
     const ib_phys_create_t& region = mr->Physical;
     if (const NTSTATUS status = check_limits(region); !NT_SUCCESS(status)) return status;
-    page_list pages = list_pages(region);
+    page_list pages = list_pages(mr->Pd, region);
     if (pages == nullptr) return STATUS_INSUFFICIENT_RESOURCES;
     const key_range range{mr->Pd, region.vaddr, region.length, nullptr, region.access_ctrl};
     const ULONG key = adapter_of(mr->Pd).keys().insert_physical(range, pages.get(), holder_of(mr));
@@ -168,7 +170,7 @@ NTSTATUS modify_pmr(HCA_MR* mr, const ib_phys_mod_t* modify, CI_UDATA* user, PIR
     const ib_phys_create_t region = HcaModifiedPmr(mr, modify);
     if (const NTSTATUS status = check_limits(region); !NT_SUCCESS(status)) return status;
     const bool has_new_pages = (modify->opts & IB_MR_MOD_ADDR) != 0;
-    page_list pages = has_new_pages ? list_pages(region) : nullptr;
+    page_list pages = has_new_pages ? list_pages(mr->Pd, region) : nullptr;
     if (has_new_pages && pages == nullptr) return STATUS_INSUFFICIENT_RESOURCES;
     const key_range range{HcaModifiedPmrPd(mr, modify), region.vaddr, region.length, nullptr,
                           region.access_ctrl};

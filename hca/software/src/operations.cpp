@@ -7,6 +7,7 @@
 #include "queue_pair.hpp"
 #include "shared_receives.hpp"
 
+#include <ci/support/address_space.hpp>
 #include <ci/support/requestor.hpp>
 
 #include <algorithm>
@@ -92,6 +93,13 @@ void release_capabilities(port& from, const HCA_CA* holder, ULONG which) {
     });
 }
 
+NTSTATUS open_ca(HCA_CA* ca, CI_UDATA* user, PIRP) {
+    HcaCopyUserData(user, nullptr, 0);
+    if (adapter_of(ca).owner_fabric().checks_memory())
+        ci::set_client_memory(&ca->Ca, &ci::address_space::own());
+    return STATUS_SUCCESS;
+}
+
 NTSTATUS close_ca(HCA_CA* ca, CI_UDATA* user, PIRP) {
     HcaCopyUserData(user, nullptr, 0);
     adapter& self = adapter_of(ca);
@@ -139,7 +147,7 @@ NTSTATUS query_ca(HCA_CA* ca, IB_CA_ATTR* attr, SIZE_T size, PIRP irp) {
             tables[i] = tables_of(self.own_node().ports[i + 1]);
         }
         IB_CA_ATTR fixed = attributes_of(self.own_node());
-        // The processors of another process do not take part in the order of atomic operations.
+        // The client's processors do not take part in the order of atomic operations.
         if (ci::client_memory(ca) != nullptr) fixed.Atomicity = IB_ATOMIC_HCA;
         return HcaCopyCaAttributes(&fixed, ports.get(), tables.get(), attr, size, irp);
     });
@@ -206,7 +214,7 @@ NTSTATUS modify_port(HCA_CA* ca, UCHAR number, ULONG flags, const IB_MODIFY_PORT
 const HCA_OPERATIONS operations = {
     HCA_SIZE_AND_VERSION(HCA_OPERATIONS),
     .Submit = submit,
-    .OpenCa = nullptr,
+    .OpenCa = open_ca,
     .CloseCa = close_ca,
     .QueryCa = query_ca,
     .QueryPort = query_port,

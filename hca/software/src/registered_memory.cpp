@@ -17,6 +17,10 @@ UCHAR* registered_memory::find_window(ULONG key, ULONGLONG address, ULONGLONG si
     return found ? static_cast<UCHAR*>(at) : nullptr;
 }
 
+bool registered_memory::register_pages(const transport::page_registration& what) {
+    return keys_.register_pages(what, pd_, ci::client_memory(pd_->Ca));
+}
+
 bool registered_memory::is_gone() const {
     if (pd_ == nullptr) return false; // of an XRC target, whose memory is that of receive queues
     const ci::address_space* const client = ci::client_memory(pd_->Ca);

@@ -11,7 +11,8 @@
 
 namespace irpverbs::hca_software {
 
-/// Guarded by memory_accesses. Memory of this process is mapped; a foreign place may not be.
+/// Guarded by memory_accesses. Memory of this process is mapped, unless its places are in an
+/// address space, too; a foreign place may not be.
 class registered_memory final : public transport::memory_access {
 public:
     /// `queue_pair` is a number that no other queue pair ever has.
@@ -63,9 +64,7 @@ public:
     bool bind(const transport::window_binding& what) override {
         return keys_.bind(what, pd_, queue_pair_);
     }
-    bool register_pages(const transport::page_registration& what) override {
-        return keys_.register_pages(what, pd_);
-    }
+    bool register_pages(const transport::page_registration& what) override;
     bool invalidate(ULONG key) override { return keys_.invalidate(key, pd_, queue_pair_); }
 
 private:

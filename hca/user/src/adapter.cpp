@@ -10,8 +10,9 @@
 namespace irpverbs::hca_user {
 
 adapter::adapter(std::string socket, const ci::wire::hca& served,
-                 std::unique_ptr<provider_library> provider)
-    : socket_(std::move(socket)), served_(served), provider_(std::move(provider)) {}
+                 std::unique_ptr<provider_library> provider, bool checks_memory)
+    : socket_(std::move(socket)), served_(served), provider_(std::move(provider)),
+      checks_memory_(checks_memory) {}
 
 adapter::~adapter() {
     if (device_ != nullptr) HcaDeleteDevice(device_);

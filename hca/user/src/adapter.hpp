@@ -14,7 +14,7 @@ class adapter {
 public:
     /// `provider` may be null.
     adapter(std::string socket, const ci::wire::hca& served,
-            std::unique_ptr<provider_library> provider);
+            std::unique_ptr<provider_library> provider, bool checks_memory);
     ~adapter();
     adapter(const adapter&) = delete;
     adapter& operator=(const adapter&) = delete;
@@ -30,6 +30,9 @@ public:
     const std::string& socket() const { return socket_; }
     UCHAR ports() const { return static_cast<UCHAR>(served_.ports); }
     ib_guid_t guid() const { return served_.guid; }
+    /// The daemon writes all bytes of receives itself, so that a receive fails where a page is not
+    /// mapped.
+    bool checks_memory() const { return checks_memory_; }
     /// Null: it has no provider.
     const uvp_interface_t* provider() const {
         return provider_ != nullptr ? &provider_->functions() : nullptr;
@@ -39,6 +42,7 @@ private:
     const std::string socket_;
     const ci::wire::hca served_;
     const std::unique_ptr<provider_library> provider_;
+    const bool checks_memory_;
     DEVICE_OBJECT* device_ = nullptr;
 };
 

@@ -16,6 +16,7 @@ struct place {
     std::string socket;
     std::string host;     // empty: all HCAs
     std::string provider; // empty: none
+    bool checked = false; // see adapter::checks_memory
 };
 
 // Takes an option and its value off the end of the text.
@@ -27,11 +28,19 @@ std::string take_option(std::string& text, std::string_view mark) {
     return value;
 }
 
+// Takes an option without a value off the end of the text, if it is there.
+bool take_mark(std::string& text, std::string_view mark) {
+    if (!text.ends_with(mark)) return false;
+    text.resize(text.size() - mark.size());
+    return true;
+}
+
 // "?static" is for programs that would run a subnet manager; the driver ignores it.
 place parse(std::string text) {
-    constexpr std::string_view static_mark = "?static";
     place made;
-    if (text.ends_with(static_mark)) text.resize(text.size() - static_mark.size());
+    made.checked = take_mark(text, "?checked");
+    take_mark(text, "?static");
+    made.checked = take_mark(text, "?checked") || made.checked;
     made.provider = take_option(text, "?provider=");
     made.host = take_option(text, "?host=");
     made.socket = text.empty() ? ci::detail::default_socket() : text;
@@ -82,7 +91,8 @@ std::unique_ptr<attachment> attachment::make(const std::string& location, NTSTAT
             status = STATUS_OBJECT_NAME_NOT_FOUND;
             if (provider == nullptr) return nullptr;
         }
-        auto one = std::make_unique<adapter>(where.socket, each, std::move(provider));
+        auto one =
+            std::make_unique<adapter>(where.socket, each, std::move(provider), where.checked);
         if (status = one->start(problem); !NT_SUCCESS(status)) return nullptr;
         made->adapters_.push_back(std::move(one));
     }

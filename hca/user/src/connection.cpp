@@ -110,7 +110,10 @@ bool connection::map_rings() {
         *reinterpret_cast<const post_rings::daemon_part*>(daemons_posts_.bytes().data());
     sends_.emplace(written.sends, read.sends);
     receives_.emplace(written.receives, read.receives);
-    stores_.emplace(read.stores, written.stores);
+    if (adapter::of(ca_.Device).checks_memory())
+        ci::crossing::store_consumer::refuse_all(written.stores);
+    else
+        stores_.emplace(read.stores, written.stores);
     return true;
 }
 

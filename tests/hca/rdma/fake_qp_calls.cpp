@@ -43,6 +43,7 @@ ibv_mr* qp_calls::reg_mr(ibv_pd* with, void* address, std::size_t length, std::u
         const auto offset = reinterpret_cast<std::uintptr_t>(address) % 4096;
         if (offset != iova % 4096 || offset + length == 0) return EINVAL;
         now()->iovas.push_back(iova);
+        now()->registered.push_back(address);
         made = new ibv_mr();
         made->context = with->context;
         made->pd = with;

@@ -145,6 +145,7 @@ public:
     std::vector<ibv_qp_attr> changes;          // of queue pairs
     std::vector<int> masks;                    // of these
     std::vector<std::uint64_t> iovas;          // of the regions that were registered
+    std::vector<void*> registered;             // their memory
     std::size_t handles() {
         const std::lock_guard guard(lock_);
         return handles_;

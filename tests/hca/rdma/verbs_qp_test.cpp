@@ -274,6 +274,48 @@ TEST_P(VerbsQp, RegionsIova_IsTheKernels) {
     EXPECT_EQ(deregister_mr(empty.object<IB_MR>()), STATUS_SUCCESS);
 }
 
+// A common buffer of another process: its addresses mean nothing here.
+TEST_P(VerbsQp, RegionOfAnotherProcess_IsTheMemoryThatIsMappedHere) {
+    const pair_scene scene;
+    alignas(64) std::array<UCHAR, 64> here{};
+    const auto offset = reinterpret_cast<std::uintptr_t>(here.data()) % 4096;
+    const auto theirs = (ULONGLONG{7} << 40) + offset;
+    ib_mr_create_t wanted{reinterpret_cast<void*>(static_cast<std::uintptr_t>(theirs)), here.size(),
+                          IB_AC_LOCAL_WRITE, 0};
+    MDL* const mdl = IoAllocateMdl(here.data(), here.size(), FALSE, FALSE, nullptr);
+    const auto as_user = [mdl](IRP* irp, bool mapped) {
+        irp->RequestorMode = UserMode;
+        irp->Flags |= IRP_BUFFERED_IO;
+        irp->MdlAddress = mapped ? mdl : nullptr;
+    };
+    const auto registered = [&](bool mapped) {
+        return verb_call([&](IRP* irp) {
+            as_user(irp, mapped);
+            return CiRegisterMr(scene.domain, &wanted, nullptr, irp);
+        });
+    };
+    EXPECT_EQ(registered(false).status(), STATUS_NOT_SUPPORTED);
+    verb_call made = registered(true);
+    ASSERT_EQ(made.status(), STATUS_SUCCESS);
+    EXPECT_EQ(kernel.verbs.registered, std::vector<void*>{here.data()});
+    EXPECT_EQ(kernel.verbs.iovas, std::vector<std::uint64_t>{theirs});
+    auto* const region = made.object<IB_MR>();
+    const auto modified = [&](ULONG what, bool mapped) {
+        const ib_mr_mod_t change{what, nullptr, wanted};
+        return status_of([&](IRP* irp) {
+            as_user(irp, mapped);
+            return CiModifyMr(region, &change, nullptr, irp);
+        });
+    };
+    EXPECT_EQ(modified(IB_MR_MOD_ACCESS, true), STATUS_SUCCESS);
+    EXPECT_EQ(modified(IB_MR_MOD_ADDR, true), STATUS_NOT_SUPPORTED) << "it has no such range";
+    EXPECT_EQ(modified(IB_MR_MOD_ACCESS, false), STATUS_NOT_SUPPORTED);
+    wanted.length = here.size() + 1;
+    EXPECT_EQ(registered(true).status(), STATUS_INVALID_PARAMETER);
+    EXPECT_EQ(deregister_mr(region), STATUS_SUCCESS);
+    IoFreeMdl(mdl);
+}
+
 TEST_P(VerbsQp, ModifiedRegion_HasTheKeysOfTheKernel) {
     const pair_scene scene;
     std::array<UCHAR, 64> memory{};

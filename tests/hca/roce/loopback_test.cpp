@@ -390,7 +390,7 @@ TEST_P(Roce, UnknownOption_IsExplained) {
     std::string message;
     EXPECT_EQ(try_attach(loopback_address(3).uri() + "?cooked", message),
               STATUS_OBJECT_NAME_INVALID);
-    EXPECT_EQ(message, "?cooked: expected ?raw, ?tap or ?tap=ADDRESS,...");
+    EXPECT_EQ(message, "?cooked: expected ?raw, ?tap, ?tap=ADDRESS,... or ?checked");
 }
 
 TEST(RoceSimulated, SimulatedMachine_HasNoSockets) {

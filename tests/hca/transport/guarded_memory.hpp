@@ -166,6 +166,10 @@ public:
         if (arena_.holds(to)) std::memcpy(expected_at(to), to, size);
         return true;
     }
+    bool fetch(UCHAR* to, const UCHAR* from, std::size_t size) override {
+        if (arena_.holds(to) || (arena_.holds(from) && !is_found(from, size, 0))) ++wrong;
+        return memory_.fetch(to, from, size);
+    }
     bool compare_swap(UCHAR* at, ULONGLONG compare, ULONGLONG swap, ULONGLONG& before) override {
         return change(at, IB_AC_ATOMIC,
                       [&] { return memory_.compare_swap(at, compare, swap, before); });

@@ -79,6 +79,26 @@ public:
         if (on_copy) on_copy();
         return true;
     }
+    // Every other time late: the bytes are there with the completion.
+    bool deliver(ULONG, UCHAR* to, const UCHAR* from, std::size_t size) override {
+        is_late_ = !is_late_;
+        if (!is_late_) return copy(to, from, size);
+        const region* at = of_memory(to, size);
+        if (at == nullptr) ++outside;
+        if (at == nullptr || !at->mapped) return false;
+        delivered_.push_back({to, {from, from + size}});
+        if (on_copy) on_copy();
+        return true;
+    }
+    void show_delivered() {
+        for (const auto& [to, bytes] : delivered_)
+            std::ranges::copy(bytes, to);
+        delivered_.clear();
+    }
+    bool fetch(UCHAR* to, const UCHAR* from, std::size_t size) override {
+        std::memcpy(to, from, size);
+        return true;
+    }
     bool compare_swap(UCHAR* at, ULONGLONG compare, ULONGLONG swap, ULONGLONG& before) override {
         return atomic(at, before, [&] { return before == compare ? swap : before; });
     }
@@ -175,8 +195,15 @@ private:
         return true;
     }
 
+    struct late_bytes {
+        UCHAR* to;
+        std::vector<UCHAR> bytes;
+    };
+
     std::deque<region> regions_;
     std::deque<window> windows_;
+    std::vector<late_bytes> delivered_;
+    bool is_late_ = false;
     ULONG last_key_ = 0;
 };
 

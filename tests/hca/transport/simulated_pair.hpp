@@ -36,6 +36,11 @@ struct carrier_faults {
 
 class simulated_pair;
 
+/// The bytes of receives are there from now on.
+inline void show_delivered(transport::memory_access& memory) {
+    if (auto* const late = dynamic_cast<simulated_memory*>(&memory)) late->show_delivered();
+}
+
 /// A shared receive queue with an XRC domain.
 class simulated_srq final : public transport::xrc_owner {
 public:
@@ -46,6 +51,7 @@ public:
     const IB_XRCD* domain() const override { return &in_; }
     bool complete(const IB_WC& entry) override {
         if (received.size() == room) return false;
+        show_delivered(queue.memory());
         received.push_back(entry);
         return true;
     }
@@ -86,7 +92,10 @@ public:
     machine_time now() override;
     void set_timer(machine_time due) override { timer = due; }
     void complete_send(const IB_WC& entry) override { sent.push_back(entry); }
-    void complete_receive(const IB_WC& entry) override { received.push_back(entry); }
+    void complete_receive(const IB_WC& entry) override {
+        show_delivered(shared != nullptr ? shared->memory() : memory);
+        received.push_back(entry);
+    }
     void report(IB_ASYNC_EVENT event) override { events.push_back(event); }
     void migration_changed() override {}
     void state_changed(ib_qp_state_t to) override { states.push_back(to); }

@@ -1,7 +1,7 @@
 // Small messages that the client itself copies to its receive, when it takes the completion.
 #include "../connected_end.hpp"
+#include "../unmapped_region.hpp"
 #include "client.hpp"
-#include "unmapped_region.hpp"
 
 #include <ci/support/address_space.hpp>
 
@@ -186,32 +186,123 @@ std::optional<ULONGLONG> writes_of_process() {
     return std::nullopt;
 }
 
-// Inline data lie in the ring of posts, and pass to the receive through the ring of stores.
-TEST(UserStoresOfAnAwakeDaemon, SmallInlineMessages_NeedNoCallThatWrites) {
-    UAL_OPTIONS limits;
-    UAL_OPTIONS_INIT(&limits);
-    limits.IdleTurns = ~ULONG{0};
-    test_daemon serving(&limits);
-    const client here(serving.uri());
-    connected_end self(first_hca());
-    self.connect(self);
-    const auto transfer = [&self](ULONGLONG id) {
-        ib_send_wr_t send = self.send(id, 8);
+/// A daemon that never sleeps, and a connection within one open HCA.
+class UserStoresOfAnAwakeDaemon : public ::testing::Test {
+protected:
+    UserStoresOfAnAwakeDaemon() { self.connect(self); }
+
+    static UAL_OPTIONS never_sleeping() {
+        UAL_OPTIONS limits;
+        UAL_OPTIONS_INIT(&limits);
+        limits.IdleTurns = ~ULONG{0};
+        return limits;
+    }
+    /// `take(entry)` removes a completion; to wait for its event would be a call.
+    template <class Take>
+    static void poll(const Take& take, int count) {
+        for (IB_WC entry{}; count != 0 && !HasFailure();)
+            if (take(entry)) {
+                EXPECT_EQ(entry.Status, ULONG{IB_WC_SUCCESS});
+                --count;
+            }
+    }
+    /// `transfer(number)` makes the daemon write nothing after the first times.
+    template <class Transfer>
+    static void expect_no_writes(const Transfer& transfer) {
+        for (ULONGLONG number = 0; number < 10; ++number)
+            transfer(number);
+        const auto before = writes_of_process();
+        if (!before) GTEST_SKIP() << "the kernel does not count calls";
+        for (ULONGLONG number = 10; number < 210; ++number)
+            transfer(number);
+        EXPECT_EQ(*writes_of_process(), *before);
+    }
+    /// Sends two numbers, inline, from two segments.
+    void send_two(ULONGLONG number) {
+        std::array<ULONGLONG, 2> sent{number, number + 1};
+        std::array<ib_local_ds_t, 2> from{};
+        for (std::size_t i = 0; i < from.size(); ++i)
+            from[i] = {reinterpret_cast<std::uintptr_t>(&sent[i]), 8, 0};
+        ib_send_wr_t send = self.send(number, 16);
         send.send_opt |= IB_SEND_OPT_INLINE;
-        EXPECT_EQ(self.post_receive(id, 8), STATUS_SUCCESS);
+        send.ds_array = from.data();
+        send.num_ds = 2;
         EXPECT_EQ(self.post(send), STATUS_SUCCESS);
-        for (int left = 2; left != 0;) {
-            IB_WC entry{};
-            if (self.take(entry)) --left;
-        }
-    };
-    for (ULONGLONG id = 0; id < 10; ++id)
-        transfer(id);
-    const auto before = writes_of_process();
-    if (!before) GTEST_SKIP() << "the kernel does not count calls";
-    for (ULONGLONG id = 0; id < 200; ++id)
-        transfer(id);
-    EXPECT_EQ(*writes_of_process(), *before);
+    }
+    /// Receives go to two places, the second before the first.
+    std::array<ib_local_ds_t, 2> two_places() const {
+        return {{{self.address() + 64, 8, self.key()}, {self.address(), 8, self.key()}}};
+    }
+    void expect_two(ULONGLONG number) {
+        EXPECT_EQ((&self.number())[8], number);
+        EXPECT_EQ(self.number(), number + 1);
+    }
+
+    UAL_OPTIONS limits = never_sleeping();
+    test_daemon serving{&limits};
+    const client here{serving.uri()};
+    connected_end self{first_hca()};
+};
+
+// Inline data lie in the ring of posts, and pass to the receive through the ring of stores.
+TEST_F(UserStoresOfAnAwakeDaemon, SmallInlineMessages_NeedNoCallThatWrites) {
+    expect_no_writes([&](ULONGLONG number) {
+        ib_send_wr_t send = self.send(number, 8);
+        send.send_opt |= IB_SEND_OPT_INLINE;
+        EXPECT_EQ(self.post_receive(number, 8), STATUS_SUCCESS);
+        EXPECT_EQ(self.post(send), STATUS_SUCCESS);
+        poll([&](IB_WC& entry) { return self.take(entry); }, 2);
+    });
+}
+
+TEST_F(UserStoresOfAnAwakeDaemon, ReceivesOfSeveralSegments_NeedNoCallThatWrites) {
+    expect_no_writes([&](ULONGLONG number) {
+        auto places = two_places();
+        ib_recv_wr_t receive{nullptr, number, places.data(), 2};
+        EXPECT_EQ(CiPostRecv(self.qp, &receive, nullptr), STATUS_SUCCESS);
+        send_two(number);
+        poll([&](IB_WC& entry) { return self.take(entry); }, 2);
+        expect_two(number);
+    });
+}
+
+TEST_F(UserStoresOfAnAwakeDaemon, SharedReceives_NeedNoCallThatWrites) {
+    ib_srq_create_t size{};
+    size.max_wr = 4;
+    size.max_sge = 2;
+    IB_SRQ* const receives = create_srq(self.pd(), size);
+    IB_CQ* const cq = create_cq(self.ca(), 64);
+    ib_qp_create_t wanted = small_qp(cq);
+    wanted.h_srq = receives;
+    wanted.rq_depth = wanted.rq_sge = 0;
+    IB_QP* const qp = create_qp(self.pd(), wanted);
+    connected_end from(first_hca());
+    EXPECT_EQ(modify_qp(qp, ci::to_init(IB_QPT_RELIABLE_CONN, {.access = 0})), STATUS_SUCCESS);
+    ci::rtr_attributes path;
+    path.av = from.way();
+    path.av.port_num = 1;
+    path.dest_qp = from.qp->Num;
+    path.rq_psn = connected_end::first_psn;
+    EXPECT_EQ(modify_qp(qp, ci::to_rtr(IB_QPT_RELIABLE_CONN, path)), STATUS_SUCCESS);
+    from.connect(self.way(), qp->Num);
+    expect_no_writes([&](ULONGLONG number) {
+        auto places = two_places();
+        ib_recv_wr_t receive{nullptr, number, places.data(), 2};
+        EXPECT_EQ(CiPostSrqRecv(receives, &receive, nullptr), STATUS_SUCCESS);
+        std::array<ULONGLONG, 2> sent{number, number + 1};
+        ib_local_ds_t segment{reinterpret_cast<std::uintptr_t>(sent.data()), 16, 0};
+        ib_send_wr_t send = from.send(number, 16);
+        send.send_opt |= IB_SEND_OPT_INLINE;
+        send.ds_array = &segment;
+        EXPECT_EQ(from.post(send), STATUS_SUCCESS);
+        poll([&](IB_WC& entry) { return take_completion(cq, entry); }, 1);
+        expect_two(number);
+        poll([&](IB_WC& entry) { return from.take(entry); }, 1);
+    });
+    EXPECT_EQ(destroy_qp(qp), STATUS_SUCCESS);
+    verb_call destroy([&](IRP* irp) { return CiDestroySrq(receives, nullptr, irp); });
+    EXPECT_EQ(destroy.status(), STATUS_SUCCESS);
+    EXPECT_EQ(destroy_cq(cq), STATUS_SUCCESS);
 }
 
 } // namespace

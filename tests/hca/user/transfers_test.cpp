@@ -1,8 +1,8 @@
 // Work requests of clients: the daemon copies between their regions, and reports what it can't
 // reach.
 #include "../connected_end.hpp"
+#include "../unmapped_region.hpp"
 #include "client.hpp"
-#include "unmapped_region.hpp"
 
 namespace {
 

@@ -17,7 +17,11 @@ namespace irpverbs::ci {
 /// this process or a foreign one: an address together with its address space, which only the
 /// functions below may use. Arithmetic on a foreign place moves its address.
 ///
-/// docs/decisions/process-boundary.md says why this is no process_vm_readv(2).
+/// This process has an address space, too: the system copies what has a place in it, so that a page
+/// that is not mapped fails the copy, and does not end the process.
+///
+/// docs/decisions/process-boundary.md says why this is no process_vm_readv(2), and
+/// docs/decisions/unmapped-memory.md when places of this process are in its address space.
 class address_space {
 public:
     /// Opens this process's memory, for another process to receive. None: it is not permitted.
@@ -25,6 +29,8 @@ public:
     /// Takes over a descriptor of the memory of process `owner`, open for reading and writing.
     /// Null: it is something else, there are too many spaces, or no memory.
     static std::unique_ptr<address_space> make(detail::unique_descriptor memory, pid_t owner);
+    /// The memory of this process, for copies by process_vm_readv(2): a child of fork has its own.
+    static const address_space& own();
     /// No copy of one of its places is under way, and none follows.
     ~address_space();
     address_space(const address_space&) = delete;

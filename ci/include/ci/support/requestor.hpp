@@ -22,8 +22,9 @@ inline const MDL* mapped_region(const IRP* irp) {
     return is_of_another_process(irp) ? irp->MdlAddress : nullptr;
 }
 
-/// Sets the memory that the addresses in the regions of a client mean, before the client has any.
-/// Ownership: the caller's; it lives until the CA is closed. IRQL: any.
+/// Sets the memory that the addresses in the regions of a client mean, before the client has any:
+/// that of another process, or this one's for copies by the system. Ownership: the caller's; it
+/// lives until the CA is closed. IRQL: any.
 void set_client_memory(IB_CA* ca, const address_space* memory);
 
 /// Null: the addresses are those of this process, or the memory of the other one is out of reach.

@@ -101,9 +101,9 @@ private:
 
     store_ring::daemon_part& own_;
     const store_ring::client_part& of_client_;
-    std::atomic<std::uint64_t> count_{0}; // stored under the lock
-    KSPIN_LOCK lock_ = 0;                 // guards all below
-    std::uint64_t applied_ = 0;           // as it was seen last
+    std::atomic<std::uint64_t> count_{0};           // stored under the lock
+    KSPIN_LOCK lock_ = 0;                           // guards all below
+    std::uint64_t applied_ = 0 - store_ring::slots; // as it was seen last: the first store looks
     std::array<shown_page, most_shown> shown_{};
 };
 
@@ -115,6 +115,12 @@ public:
         : of_daemon_(of_daemon), own_(own) {}
 
     enum class found { nothing, store, violation };
+
+    /// For a client without this end: the ring is full from the beginning, so the daemon writes all
+    /// bytes itself. Called before the first receive is posted.
+    static void refuse_all(store_ring::client_part& own) {
+        own.applied.store(0 - store_ring::slots, std::memory_order_release);
+    }
 
     /// Stores. Any thread may call this; what they have written is then visible.
     std::uint64_t applied() const { return applied_.load(std::memory_order_acquire); }

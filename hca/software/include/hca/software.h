@@ -10,6 +10,10 @@
                      subnet manager configures them by datagrams
      ?static         no effect in this driver: it is an instruction to a program to run no
                      subnet manager of its own
+     ?checked        a work request whose memory is not mapped any more fails with the status of a
+                     page without access; the system copies all memory of regions, which takes a
+                     call a copy, and atomic operations are IB_ATOMIC_HCA. Otherwise the access
+                     ends the process, as its own would
      ?loss=P         each cable loses a packet, damaged, with probability P
      ?duplication=P  it delivers a packet twice
      ?reordering=P   a packet takes up to 5 ms longer, and others overtake it

@@ -54,6 +54,7 @@ NTSTATUS attach_interface(const std::string& where, ULONG& count, void** attachm
     const std::optional<roce::interface> on = find_end(*at, status, problem);
     if (!on) return status;
     auto made = std::make_unique<fabric>(plan_of(*on, at->name));
+    if (at->checked) made->check_memory();
     port& its = made->nodes()[0].ports[1];
     its.ethernet = std::make_unique<roce::ethernet_port>(*made, its);
     status = its.ethernet->open(make_wire(*its.ethernet, at->how), *on, problem);

@@ -26,11 +26,15 @@ bool parse_addresses(std::string_view list, std::vector<ib_gid_t>& into, std::st
 
 } // namespace
 
-std::optional<place> parse_place(const std::string& text, std::string& problem) {
+std::optional<place> parse_place(const std::string& whole, std::string& problem) {
     constexpr std::string_view with_addresses = "?tap=";
-    const std::size_t mark = std::min(text.find('?'), text.size());
-    const std::string_view option = std::string_view(text).substr(mark);
+    constexpr std::string_view checked = "?checked";
+    std::string_view text = whole;
     place made;
+    made.checked = text.ends_with(checked);
+    if (made.checked) text.remove_suffix(checked.size());
+    const std::size_t mark = std::min(text.find('?'), text.size());
+    const std::string_view option = text.substr(mark);
     made.name = text.substr(0, mark);
     if (option.empty()) return made;
     if (option == "?raw") {
@@ -40,7 +44,7 @@ std::optional<place> parse_place(const std::string& text, std::string& problem) 
     made.how = form::tap;
     if (option == "?tap") return made;
     if (!option.starts_with(with_addresses)) {
-        problem = std::string(option) + ": expected ?raw, ?tap or ?tap=ADDRESS,...";
+        problem = std::string(option) + ": expected ?raw, ?tap, ?tap=ADDRESS,... or ?checked";
         return std::nullopt;
     }
     if (!parse_addresses(option.substr(with_addresses.size()), made.addresses, problem))

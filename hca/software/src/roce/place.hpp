@@ -20,9 +20,11 @@ struct place {
     std::string name; // of an interface, or an address
     form how = form::bound;
     std::vector<ib_gid_t> addresses; // of the HCA; only for a TAP device
+    bool checked = false;            // see fabric::check_memory
 };
 
-/// Parses NAME, NAME?raw, NAME?tap or NAME?tap=ADDRESS,... None: `problem` says what was expected.
+/// Parses NAME, NAME?raw, NAME?tap or NAME?tap=ADDRESS,..., and ?checked behind it. None: `problem`
+/// says what was expected.
 std::optional<place> parse_place(const std::string& text, std::string& problem);
 
 } // namespace irpverbs::hca_software::roce

@@ -53,6 +53,10 @@ public:
     virtual bool deliver(ULONG /*key*/, UCHAR* to, const UCHAR* from, std::size_t size) {
         return copy(to, from, size);
     }
+    /// As copy, to memory of the engine.
+    virtual bool fetch(UCHAR* to, const UCHAR* from, std::size_t size) {
+        return copy(to, from, size);
+    }
     /// Executes an atomic operation on 8 aligned bytes, and stores their former value in `before`.
     /// False: the page is not mapped.
     virtual bool compare_swap(UCHAR* at, ULONGLONG compare, ULONGLONG swap, ULONGLONG& before) = 0;

@@ -55,8 +55,8 @@ void responder::receive_datagram(const packet& what) {
     }
     const bool has_route = what.arrived != nullptr && what.arrived->global;
     if ((has_route &&
-         !scatter(receive_memory(), receive_.list(), 0, payload(what.arrived->route))) ||
-        !scatter(receive_memory(), receive_.list(), route_size, what.content)) {
+         !scatter_to_receive(receive_memory(), receive_.list(), 0, payload(what.arrived->route))) ||
+        !scatter_to_receive(receive_memory(), receive_.list(), route_size, what.content)) {
         complete_receive(IB_WC_LOCAL_PROTECTION_ERROR);
         return shared_.fail(IB_QPS_ERROR);
     }
@@ -118,7 +118,9 @@ responder::outcome responder::execute_send(const packet& what) {
     const ULONGLONG end = message_.received + what.content.size();
     if (end > max_message || end > receive_.length)
         return {invalid_request, IB_WC_LOCAL_LENGTH_ERROR};
-    if (!scatter(receive_memory(), receive_.list(), message_.received, what.content))
+    // A message of one packet completes its receive; another one's may be used for the next.
+    const auto copy = what.row().is_first() && what.row().is_last() ? scatter_to_receive : scatter;
+    if (!copy(receive_memory(), receive_.list(), message_.received, what.content))
         return {failed_operation, IB_WC_LOCAL_PROTECTION_ERROR};
     message_.received = end;
     return {};

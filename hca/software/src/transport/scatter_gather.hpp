@@ -42,6 +42,14 @@ bool gather(memory_access& memory, segments list, ULONGLONG offset, ULONG size, 
 /// not valid, lacks IB_AC_LOCAL_WRITE, or a page is not mapped.
 bool scatter(memory_access& memory, segments list, ULONGLONG offset, const payload& from);
 
+/// As scatter, to the memory of a receive that the caller completes with this payload: see
+/// memory_access::deliver.
+bool scatter_to_receive(memory_access& memory, segments list, ULONGLONG offset,
+                        const payload& from);
+
+/// Copies a payload to memory of the engine. False: a page is not mapped.
+bool collect(memory_access& memory, UCHAR* to, const payload& from);
+
 /// Copies a payload to consecutive memory, in ascending order. False: a page is not mapped.
 bool copy_payload(memory_access& memory, UCHAR* to, const payload& from);
 /// Copies a payload to a range of a key. False: also the key gives no access to it.

@@ -192,12 +192,23 @@ private:
         });
     }
 
+    // A small message is collected first: a page of its source that is not mapped then leaves the
+    // receive as it was, so that no byte is delivered behind those of a later message.
+    static bool scatter_message(memory_access& memory, segments into, const payload& content,
+                                ULONG length) {
+        constexpr ULONG small = 128;
+        if (length > small) return scatter(memory, into, 0, content);
+        std::array<UCHAR, small> bytes;
+        return collect(memory, bytes.data(), content) &&
+               scatter_to_receive(memory, into, 0, payload(const_bytes(bytes).first(length)));
+    }
+
     bool copy_pieces_to_receive(const ib_send_wr_t& what, ULONG length) {
         if (receiver().queue_.count() == 0) return false;
         const segments into = receiver().queue_.oldest_segments();
         payload content;
         return total_length(into) >= length && gather_local(what, length, content) &&
-               scatter(to_.memory(), into, 0, content);
+               scatter_message(to_.memory(), into, content, length);
     }
 
     // The receive is taken when the message could be sent, as by its first packet: if the receive
@@ -205,8 +216,9 @@ private:
     bool copy_to_shared_receive(const ib_send_wr_t& what, ULONG length) {
         payload content;
         if (!gather_local(what, length, content) || !receiver().ensure_receive()) return false;
-        return receiver().receive_.length >= length &&
-               scatter(receiver().receive_memory(), receiver().receive_.list(), 0, content);
+        const receive_request& into = receiver().receive_;
+        return into.length >= length &&
+               scatter_message(receiver().receive_memory(), into.list(), content, length);
     }
 
     bool copy(const ib_send_wr_t& what, ULONG length) {

@@ -3,8 +3,11 @@
    attaches only the HCA of that name; "?provider=NAME" behind that loads a user-mode provider
    (ci/ib_uvp.h) from irpverbs-uvp-NAME.so, in a folder of the variable IRPVERBS_UVP_PATH, whose
    folders are separated by colons, or that of the installed library: STATUS_OBJECT_NAME_NOT_FOUND
-   if there is none, or it does not serve the HCA. Verbs, events and datagrams cross to the daemon,
-   as do posts and polls. When the daemon ends, each HCA that is open reports a fatal event. */
+   if there is none, or it does not serve the HCA; "?checked" at the very end makes a receive fail
+   whose memory is not mapped any more. Otherwise the poll that takes a small message there ends the
+   process, as an access of its own would; the daemon then writes each message by a call. Verbs,
+   events and datagrams cross to the daemon, as do posts and polls. When the daemon ends, each HCA
+   that is open reports a fatal event. */
 #ifndef IRPVERBS_HCA_USER_H
 #define IRPVERBS_HCA_USER_H
 
