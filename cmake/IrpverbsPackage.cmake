@@ -100,6 +100,7 @@ function(irpverbs_install)
     if(IRPVERBS_BUILD_SHARED)
         irpverbs_shared_library(${shared_packages})
     endif()
+    irpverbs_header_pages(${shared_packages})
 
     include(CMakePackageConfigHelpers)
     set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/irpverbs)

@@ -29,3 +29,26 @@ function(irpverbs_program_pages name program)
     install(FILES ${folder}/${name} DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
     install(FILES ${folder}/_${name} DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
 endfunction()
+
+# irpverbs_header_pages(package...)
+# The pages of the packages' C headers, made by cmake/header-pages from their comments.
+function(irpverbs_header_pages)
+    if(NOT Python3_FOUND OR IRPVERBS_SANITIZE)
+        return()
+    endif()
+    foreach(package IN LISTS ARGN)
+        get_target_property(found irpverbs_${package} HEADER_SET)
+        list(APPEND headers ${found})
+    endforeach()
+    list(FILTER headers INCLUDE REGEX "/include/[a-z_]+/(testing/)?[a-z_]+\\.h$")
+    set(script ${PROJECT_SOURCE_DIR}/cmake/header-pages)
+    set(folder ${PROJECT_BINARY_DIR}/pages/man3)
+    set(done ${PROJECT_BINARY_DIR}/pages/man3.done)
+    add_custom_command(OUTPUT ${done}
+        COMMAND ${CMAKE_COMMAND} -E rm -rf ${folder}
+        COMMAND ${Python3_EXECUTABLE} -B ${script} ${PROJECT_VERSION} ${folder} ${headers}
+        COMMAND ${CMAKE_COMMAND} -E touch ${done}
+        DEPENDS ${script} ${headers} VERBATIM)
+    add_custom_target(header_pages ALL DEPENDS ${done})
+    install(DIRECTORY ${folder} DESTINATION ${CMAKE_INSTALL_MANDIR})
+endfunction()

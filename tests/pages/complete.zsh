@@ -1,4 +1,4 @@
-# Prints what zsh completes: complete.zsh FOLDER LINE. A terminal of its own types the line and asks for a list.
+# Prints what zsh completes: complete.zsh FOLDER LINE... A terminal of its own types each line and asks for a list.
 zmodload zsh/zpty
 zpty shell "zsh -f -i"
 expect() { zpty -r shell REPLY "*$1*" || { print -u2 "zsh has ended: $REPLY"; exit 1 } }
@@ -9,6 +9,9 @@ zpty -w shell 'compadd() { local -a all; if [[ ${@[(I)-[OAD]]} -gt 0 ]]; then bu
   builtin compadd -O all "$@"; for each in $all; print -r -- "<<$each>>"; builtin compadd "$@" }'
 zpty -w shell 'list() { zle list-choices; print "<<end>>" }; zle -N list; bindkey "^T" list; print rea""dy'
 expect ready
-zpty -w -n shell "$2"$'\x14'
-expect '<<end>>'
-print -r -- "$REPLY"
+for line in "${@:2}"; do
+  zpty -w -n shell "$line"$'\x14'
+  expect '<<end>>'
+  print -r -- "$REPLY"
+  zpty -w -n shell $'\x15'
+done

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Manual pages and completions agree with the --help of their programs.
 
-usage: pages_test.py FOLDER PROGRAM...
+usage: pages_test.py FOLDER SYMBOLS PROGRAM...
 """
 import os
 import pathlib
@@ -13,7 +13,8 @@ import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
 FOLDER = pathlib.Path(sys.argv[1])
-PROGRAMS = [pathlib.Path(each) for each in sys.argv[2:]]
+SYMBOLS = pathlib.Path(sys.argv[2])
+PROGRAMS = [pathlib.Path(each) for each in sys.argv[3:]]
 OPTION = re.compile(r"^  (-[^\s]+)", re.M)
 
 
@@ -37,11 +38,12 @@ def bash(line):
     return run("bash", "--norc", HERE / "complete.bash", FOLDER / name, "_" + name.replace("-", "_"), line).split()
 
 
-def zsh(line):
+def zsh(*lines):
+    """The words for each line. One shell completes all of them: it takes a second to find its functions."""
     environment = {**os.environ, "TERM": "dumb", "HOME": "/nonexistent"}
-    shown = subprocess.run(["zsh", "-f", HERE / "complete.zsh", FOLDER, line], capture_output=True, text=True,
+    shown = subprocess.run(["zsh", "-f", HERE / "complete.zsh", FOLDER, *lines], capture_output=True, text=True,
                            check=True, env=environment, timeout=300).stdout
-    return re.findall("<<(.*?)>>", shown.partition("<<end>>")[0])
+    return [re.findall("<<(.*?)>>", each) for each in shown.split("<<end>>")[:-1]]
 
 
 class Pages(unittest.TestCase):
@@ -55,41 +57,51 @@ class Pages(unittest.TestCase):
                 self.assertEqual(named, options_of(program))
 
     def test_groff_has_nothing_to_say_about_a_page(self):
-        for program in PROGRAMS:
-            page = FOLDER / f"{program.name}.1"
-            result = subprocess.run(["groff", "-man", "-Tutf8", "-ww", "-z", page], capture_output=True, text=True,
-                                    check=True)
-            self.assertEqual(result.stderr, "", page)
+        pages = [FOLDER / f"{program.name}.1" for program in PROGRAMS] + [*FOLDER.glob("man3/*.h.3")]
+        result = subprocess.run(["groff", "-man", "-Tutf8", "-ww", "-z", *pages], capture_output=True, text=True,
+                                check=True)
+        self.assertEqual(result.stderr, "")
+
+    def test_each_function_of_the_C_interface_has_a_page_with_its_declaration(self):
+        names = re.findall(r"^(?!SDDL)[A-Z][a-z]\w*(?<!Type)$|^ibmf_\w+$", SYMBOLS.read_text(), re.M)
+        self.assertGreater(len(names), 400)
+        for name in names:
+            with self.subTest(name=name):
+                target = re.fullmatch(r"\.so (man3/\w+\.h\.3)\n", (FOLDER / f"man3/{name}.3").read_text())
+                self.assertRegex((FOLDER / target[1]).read_text(), rf"\b{name}\(")
 
 
 class Completion(unittest.TestCase):
-    def both(self, line, words):
-        """Checks the words by which both shells complete the last one of a line."""
-        shells = [bash] + ([zsh] if shutil.which("zsh") else [])
-        for shell in shells:
-            with self.subTest(shell=shell.__name__, line=line):
-                self.assertEqual(sorted(shell(line)), sorted(words))
+    """The words by which both shells complete the last one of a line."""
+    CASES = {
+        # commands
+        "irpctl p": ["port", "ping", "paths"],
+        "irpctl --hca software: cm ": ["connect", "listen"],
+        # options of the command and of the program
+        "irpctl qp --p": ["--pcap", "--partitions"],
+        "irpctl --json qp --j": ["--json"],
+        "irpverbsd --s": ["--socket", "--status"],
+        "irpverbs-drive --re": ["--replay"],
+        # values that the help lists
+        "irpctl qp --service ": ["rc", "uc", "ud"],
+        "irpverbs-conformance --machine s": ["simulated"],
+        # the value of an option is no command
+        "irpctl --hca qp --service u": [],
+        # a traced command is completed as without trace
+        "irpctl trace --output file fab": ["fabric"],
+        "irpctl trace --output file fabric --sv": ["--svg"],
+    }
 
-    def test_a_command_is_completed(self):
-        self.both("irpctl p", ["port", "ping", "paths"])
-        self.both("irpctl --hca software: cm ", ["connect", "listen"])
+    def test_bash_offers_these_words(self):
+        for line, words in self.CASES.items():
+            with self.subTest(line=line):
+                self.assertEqual(sorted(bash(line)), sorted(words))
 
-    def test_options_of_the_command_and_of_the_program_are_completed(self):
-        self.both("irpctl qp --p", ["--pcap", "--partitions"])
-        self.both("irpctl --json qp --j", ["--json"])
-        self.both("irpverbsd --s", ["--socket", "--status"])
-        self.both("irpverbs-drive --re", ["--replay"])
-
-    def test_values_that_the_help_lists_are_completed(self):
-        self.both("irpctl qp --service ", ["rc", "uc", "ud"])
-        self.both("irpverbs-conformance --machine s", ["simulated"])
-
-    def test_the_value_of_an_option_is_no_command(self):
-        self.both("irpctl --hca qp --service u", [])
-
-    def test_a_traced_command_is_completed_as_without_trace(self):
-        self.both("irpctl trace --output file fab", ["fabric"])
-        self.both("irpctl trace --output file fabric --sv", ["--svg"])
+    @unittest.skipUnless(shutil.which("zsh"), "no zsh")
+    def test_zsh_offers_these_words(self):
+        for (line, words), offered in zip(self.CASES.items(), zsh(*self.CASES), strict=True):
+            with self.subTest(line=line):
+                self.assertEqual(sorted(offered), sorted(words))
 
     def test_nothing_is_offered_behind_two_hyphens(self):
         self.assertEqual(bash("irpctl run -- p"), [])
