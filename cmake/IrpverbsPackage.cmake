@@ -13,17 +13,17 @@ function(irpverbs_join_sources target)
 endfunction()
 
 # irpverbs_package(name SOURCES file... HEADERS file... [DEPENDS target...] [PRIVATE_DEPENDS target...]
-#                  [FOLDER folder] [KEEP symbol] [APART])
+#                  [FOLDER folder] [KEEP symbol] [APART | STATIC])
 #
 # One package of the project: the static library irpverbs_<name>, known as irpverbs::<name> here and
 # after an install. HEADERS are public, below <folder>/include; each is also compiled alone
 # (target all_verify_interface_header_sets). DEPENDS are visible to users of the headers.
 # KEEP: forces the linker to keep the object file that defines this symbol.
 # APART: not part of irpverbs::irpverbs, and installed as irpverbs-<name>-targets.cmake, which the
-# CMake package includes when it finds what that needs.
+# CMake package includes when it finds what that needs. STATIC: not part of libirpverbs.so.
 # Also makes a program that links the whole archive and nothing but its DEPENDS.
 function(irpverbs_package name)
-    cmake_parse_arguments(PARSE_ARGV 1 arg "APART" "FOLDER;KEEP" "SOURCES;HEADERS;DEPENDS;PRIVATE_DEPENDS")
+    cmake_parse_arguments(PARSE_ARGV 1 arg "APART;STATIC" "FOLDER;KEEP" "SOURCES;HEADERS;DEPENDS;PRIVATE_DEPENDS")
     if(arg_UNPARSED_ARGUMENTS OR NOT arg_SOURCES OR NOT arg_HEADERS)
         message(FATAL_ERROR "irpverbs_package(${name}): needs SOURCES and HEADERS; "
                             "does not know '${arg_UNPARSED_ARGUMENTS}'")
@@ -71,6 +71,9 @@ function(irpverbs_package name)
                 DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/irpverbs)
     else()
         set_property(GLOBAL APPEND PROPERTY IRPVERBS_PACKAGES ${name})
+        if(NOT arg_STATIC)
+            set_property(GLOBAL APPEND PROPERTY IRPVERBS_SHARED_PACKAGES ${name})
+        endif()
     endif()
     install(TARGETS ${library} EXPORT ${export}
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
@@ -82,7 +85,8 @@ function(irpverbs_package name)
     endif()
 endfunction()
 
-# After the last package: irpverbs::irpverbs (all of them), the CMake package and irpverbs.pc.
+# After the last package: irpverbs::irpverbs (all of them), libirpverbs.so, the CMake package, and for
+# pkg-config irpverbs.pc (the shared library, if this build has one) and irpverbs-static.pc.
 function(irpverbs_install)
     get_property(packages GLOBAL PROPERTY IRPVERBS_PACKAGES)
     get_property(IRPVERBS_HAVE_RDMA_CORE GLOBAL PROPERTY IRPVERBS_HAVE_RDMA_CORE)
@@ -92,10 +96,15 @@ function(irpverbs_install)
     list(TRANSFORM packages PREPEND irpverbs_ OUTPUT_VARIABLE libraries)
     target_link_libraries(irpverbs_irpverbs INTERFACE ${libraries})
     install(TARGETS irpverbs_irpverbs EXPORT irpverbs)
+    get_property(shared_packages GLOBAL PROPERTY IRPVERBS_SHARED_PACKAGES)
+    if(IRPVERBS_BUILD_SHARED)
+        irpverbs_shared_library(${shared_packages})
+    endif()
+    irpverbs_header_pages(${shared_packages})
 
     include(CMakePackageConfigHelpers)
     set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/irpverbs)
-    install(EXPORT irpverbs NAMESPACE irpverbs:: FILE irpverbs-targets.cmake
+    install(EXPORT irpverbs NAMESPACE irpverbs:: FILE irpverbs-static-targets.cmake
             DESTINATION ${config_dir})
     configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/irpverbs-config.cmake.in
         ${PROJECT_BINARY_DIR}/irpverbs-config.cmake INSTALL_DESTINATION ${config_dir})
@@ -104,10 +113,22 @@ function(irpverbs_install)
     install(FILES ${PROJECT_BINARY_DIR}/irpverbs-config.cmake
                   ${PROJECT_BINARY_DIR}/irpverbs-config-version.cmake DESTINATION ${config_dir})
 
+    irpverbs_install_pkg_config("${libraries}")
+
+    # The folders stand as in the source tree, for the links from one to the other.
+    foreach(folder IN ITEMS docs samples)
+        install(DIRECTORY ${PROJECT_SOURCE_DIR}/${folder} DESTINATION ${CMAKE_INSTALL_DOCDIR})
+    endforeach()
+    install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/LICENSE
+            DESTINATION ${CMAKE_INSTALL_DOCDIR})
+endfunction()
+
+# The *.pc files; `libraries` are the static ones in layer order.
+function(irpverbs_install_pkg_config libraries)
     # A C linker reads from left to right: users before what they use.
     list(REVERSE libraries)
     list(TRANSFORM libraries PREPEND -l)
-    list(JOIN libraries " " pc_libraries)
+    list(JOIN libraries " " pc_static)
     set(pc_outside "")
     if(IRPVERBS_HAVE_LIBDW)
         string(APPEND pc_outside "-ldw ")
@@ -116,19 +137,17 @@ function(irpverbs_install)
         string(APPEND pc_outside "-libverbs -libumad ")
     endif()
     get_property(pc_keep GLOBAL PROPERTY IRPVERBS_PC_KEEP)
-    string(PREPEND pc_libraries "${pc_keep}")
+    set(pc_static "${pc_keep}${pc_static} -lboost_context ${pc_outside}-lstdc++ -lm -pthread")
     file(RELATIVE_PATH pc_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
-    configure_file(${PROJECT_SOURCE_DIR}/cmake/irpverbs.pc.in ${PROJECT_BINARY_DIR}/irpverbs.pc
-                   @ONLY)
+    set(pc_libraries ${pc_static})
+    configure_file(${PROJECT_SOURCE_DIR}/cmake/irpverbs.pc.in ${PROJECT_BINARY_DIR}/irpverbs-static.pc @ONLY)
+    if(TARGET irpverbs_shared)
+        set(pc_libraries -lirpverbs)
+    endif()
+    configure_file(${PROJECT_SOURCE_DIR}/cmake/irpverbs.pc.in ${PROJECT_BINARY_DIR}/irpverbs.pc @ONLY)
     configure_file(${PROJECT_SOURCE_DIR}/cmake/irpverbs-windows.pc.in
                    ${PROJECT_BINARY_DIR}/irpverbs-windows.pc @ONLY)
-    install(FILES ${PROJECT_BINARY_DIR}/irpverbs.pc ${PROJECT_BINARY_DIR}/irpverbs-windows.pc
-            DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
-
-    # The folders stand as in the source tree, for the links from one to the other.
-    foreach(folder IN ITEMS docs samples)
-        install(DIRECTORY ${PROJECT_SOURCE_DIR}/${folder} DESTINATION ${CMAKE_INSTALL_DOCDIR})
+    foreach(name IN ITEMS irpverbs irpverbs-static irpverbs-windows)
+        install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
     endforeach()
-    install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/LICENSE
-            DESTINATION ${CMAKE_INSTALL_DOCDIR})
 endfunction()

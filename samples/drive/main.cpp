@@ -243,6 +243,7 @@ int main(int argc, char** argv) try {
     CLI::App app("Tests a WDM driver: plays user mode from a script under many schedules, with the "
                  "verifier on, and reports the first failure with the line that repeats it.",
                  "irpverbs-drive");
+    app.set_version_flag("--version", "irpverbs-drive " IRPVERBS_VERSION);
     options chosen;
     parse(app, chosen);
     try {

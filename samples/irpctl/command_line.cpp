@@ -559,6 +559,7 @@ bool parse_command_line(int argc, char** argv, program_options& chosen) {
         "Inspects InfiniBand channel adapters (HCAs), and queries other ports by management "
         "datagrams.",
         "irpctl");
+    app.set_version_flag("--version", "irpctl " IRPVERBS_VERSION);
     declare(app, chosen);
     try {
         app.parse(argc, argv);

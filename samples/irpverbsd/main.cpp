@@ -139,6 +139,7 @@ int show_status(const options& chosen) {
 int run(int argc, char** argv) {
     options chosen;
     CLI::App app("Serves HCAs to other processes, which attach them as user:SOCKET.", "irpverbsd");
+    app.set_version_flag("--version", "irpverbsd " IRPVERBS_VERSION);
     app.add_option("--hca", chosen.hcas,
                    "the HCAs to serve, such as software:FILE?loss=0.01; may be repeated")
         ->type_name("URI")

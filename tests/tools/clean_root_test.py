@@ -60,6 +60,11 @@ class CleanRoot(unittest.TestCase):
             file.write("# other\n")
         self.assertNotEqual(self.where(), second)
 
+    def test_packages_are_built_in_a_root_of_their_own(self):
+        packages = self.run_tool("clean-root", "--set", "package", "--where").stdout
+        self.assertIn(str(self.root / "cache/irpverbs/root-package-"), packages)
+        self.assertNotEqual(packages, self.where())
+
     def test_failed_root_is_not_kept(self):
         self.script("bin/mmdebstrap", "echo no mirror >&2; exit 1")
         for _ in range(2):
@@ -74,6 +79,18 @@ class CleanRoot(unittest.TestCase):
         said = self.run_tool("test", "--clean", "release", "fuzz").stdout
         self.assertEqual(said, "bootstrap clean-root\nclean-root tools/test release fuzz\n")
         self.assertEqual(self.run_tool("test", "--clean", "nosuch").returncode, 2)
+
+    def test_package_takes_stages_and_no_other_word(self):
+        self.assertTrue(self.run_tool("package", "--help").stdout.startswith("Usage: tools/package "))
+        wrong = self.run_tool("package", "nosuch")
+        self.assertEqual((wrong.returncode, wrong.stderr),
+                         (2, "tools/package: no stage 'nosuch'; there are: build lint try\n"))
+
+    def test_package_try_without_root_gets_the_remedy(self):
+        self.script("bin/id", "echo 1000")
+        ended = self.run_tool("package", "try")
+        self.assertEqual((ended.returncode, ended.stderr),
+                         (1, "tools/package: the stage try needs root: run it by sudo\n"))
 
 
 if __name__ == "__main__":

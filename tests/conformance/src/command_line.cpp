@@ -98,6 +98,7 @@ std::optional<program_options> read_command_line(int argc, char** argv,
                                                  std::span<const CONFORMANCE_ADAPTER> adapters,
                                                  int& status) {
     CLI::App app("Says of an HCA's driver whether it keeps the contract of the channel interface.");
+    app.set_version_flag("--version", "irpverbs-conformance " IRPVERBS_VERSION);
     program_options read;
     if (!adapters.empty()) read.run.uri = std::string(adapters[0].Scheme) + ':';
     std::string variant;
