@@ -379,6 +379,7 @@ private:
 
     NTSTATUS add_device() try {
         device_.emplace();
+        device_->let_bus_pend();
         vector_ = device_->interrupt_vector();
         resources_.emplace(script_.resources, vector_, device_->interrupt_irql());
         device_->set_resources(resources_->raw(), resources_->translated());
