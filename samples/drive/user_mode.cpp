@@ -6,6 +6,7 @@
 #include <dispatch/support/faults.hpp>
 #include <dispatch/support/leftovers.hpp>
 #include <dispatch/support/unset_bytes.hpp>
+#include <dispatch/support/verify.hpp>
 #include <irp/file.h>
 #include <irp/testing/driver.hpp>
 #include <irp/testing/interrupt.h>
@@ -14,7 +15,9 @@
 #include <irp/wdm.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
+#include <new>
 #include <set>
 #include <utility>
 #include <vector>
@@ -24,6 +27,7 @@ namespace drive {
 namespace {
 
 using irpverbs::dispatch::detail::check_leftovers;
+using irpverbs::dispatch::detail::free_to_special_pool;
 using irpverbs::irp::pnp_device;
 
 constexpr const char16_t* driver_name = u"Drive";
@@ -37,8 +41,30 @@ std::string name_of(NTSTATUS status) {
     return name != nullptr ? name : std::to_string(static_cast<ULONG>(status));
 }
 
-/// Not on the stack of a thread, whose own loads and stores there are not watched.
-using user_memory = std::vector<char>;
+/// A buffer of user mode. After its end it is kept back as freed memory, so that a driver which
+/// still uses it is found.
+class user_memory {
+public:
+    explicit user_memory(std::size_t size)
+        : size_(size), data_(size == 0 ? nullptr : static_cast<char*>(std::calloc(size, 1))) {
+        if (size != 0 && data_ == nullptr) throw std::bad_alloc();
+    }
+    explicit user_memory(const std::string& text) : user_memory(text.size()) {
+        std::copy(text.begin(), text.end(), data_);
+    }
+    ~user_memory() {
+        if (data_ != nullptr) free_to_special_pool(data_, size_, "buffer of user mode");
+    }
+    user_memory(const user_memory&) = delete;
+    user_memory& operator=(const user_memory&) = delete;
+
+    char* data() { return data_; } // null: of no bytes
+    std::size_t size() const { return size_; }
+
+private:
+    std::size_t size_;
+    char* data_;
+};
 
 /// An event of one request, for the wait for its completion.
 class completion {
@@ -106,7 +132,7 @@ public:
                        user_memory& input) {
         KeInitializeEvent(&ended_, NotificationEvent, FALSE);
         machine.spawn("another thread", [this, &what, &input] {
-            std::copy(what.becomes.begin(), what.becomes.end(), input.begin());
+            std::copy(what.becomes.begin(), what.becomes.end(), input.data());
             KeSetEvent(&ended_, IO_NO_INCREMENT, FALSE);
         });
     }
@@ -300,7 +326,7 @@ private:
     NTSTATUS request(const command& each, const std::string& who) {
         completion done(machine_);
         if (done.event() == nullptr) return STATUS_INSUFFICIENT_RESOURCES;
-        user_memory input(each.input.begin(), each.input.end());
+        user_memory input(each.input);
         user_memory output(each.length);
         std::optional<overwriting_thread> other;
         if (!each.becomes.empty()) other.emplace(machine_, each, input);
@@ -331,8 +357,7 @@ private:
             return NtWriteFile(file, done.event(), nullptr, nullptr, done.block(), input.data(),
                                length, &start, nullptr);
         return NtDeviceIoControlFile(file, done.event(), nullptr, nullptr, done.block(), each.code,
-                                     input.empty() ? nullptr : input.data(), length,
-                                     output.empty() ? nullptr : output.data(), each.length);
+                                     input.data(), length, output.data(), each.length);
     }
 
     // A few bytes may have the value by chance.
@@ -354,6 +379,7 @@ private:
 
     NTSTATUS add_device() try {
         device_.emplace();
+        device_->let_bus_pend();
         vector_ = device_->interrupt_vector();
         resources_.emplace(script_.resources, vector_, device_->interrupt_irql());
         device_->set_resources(resources_->raw(), resources_->translated());

@@ -327,4 +327,29 @@ TEST(Drive, MessagesOfTheDriver_AreThoseOfTheRunThatFailed) {
     EXPECT_EQ(count_of(message, again.err), 1u) << again.err;
 }
 
+TEST(Drive, RightDriver_PassesWhenTheInputChangesAndCallsFail) {
+    EXPECT_EQ(run({ADDING_DRIVER, ADDING_SCRIPT, "--runs=300", "--pct=300"}).status, 0);
+    const ended how = run({ADDING_DRIVER, ADDING_SCRIPT, "--runs=1000", "--faults"});
+    EXPECT_EQ(how.status, 0) << how.out;
+}
+
+void expect_rule(const std::string& rule, const ended& how) {
+    EXPECT_EQ(how.status, 1) << how.err;
+    EXPECT_TRUE(has(how.out, "rule: " + rule)) << how.out;
+}
+
+TEST(Drive, LengthThatIsLoadedTwice_IsFoundByAnInputThatChanges) {
+    expect_rule("PoolOverrun", run({ADDING_DRIVER_THAT_LOADS_TWICE, ADDING_SCRIPT}));
+}
+
+TEST(Drive, BufferThatIsWrittenAfterTheRequest_IsReported) {
+    expect_rule("FreedMemoryWritten", run({ADDING_DRIVER_THAT_WRITES_LATE, ADDING_SCRIPT}));
+}
+
+TEST(Drive, DriverEntryThatFails_MustLeaveNothing) {
+    const char* const driver = ADDING_DRIVER_THAT_LEAVES_ITS_TABLE;
+    EXPECT_EQ(run({driver, ADDING_SCRIPT, "--runs=300"}).status, 0);
+    expect_rule("PoolLeak", run({driver, ADDING_SCRIPT, "--runs=3000", "--faults"}));
+}
+
 } // namespace

@@ -67,9 +67,9 @@ struct delayed_request {
 };
 
 // In some simulated runs, and in some of their requests.
-NTSTATUS complete_now_or_later(IRP* irp, NTSTATUS status) {
+NTSTATUS complete_now_or_later(IRP* irp, NTSTATUS status, bool may_pend) {
     dispatch::machine& here = dispatch::machine::current();
-    if (!here.simulated() || !here.fires("bus.pends", 4)) return complete(irp, status);
+    if (!may_pend || !here.simulated() || !here.fires("bus.pends", 4)) return complete(irp, status);
     auto* const request = new delayed_request(irp, status);
     IoMarkIrpPending(irp);
     request->begin();
@@ -115,7 +115,7 @@ NTSTATUS pnp_device::dispatch(DEVICE_OBJECT* device, IRP* irp) {
     switch (stack.MajorFunction) {
     case IRP_MJ_PNP:
         if (stack.MinorFunction == IRP_MN_START_DEVICE)
-            return complete_now_or_later(irp, STATUS_SUCCESS);
+            return complete_now_or_later(irp, STATUS_SUCCESS, self.bus_pends_);
         return complete(irp,
                         bus_succeeds(stack.MinorFunction) ? STATUS_SUCCESS : irp->IoStatus.Status);
     case IRP_MJ_POWER:
@@ -136,8 +136,9 @@ NTSTATUS pnp_device::serve_power(IRP* irp) {
     const bool served =
         stack.MinorFunction == IRP_MN_SET_POWER || stack.MinorFunction == IRP_MN_QUERY_POWER;
     if (!served) return complete(irp, irp->IoStatus.Status);
-    return stack.MinorFunction == IRP_MN_SET_POWER ? complete_now_or_later(irp, STATUS_SUCCESS)
-                                                   : complete(irp, STATUS_SUCCESS);
+    return stack.MinorFunction == IRP_MN_SET_POWER
+               ? complete_now_or_later(irp, STATUS_SUCCESS, bus_pends_)
+               : complete(irp, STATUS_SUCCESS);
 }
 
 bool pnp_device::is_in(std::initializer_list<state> states) const {

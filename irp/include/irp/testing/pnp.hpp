@@ -12,8 +12,7 @@ namespace irpverbs::irp {
 /// Plug and Play manager keeps, and sends nothing and returns STATUS_INVALID_DEVICE_STATE out of
 /// turn. One thread calls the members. IRQL: PASSIVE_LEVEL. Source: WDK "State Transitions for PnP
 /// Devices". The device has a key below Enum in the registry (ROOT\IRPVERBS\0000, 0001, ...), and
-/// may have device interfaces (device_interface.h). In some simulated runs the bus pends
-/// IRP_MN_START_DEVICE and IRP_MN_SET_POWER, and completes them 10 ms later from a DPC.
+/// may have device interfaces (device_interface.h).
 class NT_API pnp_device {
 public:
     enum class state : unsigned char {
@@ -50,6 +49,10 @@ public:
 
     /// IRP_MN_START_DEVICE brings the lists, which stay the caller's; null, as at first: none.
     void set_resources(_CM_RESOURCE_LIST* raw, _CM_RESOURCE_LIST* translated) noexcept;
+
+    /// In some simulated runs the bus pends IRP_MN_START_DEVICE and IRP_MN_SET_POWER from now on,
+    /// and completes them 10 ms later from a DPC.
+    void let_bus_pend() noexcept { bus_pends_ = true; }
 
     /// Calls the driver's AddDevice: for a lower filter, then the function driver, then an upper
     /// filter. Its status; STATUS_INVALID_DEVICE_REQUEST: the driver has no AddDevice.
@@ -90,6 +93,7 @@ private:
     NTSTATUS send_power(UCHAR minor, POWER_STATE_TYPE type, POWER_STATE wanted);
 
     DRIVER_OBJECT bus_{};
+    bool bus_pends_ = false;
     _CM_RESOURCE_LIST* raw_resources_ = nullptr;
     _CM_RESOURCE_LIST* translated_resources_ = nullptr;
     DEVICE_OBJECT* physical_ = nullptr;
