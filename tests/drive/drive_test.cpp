@@ -343,7 +343,11 @@ TEST(Drive, LengthThatIsLoadedTwice_IsFoundByAnInputThatChanges) {
 }
 
 TEST(Drive, BufferThatIsWrittenAfterTheRequest_IsReported) {
-    expect_rule("FreedMemoryWritten", run({ADDING_DRIVER_THAT_WRITES_LATE, ADDING_SCRIPT}));
+    const ended how = run({ADDING_DRIVER_THAT_WRITES_LATE, ADDING_SCRIPT});
+    EXPECT_EQ(how.status, 1) << how.err;
+    // A driver that is compiled with AddressSanitizer ends at the access.
+    EXPECT_TRUE(has(how.out, "rule: FreedMemoryWritten") || has(how.out, "use-after-poison"))
+        << how.out;
 }
 
 TEST(Drive, DriverEntryThatFails_MustLeaveNothing) {
