@@ -8,6 +8,7 @@ namespace {
 using one_run::at;
 using one_run::is;
 using one_run::report_of;
+using one_run::send_once;
 
 struct scoped_resource {
     ERESOURCE resource;
@@ -98,13 +99,7 @@ std::string report_in_dispatch(UCHAR major,
         IoCreateDevice(&driver, 0, nullptr, FILE_DEVICE_UNKNOWN, 0, FALSE, &device);
         PIRP irp = IoAllocateIrp(1, FALSE);
         IoGetNextIrpStackLocation(irp)->MajorFunction = major;
-        IoSetCompletionRoutine(
-            irp,
-            [](PDEVICE_OBJECT, PIRP, PVOID) -> NTSTATUS { return STATUS_MORE_PROCESSING_REQUIRED; },
-            nullptr, TRUE, TRUE, TRUE);
-        IoCallDriver(device, irp);
-        IoFreeIrp(irp);
-        IoDeleteDevice(device);
+        send_once(device, irp);
     });
 }
 

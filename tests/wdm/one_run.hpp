@@ -32,6 +32,17 @@ inline bool is(const std::string& report, const std::string& rule, const std::st
     return report.find("rule: " + rule + '\n') != report.npos && report.find(text) != report.npos;
 }
 
+/// Sends a request that the device's driver completes at once, and frees both.
+inline void send_once(PDEVICE_OBJECT device, PIRP irp) {
+    IoSetCompletionRoutine(
+        irp,
+        [](PDEVICE_OBJECT, PIRP, PVOID) -> NTSTATUS { return STATUS_MORE_PROCESSING_REQUIRED; },
+        nullptr, TRUE, TRUE, TRUE);
+    IoCallDriver(device, irp);
+    IoFreeIrp(irp);
+    IoDeleteDevice(device);
+}
+
 inline void at(KIRQL level, const std::function<void()>& call) {
     KIRQL before;
     KeRaiseIrql(level, &before);

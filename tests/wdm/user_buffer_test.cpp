@@ -14,6 +14,7 @@ namespace {
 
 using one_run::is;
 using one_run::report_of;
+using one_run::send_once;
 
 enum class step { store_input, store_output, probe_input, probe_output, lock_output };
 
@@ -79,13 +80,7 @@ std::string report_of_steps(const std::vector<step>& all, KPROCESSOR_MODE mode =
         control.Type3InputBuffer = memory->input;
         control.InputBufferLength = sizeof memory->input;
         control.OutputBufferLength = sizeof memory->output;
-        IoSetCompletionRoutine(
-            irp,
-            [](PDEVICE_OBJECT, PIRP, PVOID) -> NTSTATUS { return STATUS_MORE_PROCESSING_REQUIRED; },
-            nullptr, TRUE, TRUE, TRUE);
-        IoCallDriver(device, irp);
-        IoFreeIrp(irp);
-        IoDeleteDevice(device);
+        send_once(device, irp);
     });
 }
 

@@ -14,6 +14,18 @@ namespace {
 using namespace irpverbs;
 using namespace irpverbs::testing;
 
+/// Connects a sender with a queue pair that only receives, at `way`.
+void connect_to_receiver(connected_end& from, IB_QP* qp, const ib_av_attr_t& way) {
+    EXPECT_EQ(modify_qp(qp, ci::to_init(IB_QPT_RELIABLE_CONN, {.access = 0})), STATUS_SUCCESS);
+    ci::rtr_attributes path;
+    path.av = from.way();
+    path.av.port_num = 1;
+    path.dest_qp = from.qp->Num;
+    path.rq_psn = connected_end::first_psn;
+    EXPECT_EQ(modify_qp(qp, ci::to_rtr(IB_QPT_RELIABLE_CONN, path)), STATUS_SUCCESS);
+    from.connect(way, qp->Num);
+}
+
 class UserStores : public ::testing::Test {
 protected:
     UserStores() {
@@ -56,14 +68,7 @@ TEST_F(UserStores, MoreThanTheRingHolds_AreAllThereInTheirOrder) {
     wanted.rq_depth = 256;
     IB_QP* const qp = create_qp(other.pd(), wanted);
     connected_end from(first_hca());
-    EXPECT_EQ(modify_qp(qp, ci::to_init(IB_QPT_RELIABLE_CONN, {.access = 0})), STATUS_SUCCESS);
-    ci::rtr_attributes path;
-    path.av = from.way();
-    path.av.port_num = 1;
-    path.dest_qp = from.qp->Num;
-    path.rq_psn = connected_end::first_psn;
-    EXPECT_EQ(modify_qp(qp, ci::to_rtr(IB_QPT_RELIABLE_CONN, path)), STATUS_SUCCESS);
-    from.connect(other.way(), qp->Num);
+    connect_to_receiver(from, qp, other.way());
     constexpr ULONGLONG count = 200;
     for (ULONGLONG i = 0; i < count; ++i) {
         ib_local_ds_t into{other.address() + 8 * i, 8, other.key()};
@@ -277,14 +282,7 @@ TEST_F(UserStoresOfAnAwakeDaemon, SharedReceives_NeedNoCallThatWrites) {
     wanted.rq_depth = wanted.rq_sge = 0;
     IB_QP* const qp = create_qp(self.pd(), wanted);
     connected_end from(first_hca());
-    EXPECT_EQ(modify_qp(qp, ci::to_init(IB_QPT_RELIABLE_CONN, {.access = 0})), STATUS_SUCCESS);
-    ci::rtr_attributes path;
-    path.av = from.way();
-    path.av.port_num = 1;
-    path.dest_qp = from.qp->Num;
-    path.rq_psn = connected_end::first_psn;
-    EXPECT_EQ(modify_qp(qp, ci::to_rtr(IB_QPT_RELIABLE_CONN, path)), STATUS_SUCCESS);
-    from.connect(self.way(), qp->Num);
+    connect_to_receiver(from, qp, self.way());
     expect_no_writes([&](ULONGLONG number) {
         auto places = two_places();
         ib_recv_wr_t receive{nullptr, number, places.data(), 2};
