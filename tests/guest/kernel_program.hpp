@@ -21,7 +21,10 @@ public:
     void expect_success() {
         if (output_ == nullptr) return;
         std::string text;
-        EXPECT_EQ(wait(text), 0) << command_ << '\n' << text;
+        const int status = wait(text);
+        EXPECT_TRUE(status == 0 || has_closed_its_channel_early(text))
+            << command_ << ": " << status << '\n'
+            << text;
         EXPECT_EQ(text.find("invalid"), std::string::npos) << text;
     }
     /// The exit status.
@@ -32,6 +35,12 @@ public:
     }
 
 private:
+    /// rping's thread may ask for an event when its main thread, which has ended well, has closed
+    /// the channel: its status is 255 then.
+    static bool has_closed_its_channel_early(const std::string& output) {
+        return output.find("rdma_get_cm_event: Bad file descriptor") != std::string::npos;
+    }
+
     std::string command_;
     std::FILE* output_;
 };

@@ -86,7 +86,8 @@ int reject(cm_id& id, std::uint16_t reason, const void* data, std::uint8_t size)
 
 // The peer's end of an unfinished connection is reported by the connection's own event.
 void cm_id::accept_ended(NTSTATUS status) {
-    if (NT_SUCCESS(status)) return emit(std::move(requested), RDMA_CM_EVENT_ESTABLISHED);
+    is_connected = NT_SUCCESS(status);
+    if (is_connected) return emit(std::move(requested), RDMA_CM_EVENT_ESTABLISHED);
     if (status == STATUS_REQUEST_NOT_ACCEPTED || status == STATUS_REQUEST_ABORTED) return;
     fail_request(status);
 }

@@ -83,8 +83,10 @@ std::unique_ptr<cm_id> cm_id::make(rdma_port_space ps, ibv_qp_type type) noexcep
     return made;
 }
 
-bool cm_id::emit(cm_id& counted_by, event_ptr& made) {
-    const state_lock guard;
+namespace {
+
+// The caller holds the lock.
+bool add_counted(cm_id& counted_by, event_ptr& made) {
     if (counted_by.is_destroyed) return false;
     made->counted_by = &counted_by;
     if (made->listen_id != nullptr) made->id->channel = counted_by.channel;
@@ -92,12 +94,24 @@ bool cm_id::emit(cm_id& counted_by, event_ptr& made) {
     return true;
 }
 
+} // namespace
+
+bool cm_id::emit(cm_id& counted_by, event_ptr& made) {
+    const state_lock guard;
+    return add_counted(counted_by, made);
+}
+
 void cm_id::emit(event_ptr made, rdma_cm_event_type type, int status) {
+    const state_lock guard;
+    add(std::move(made), type, status);
+}
+
+void cm_id::add(event_ptr made, rdma_cm_event_type type, int status) {
     if (made == nullptr) return;
     made->id = this;
     made->event = type;
     made->status = status;
-    emit(*this, made);
+    add_counted(*this, made);
 }
 
 void cm_id::report_removal() {

@@ -103,6 +103,12 @@ struct cm_id : rdma_cm_id {
 
     /// Waits for the events of the connection. They come after this call only.
     void await_ends();
+    /// The peer has disconnected, or rdma_disconnect has ended: reports
+    /// RDMA_CM_EVENT_DISCONNECTED, once.
+    void report_disconnected(event_ptr made);
+    /// The time wait is over: reports RDMA_CM_EVENT_TIMEWAIT_EXIT, of a connection after its
+    /// RDMA_CM_EVENT_DISCONNECTED: their two IRPs may complete on two processors at once.
+    void report_exit(event_ptr made);
 
     std::unique_ptr<event_channel> own_channel; // of a synchronous id
     local_port* at = nullptr;                   // null: not bound to a device
@@ -132,6 +138,7 @@ struct cm_id : rdma_cm_id {
     std::atomic<IB_CM_CONNECTION*> connection{nullptr};
     IB_CM_UD_REQUEST* ud_request = nullptr;
     bool is_passive = false;
+    std::atomic<bool> is_connected = false;       // it was once
     bool is_accepted = false;                     // a connection, by the program
     bool is_established = false;                  // as the program knows
     std::uint8_t offered_responder_resources = 0; // by a request
@@ -149,6 +156,7 @@ struct cm_id : rdma_cm_id {
     event_ptr removed; // of report_removal
     bool is_destroyed = false;
     bool has_reported_end = false; // RDMA_CM_EVENT_DISCONNECTED
+    event_ptr early_exit;          // RDMA_CM_EVENT_TIMEWAIT_EXIT of a connection before its end
     unsigned events_taken = 0;
 
     unsigned events_acknowledged = 0; // guarded by the lock of acknowledgements
@@ -157,6 +165,9 @@ private:
     static void resolve_ended(void* self, NTSTATUS status, ULONG_PTR information);
     static void request_ended(void* self, NTSTATUS status, ULONG_PTR information);
     static void disconnect_ended(void* self, NTSTATUS status, ULONG_PTR information);
+
+    /// Adds an event of this id. No effect without an event. The caller holds the lock.
+    void add(event_ptr made, rdma_cm_event_type type, int status = 0);
 
     void connect_ended(NTSTATUS status, ULONG_PTR information);
     void accept_ended(NTSTATUS status);
@@ -187,9 +198,6 @@ bool is_valid(const cm_id& id, const rdma_conn_param* param);
 int to_init(cm_id& id);
 int to_connected(cm_id& id, std::uint8_t responder_resources, std::uint8_t initiator_depth);
 int to_error(cm_id& id);
-
-/// Reports the end of a connection once: by the peer, or by rdma_disconnect.
-void report_disconnected(cm_id& id, event_ptr event);
 
 /// Returns -1 with errno for an error number, else 0.
 int as_result(int error);

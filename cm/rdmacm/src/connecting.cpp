@@ -72,9 +72,11 @@ int request(cm_id& id, const rdma_conn_param* param) {
 }
 
 NTSTATUS complete_connect(cm_id& id) {
-    return drop_in::call_verb(id.at->device->fdo,
-                              [&](IRP* irp) { CmCompleteConnect(id.connection, nullptr, 0, irp); })
-        .status;
+    const NTSTATUS status = drop_in::call_verb(id.at->device->fdo, [&](IRP* irp) {
+                                CmCompleteConnect(id.connection, nullptr, 0, irp);
+                            }).status;
+    id.is_connected = NT_SUCCESS(status);
+    return status;
 }
 
 void reject_reply(cm_id& id) {

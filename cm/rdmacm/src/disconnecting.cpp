@@ -20,11 +20,10 @@ void connection_end::ended(void* context, NTSTATUS status, ULONG_PTR) {
     connection_end& self = *static_cast<connection_end*>(context);
     cm_id& id = self.owner;
     if (!NT_SUCCESS(status)) return;
-    if (self.came.type == IB_CM_EVENT_TIMEWAIT_EXIT)
-        return id.emit(std::move(self.event), RDMA_CM_EVENT_TIMEWAIT_EXIT);
+    if (self.came.type == IB_CM_EVENT_TIMEWAIT_EXIT) return id.report_exit(std::move(self.event));
     if (self.came.pdata_length != 0)
         self.event->set_private_data({self.came.pdata, self.came.pdata_length});
-    report_disconnected(id, std::move(self.event));
+    id.report_disconnected(std::move(self.event));
 }
 
 void cm_id::await_ends() {
@@ -32,17 +31,24 @@ void cm_id::await_ends() {
         each.start();
 }
 
-void report_disconnected(cm_id& id, event_ptr event) {
-    {
-        const state_lock guard;
-        if (std::exchange(id.has_reported_end, true)) return;
-    }
-    id.emit(std::move(event), RDMA_CM_EVENT_DISCONNECTED);
+void cm_id::report_disconnected(event_ptr made) {
+    const state_lock guard;
+    if (std::exchange(has_reported_end, true)) return;
+    add(std::move(made), RDMA_CM_EVENT_DISCONNECTED);
+    add(std::move(early_exit), RDMA_CM_EVENT_TIMEWAIT_EXIT);
+}
+
+void cm_id::report_exit(event_ptr made) {
+    const state_lock guard;
+    if (is_connected && !has_reported_end)
+        early_exit = std::move(made);
+    else
+        add(std::move(made), RDMA_CM_EVENT_TIMEWAIT_EXIT);
 }
 
 void cm_id::disconnect_ended(void* context, NTSTATUS status, ULONG_PTR) {
     cm_id& self = *static_cast<cm_id*>(context);
-    if (NT_SUCCESS(status)) report_disconnected(self, std::move(self.disconnected));
+    if (NT_SUCCESS(status)) self.report_disconnected(std::move(self.disconnected));
 }
 
 } // namespace irpverbs::rdmacm
