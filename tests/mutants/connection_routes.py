@@ -118,5 +118,5 @@ ROWS = [(name, "*", file, changes, *([[ROUTES, AGENTS]] if file == HEADER else [
 
 # A message that does not arrive ends a test of the simulated machine at once.
 def runs_of(_):
-    return [["--gtest_brief=1", "--gtest_fail_fast",
+    return [["--gtest_fail_fast",
              "--gtest_filter=*/ConnectionRoutes*:*/RemovedConnectionManager*:-*/Real"]]

@@ -96,5 +96,5 @@ CAMPAIGNS = "CmCampaign.*:CmHostilePeer.*"
 
 
 def runs_of(_):
-    return [["--gtest_brief=1", "--gtest_fail_fast", "--gtest_filter=" + chosen]
+    return [["--gtest_fail_fast", "--gtest_filter=" + chosen]
             for chosen in (f"-*Capture*:*Exchange*:*/Real:{CAMPAIGNS}", CAMPAIGNS)]

@@ -6,9 +6,9 @@ usage: mutants.py BUILD TABLE [NAME...]
 BUILD is a build folder of Ninja. TABLE is a file beside this one, without ".py": its TARGET is the program
 of the tests. For each row one source is copied with a text replaced, compiled by its own command of
 compile_commands.json, and linked before the archives, so that the archive's object is not used. One of the
-program's runs must fail, and all must pass without a mistake. At least LEAST of 100 mistakes must be found. A mistake that was found
-is not run again while its object, the program and its arguments are the same, byte for byte: the findings are in ccache's folder.
-Only a mistake that does not end is run each time.
+program's runs must fail, and all must pass without a mistake. At least LEAST of 100 mistakes must be found.
+ccache's folder holds the findings. A mistake that was found is not run again while its source, the right program
+and its arguments are the same, byte for byte; after a change the test that found it runs first, alone.
 Exit status: 0, or 1 when fewer were found or the text of a row is not in its file.
 """
 import concurrent.futures
@@ -17,88 +17,14 @@ import importlib
 import json
 import os
 import pathlib
+import re
 import resource
-import shlex
 import shutil
 import subprocess
 import sys
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-# A copy is new, and may include a precompiled header; its text alone matters.
-CCACHE = {"CCACHE_BASEDIR": str(ROOT), "CCACHE_NOHASHDIR": "1",
-          "CCACHE_SLOPPINESS": "pch_defines,time_macros,locale,include_file_mtime,include_file_ctime"}
-
-
-def mutated(file, changes):
-    text = (ROOT / file).read_text()
-    for old, new in changes:
-        if text.count(old) != 1:
-            raise LookupError(f"{text.count(old)} times in {file}, not once: {old!r}")
-        text = text.replace(old, new)
-    return text
-
-
-class Build:
-    def __init__(self, folder, target):
-        self.folder = folder
-        self.work = folder / "tests" / "mutants" / "mutated"
-        commands = json.loads((folder / "compile_commands.json").read_text())
-        self.compile = {entry["file"]: shlex.split(entry["command"]) for entry in commands}
-        listed = subprocess.run(["ninja", "-C", folder, "-t", "commands", target], check=True,
-                                capture_output=True, text=True).stdout.splitlines()
-        self.link = [word for word in shlex.split(listed[-1]) if word not in (":", "&&")]
-
-    def object_of(self, source, command_of, where, include):
-        command = list(self.compile[str(ROOT / command_of)])
-        out = where / (source.stem + ".o")
-        command[command.index("-o") + 1] = str(out)
-        command[-1] = str(source)
-        command.append("-Wno-error") # a mistake may leave a name unused
-        # The copy stands elsewhere: its neighbours are found where the original stands.
-        command[1:1] = [*(["-I", str(include)] if include else []), "-I", str((ROOT / command_of).parent)]
-        launcher = ["ccache"] if shutil.which("ccache") else []
-        subprocess.run([*launcher, *command], cwd=self.folder, check=True, env=os.environ | CCACHE)
-        return out
-
-    @staticmethod
-    def headers(where, file, text):
-        """Returns a folder with the header; with its neighbours, too, if it is not a public one."""
-        folder = where / "include"
-        public = "/include/" in file
-        name = folder / (file.split("/include/")[1] if public else pathlib.Path(file).name)
-        name.parent.mkdir(parents=True, exist_ok=True)
-        beside = (ROOT / file).parent
-        for each in [] if public else beside.rglob("*.hpp"):
-            copy = folder / each.relative_to(beside)
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            copy.write_text(each.read_text())
-        name.write_text(text)
-        return folder
-
-    def objects(self, where, file, changes, sources):
-        shutil.rmtree(where, ignore_errors=True)
-        where.mkdir(parents=True)
-        text = mutated(file, changes)
-        beside = where
-        if sources:
-            beside = self.headers(where, file, text)
-        objects = []
-        for source in sources or [file]:
-            copy = beside / pathlib.Path(source).name
-            copy.write_text(text if not sources else (ROOT / source).read_text())
-            objects.append(self.object_of(copy, source, where, beside if sources else None))
-        return objects
-
-    def program(self, where, objects):
-        link = list(self.link)
-        out = where / "program"
-        link[link.index("-o") + 1] = str(out)
-        first = next(at for at, word in enumerate(link) if word.endswith(".o"))
-        link[first + 1:first + 1] = [str(each) for each in objects]
-        subprocess.run(link, cwd=self.folder, check=True)
-        return out
-
+from building import Build, mutated
 
 ENDLESS = "Failure: it does not end"
 
@@ -113,13 +39,14 @@ class Findings:
         self.folder = pathlib.Path(folder) / "mutants" if folder else None
         self.program = correct.read_bytes()
 
-    def place(self, objects, runs):
-        if not self.folder:
-            return None
-        what = hashlib.sha256(self.program + json.dumps(runs).encode())
-        for each in objects:
-            what.update(each.read_bytes())
-        return self.folder / what.hexdigest()
+    def place(self, text, runs):
+        """Returns where the finding of a source with this text is, or None without ccache."""
+        what = hashlib.sha256(self.program + json.dumps([text, runs]).encode())
+        return self.folder and self.folder / what.hexdigest()
+
+    def test_place(self, row, runs):
+        """Returns where the name of the test that found a mistake is; it outlasts the program."""
+        return self.folder and self.folder / hashlib.sha256(json.dumps([row, runs]).encode()).hexdigest()
 
     @staticmethod
     def at(place):
@@ -141,24 +68,31 @@ def limit_memory():
 
 
 def first_failure(program, runs, seconds):
-    """Returns the output of the first run that fails, ENDLESS if one lasts longer, or None; and the last run's output."""
+    """Returns the output of the first run that fails and whether it ended; None if none fails, with the last run's."""
     for arguments in runs:
         try:
             result = subprocess.run([program, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                                     errors="replace", timeout=seconds, preexec_fn=limit_memory)
-        except subprocess.TimeoutExpired:
-            return ENDLESS, ""
+        except subprocess.TimeoutExpired as late:
+            output = late.output or b"" # bytes, also of a text
+            return f"{output.decode(errors='replace')}\n{ENDLESS}", ""
         if result.returncode != 0:
             return result.stdout, result.stdout
     return None, result.stdout
 
 
+def last_test(output):
+    """Returns the GoogleTest that ran last, which is the one that failed; None in other programs."""
+    began = re.findall(r"^\[ RUN +\] (\S+)", output, re.MULTILINE)
+    return began[-1] if began else None
+
+
 class Campaign:
-    """The runs of a campaign, and how long one of a mistake may last: by far longer than without a mistake."""
+    """Runs of the program, and how long one of a mistake may last: by far longer than without a mistake."""
 
     def __init__(self, correct, findings, runs):
         self.runs = runs
-        place = findings.place([], runs)
+        place = findings.place("", runs)
         self.failure = None
         seconds = findings.at(place)
         if seconds is None:
@@ -170,38 +104,67 @@ class Campaign:
         self.limit = 20 + 20 * float(seconds)
 
 
-def is_found(build, findings, campaigns, row):
-    name, campaign, file, changes, *rest = row
-    where = build.work / name
-    try:
-        objects = build.objects(where, file, changes, rest[0] if rest else None)
-        place = findings.place(objects, campaigns[campaign].runs)
-        found = findings.at(place)
-        if found:
-            return True, f"{name}: found by {campaign} before: {found}"
-        program = build.program(where, objects)
-    except (LookupError, subprocess.SubprocessError) as error:
-        return None, f"{name}: {error}"
-    failure, output = first_failure(program, campaigns[campaign].runs, campaigns[campaign].limit)
-    program.unlink()
-    if failure is None:
-        return False, f"{name}: NOT FOUND by {campaign}: {output[-600:]}"
-    lines = [line for line in failure.splitlines() if "ailure" in line] or failure.strip().splitlines()
-    line = (lines or ["a crash"])[0][:100]
-    if failure is not ENDLESS:  # a busy machine may be slow once
-        findings.keep(place, line)
-    return True, f"{name}: found by {campaign}: {line}"
+class Table:
+    def __init__(self, build, table):
+        self.build = build
+        self.runs_of = table.runs_of
+        self.correct = build.folder / table.FOLDER / table.TARGET
+        self.findings = Findings(self.correct)
+
+    def campaign(self, runs):
+        return Campaign(self.correct, self.findings, runs)
+
+    def failure_of(self, program, row, campaign):
+        """Returns the output of a failure. The test that found the mistake before comes first."""
+        place = self.findings.test_place(row, campaign.runs)
+        test = self.findings.at(place)
+        if test:
+            alone = self.campaign([[*campaign.runs[0][:-1], f"--gtest_filter={test}"]])
+            failure, _ = first_failure(program, alone.runs, alone.limit)
+            if failure is not None and alone.failure is None:
+                return failure, ""
+        failure, output = first_failure(program, campaign.runs, campaign.limit)
+        test = failure and last_test(failure)
+        if test:
+            self.findings.keep(place, test)
+        return failure, output
+
+    def is_found(self, row, campaigns):
+        begin = time.monotonic()
+        found, text = self.judged(row, campaigns)
+        return found, f"{row[0]} ({time.monotonic() - begin:.1f} s): {text}"
+
+    def judged(self, row, campaigns):
+        name, chosen, file, changes, *rest = row
+        campaign = campaigns[chosen]
+        try:
+            text = mutated(file, changes)
+            place = self.findings.place(text, campaign.runs)
+            found = self.findings.at(place)
+            if found:
+                return True, f"found by {chosen} before: {found}"
+            program = self.build.program(name, self.build.objects(name, file, text, rest[0] if rest else None))
+        except (LookupError, subprocess.SubprocessError) as error:
+            return None, str(error)
+        failure, output = self.failure_of(program, row, campaign)
+        program.unlink()
+        if failure is None:
+            return False, f"NOT FOUND by {chosen}: {output[-600:]}"
+        lines = [line for line in failure.splitlines() if "ailure" in line] or failure.strip().splitlines()
+        line = (lines or ["a crash"])[0][:100]
+        if not failure.endswith(ENDLESS):  # a busy machine may be slow once
+            self.findings.keep(place, line)
+        return True, f"found by {chosen}: {line}"
 
 
 def main():
     if len(sys.argv) < 3 or sys.argv[1].startswith("-"):
         sys.exit(__doc__)
-    table = importlib.import_module(sys.argv[2])
-    build = Build(pathlib.Path(sys.argv[1]).resolve(), table.TARGET)
-    wanted = [row for row in table.ROWS if not sys.argv[3:] or row[0] in sys.argv[3:]]
-    correct = build.folder / table.FOLDER / table.TARGET
-    findings = Findings(correct)
-    campaigns = {name: Campaign(correct, findings, table.runs_of(name)) for name in sorted({row[1] for row in wanted})}
+    module = importlib.import_module(sys.argv[2])
+    wanted = [row for row in module.ROWS if not sys.argv[3:] or row[0] in sys.argv[3:]]
+    sources = {source for _, _, file, _, *rest in module.ROWS for source in (rest[0] if rest else [file])}
+    table = Table(Build(pathlib.Path(sys.argv[1]).resolve(), sys.argv[2], module.TARGET, sources), module)
+    campaigns = {name: table.campaign(table.runs_of(name)) for name in sorted({row[1] for row in wanted})}
     broken = 0
     for name, campaign in campaigns.items():
         if campaign.failure is not None:
@@ -209,12 +172,12 @@ def main():
             print(f"{name}: fails without a mistake: {campaign.failure[-2000:]}")
     missed = 0
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        for found, text in pool.map(lambda row: is_found(build, findings, campaigns, row), wanted):
+        for found, text in pool.map(lambda row: table.is_found(row, campaigns), wanted):
             broken += found is None
             missed += found is False
             print(text, flush=True)
     print(f"{len(wanted)} mistakes, {missed} not found, {broken} failures")
-    enough = 100 * (len(wanted) - missed) >= table.LEAST * len(wanted)
+    enough = 100 * (len(wanted) - missed) >= module.LEAST * len(wanted)
     sys.exit(0 if enough and not broken else 1)
 
 

@@ -122,4 +122,4 @@ FILTERS = {
 
 
 def runs_of(tests):
-    return [["--gtest_brief=1", "--gtest_fail_fast", f"--gtest_filter={FILTERS[tests]}"]]
+    return [["--gtest_fail_fast", f"--gtest_filter={FILTERS[tests]}"]]

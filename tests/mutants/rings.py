@@ -83,4 +83,4 @@ FILTERS = {"late": "LateStores.*", "rings": "PostRing.*:CompletionRing.*:StoreRi
 
 
 def runs_of(tests):
-    return [["--gtest_brief=1", "--gtest_fail_fast", f"--gtest_filter={FILTERS[tests]}"]]
+    return [["--gtest_fail_fast", f"--gtest_filter={FILTERS[tests]}"]]

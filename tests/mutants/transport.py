@@ -395,5 +395,5 @@ CAMPAIGNS = "*WithFaults*:*RandomProgram*:HostilePackets*:*/HostilePackets*"
 
 
 def runs_of(_):
-    return [["--gtest_brief=1", "--gtest_fail_fast", "--gtest_filter=" + chosen]
+    return [["--gtest_fail_fast", "--gtest_filter=" + chosen]
             for chosen in (f"-Dissection*:{CAMPAIGNS}", CAMPAIGNS)]
