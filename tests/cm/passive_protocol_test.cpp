@@ -211,14 +211,15 @@ TEST_P(CmPassive, MessagesForNoConnection_EndThePeersConnection) {
 // The peer repeats its request until its last retry, also when several rejections are lost.
 TEST_P(CmPassive, RequestRepeatedLongAfterRejection_IsNoSecondRequest) {
     cm::req_message req = peer.request();
-    req.max_cm_retries = 15; // 1.2 s
+    req.remote_response_timeout = req.local_response_timeout = 17; // 537 ms
+    req.max_cm_retries = 15; // 9 s: a busy machine may stall for some of them
     peer.send(req);
     const open_connection link = next_request();
     EXPECT_EQ(link.reject(), STATUS_SUCCESS);
     const auto rej = peer.receive<cm::rej_message>();
     pending_request second(listener);
     for (int retry = 0; retry < 2; ++retry) {
-        let_pass_ms(150); // the wait for one response is 67 ms
+        let_pass_ms(600); // longer than the wait for one response
         peer.send(req);
         EXPECT_EQ(peer.receive<cm::rej_message>(), rej);
     }
