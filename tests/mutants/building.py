@@ -2,6 +2,7 @@
 import functools
 import hashlib
 import json
+import os
 import pathlib
 import re
 import shlex
@@ -66,11 +67,11 @@ class Build:
 
     @functools.cache
     def read_for(self, source):
-        """Returns the files that the compiler read for the source's object."""
+        """Returns the files that the compiler read for the source's object. ccache makes their names relative."""
         command = self.commands[str(ROOT / source)]
         listed = subprocess.run(["ninja", "-C", self.folder, "-t", "deps", command[command.index("-o") + 1]],
                                 check=True, capture_output=True, text=True).stdout
-        return {line.strip() for line in listed.splitlines()[1:]}
+        return {os.path.normpath(self.folder / line.strip()) for line in listed.splitlines()[1:] if line.strip()}
 
     @functools.cache
     def public_includes(self, package, changed):
@@ -110,7 +111,10 @@ class Build:
             return [self.compile(copy, file, copy.with_suffix(".o"), common)]
         folder = self.changed_header(where, file, text)
         objects = []
-        for source in (each for each in sources if str(ROOT / file) in self.read_for(each)):
+        including = [source for source in sources if str(ROOT / file) in self.read_for(source)]
+        if not including:
+            raise LookupError(f"no source of the row includes {file}")
+        for source in including:
             copy = folder / pathlib.Path(source).name
             copy.write_text((ROOT / source).read_text())
             objects.append(self.compile(copy, source, where / copy.with_suffix(".o").name,
