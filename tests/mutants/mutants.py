@@ -12,6 +12,7 @@ and its arguments are the same, byte for byte; after a change the test that foun
 Exit status: 0, or 1 when fewer were found or the text of a row is not in its file.
 """
 import concurrent.futures
+import contextlib
 import hashlib
 import importlib
 import json
@@ -20,8 +21,10 @@ import pathlib
 import re
 import resource
 import shutil
+import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 from building import Build, mutated
@@ -67,18 +70,30 @@ def limit_memory():
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
 
 
+def run(program, arguments, seconds):
+    """Returns the exit status, None if it lasts longer, and the output. No process of the program is left."""
+    with tempfile.TemporaryFile() as output:
+        with subprocess.Popen([program, *arguments], stdout=output, stderr=output, start_new_session=True,
+                              preexec_fn=limit_memory) as process:
+            try:
+                status = process.wait(seconds)
+            except subprocess.TimeoutExpired:
+                status = None
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+        output.seek(0)
+        return status, output.read().decode(errors="replace")
+
+
 def first_failure(program, runs, seconds):
-    """Returns the output of the first run that fails and whether it ended; None if none fails, with the last run's."""
+    """Returns the output of the first run that fails, with ENDLESS if it lasts longer, or None; and the last run's."""
     for arguments in runs:
-        try:
-            result = subprocess.run([program, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                                    errors="replace", timeout=seconds, preexec_fn=limit_memory)
-        except subprocess.TimeoutExpired as late:
-            output = late.output or b"" # bytes, also of a text
-            return f"{output.decode(errors='replace')}\n{ENDLESS}", ""
-        if result.returncode != 0:
-            return result.stdout, result.stdout
-    return None, result.stdout
+        status, output = run(program, arguments, seconds)
+        if status is None:
+            return f"{output}\n{ENDLESS}", ""
+        if status != 0:
+            return output, output
+    return None, output
 
 
 def last_test(output):
@@ -150,7 +165,7 @@ class Table:
         program.unlink()
         if failure is None:
             return False, f"NOT FOUND by {chosen}: {output[-600:]}"
-        lines = [line for line in failure.splitlines() if "ailure" in line] or failure.strip().splitlines()
+        lines = [line for line in failure.splitlines() if "ailure" in line] or failure.strip().splitlines()[-1:]
         line = (lines or ["a crash"])[0][:100]
         if not failure.endswith(ENDLESS):  # a busy machine may be slow once
             self.findings.keep(place, line)
