@@ -1,4 +1,5 @@
 // Connections from the request to their end.
+#include "cm_id.hpp"
 #include "ids.hpp"
 
 #include <fcntl.h>
@@ -6,6 +7,7 @@
 namespace {
 
 using namespace irpverbs::testing;
+namespace rdmacm = irpverbs::rdmacm;
 
 TEST(RdmaConnections, ConnectAcceptDisconnect_DataCrossAndBothEndsGetTheEvents) {
     connected_ids ends;
@@ -360,6 +362,16 @@ TEST(RdmaConnections, RepeatedDisconnect_ReportsOneEnd) {
     EXPECT_EQ(ends.server.next(), "RDMA_CM_EVENT_DISCONNECTED");
     EXPECT_EQ(ends.client.next(), "RDMA_CM_EVENT_TIMEWAIT_EXIT");
     EXPECT_EQ(ends.server.next(), "RDMA_CM_EVENT_TIMEWAIT_EXIT");
+}
+
+// The IRPs of the two events may complete on two processors at once.
+TEST(RdmaConnections, TimeWaitEndsBeforeTheEndIsKnown_EndIsReportedFirst) {
+    const connected_ids ends;
+    rdmacm::cm_id& active = rdmacm::cm_id::of(ends.active);
+    active.report_exit(std::make_unique<rdmacm::queued_event>());
+    active.report_disconnected(std::make_unique<rdmacm::queued_event>());
+    EXPECT_EQ(ends.client.next(), "RDMA_CM_EVENT_DISCONNECTED");
+    EXPECT_EQ(ends.client.next(), "RDMA_CM_EVENT_TIMEWAIT_EXIT");
 }
 
 TEST(RdmaConnections, DisconnectBeforeTheReply_HasNoEvent) {
