@@ -25,6 +25,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 from building import Build, mutated
@@ -59,7 +60,7 @@ class Findings:
     def keep(place, text):
         if place:
             place.parent.mkdir(parents=True, exist_ok=True)
-            new = place.with_suffix(f".{os.getpid()}")
+            new = place.with_suffix(f".{os.getpid()}.{threading.get_ident()}")
             new.write_text(text)
             new.rename(place)
 
